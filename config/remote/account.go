@@ -53,7 +53,7 @@ func usageCommand(s Env) *cobra.Command {
 		func(u client.Usage) [][]string {
 			return [][]string{
 				{"period", u.Period},
-				{"used", strconv.FormatInt(u.Used, 10)},
+				{"used", strconv.Itoa(u.Used)},
 				{"quota", limit(u.Quota)},
 				{"remaining", limit(u.Remaining)},
 				{"resets", u.ResetsAt.Format(time.RFC3339)},
@@ -76,7 +76,7 @@ func whoamiCommand(s Env) *cobra.Command {
 				{"user", me.Email},
 				{"name", me.Name},
 				{"organization", me.Org.Slug},
-				{"role", me.Role},
+				{"role", string(me.Role)},
 			}
 		})
 }

@@ -176,7 +176,7 @@ func token(ctx context.Context, api *client.Client, isSet bool, unreachable erro
 	me, err := api.Me(ctx)
 	switch {
 	case err == nil:
-		check.Outcome, check.Detail = OutcomeOK, me.Email+", "+me.Role+" of "+me.Org.Slug
+		check.Outcome, check.Detail = OutcomeOK, me.Email+", "+string(me.Role)+" of "+me.Org.Slug
 	case errors.Is(err, client.ErrNotAuthenticated):
 		check.Outcome, check.Hint = OutcomeError, "set SV_TOKEN to a token of the service"
 		check.Detail = "the service does not recognize it"

@@ -2,7 +2,6 @@ package remote
 
 import (
 	"context"
-	"iter"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +15,7 @@ type listing[T any] struct {
 	use    string
 	short  string
 	header []string
-	read   func(*client.Client, context.Context) iter.Seq2[T, error]
+	read   func(*client.Client) client.Pages[T]
 	row    func(T) []string
 }
 
@@ -44,7 +43,7 @@ func (l listing[T]) command(s Env) *cobra.Command {
 				return err
 			}
 			results := []T{}
-			for result, err := range l.read(api, cmd.Context()) {
+			for result, err := range l.read(api).All(cmd.Context()) {
 				if err != nil {
 					return failure(cmd.Context(), err)
 				}

@@ -19,7 +19,7 @@ func membersCommand(s Env) *cobra.Command {
 			short: "List the members of the token's organization", read: (*client.Client).Members,
 			header: []string{"ID", "ROLE", "EMAIL", "NAME", "SINCE"},
 			row: func(m client.Member) []string {
-				return []string{m.ID, m.Role, m.Email, m.Name, m.CreatedAt.Format(time.RFC3339)}
+				return []string{m.ID, string(m.Role), m.Email, m.Name, m.CreatedAt.Format(time.RFC3339)}
 			},
 		}.command(s),
 		inviteCommand(s),
@@ -28,7 +28,9 @@ func membersCommand(s Env) *cobra.Command {
 			short: "List the open invitations of the token's organization", read: (*client.Client).Invitations,
 			header: []string{"ID", "STATE", "ROLE", "EMAIL", "NAME", "EXPIRES"},
 			row: func(i client.Invitation) []string {
-				return []string{i.ID, i.State, i.Role, i.Email, i.Name, i.ExpiresAt.Format(time.RFC3339)}
+				return []string{
+					i.ID, string(i.State), string(i.Role), i.Email, i.Name, i.ExpiresAt.Format(time.RFC3339),
+				}
 			},
 		}.command(s),
 		action(s, "link INVITATION", "Make a new link for an invitation, by id or e-mail address, and print it", 1,
@@ -58,8 +60,8 @@ func membersCommand(s Env) *cobra.Command {
 				if err != nil {
 					return "", err
 				}
-				changed, err := api.ChangeMember(ctx, id, client.MemberChange{Role: args[1]})
-				return changed.Email + " is " + changed.Role, err
+				changed, err := api.ChangeMember(ctx, id, client.MemberChange{Role: client.Role(args[1])})
+				return changed.Email + " is " + string(changed.Role), err
 			}),
 		action(s, "remove MEMBER", "Remove a member, by id or e-mail address", 1,
 			func(ctx context.Context, api *client.Client, args []string) (string, error) {
@@ -83,7 +85,7 @@ func inviteCommand(s Env) *cobra.Command {
 			return invited.ID, err
 		})
 	flags := command.Flags()
-	flags.StringVar(&draft.Role, "role", "", "owner, admin, author, executor or viewer")
+	flags.StringVar((*string)(&draft.Role), "role", "", "owner, admin, author, executor or viewer")
 	flags.StringVar(&draft.Name, "name", "", "the person's name until the invitation is accepted")
 	flags.StringVar(&key, "key", "", "the idempotency key (default: generated)")
 	_ = command.MarkFlagRequired("role") // The flag is there: it was defined above.
@@ -99,13 +101,13 @@ func invitationsCommand(s Env) *cobra.Command {
 			short: "List the invitations of the token's user", read: (*client.Client).OwnInvitations,
 			header: []string{"ID", "ORGANIZATION", "ROLE", "EXPIRES"},
 			row: func(i client.Invitation) []string {
-				return []string{i.ID, i.Org.Slug, i.Role, i.ExpiresAt.Format(time.RFC3339)}
+				return []string{i.ID, i.Org.Slug, string(i.Role), i.ExpiresAt.Format(time.RFC3339)}
 			},
 		}.command(s),
 		action(s, "accept ID", "Become a member of the organization that sent the invitation", 1,
 			func(ctx context.Context, api *client.Client, args []string) (string, error) {
 				accepted, err := api.AcceptInvitation(ctx, args[0])
-				return "you are " + accepted.Role + " of " + accepted.Org.Slug, err
+				return "you are " + string(accepted.Role) + " of " + accepted.Org.Slug, err
 			}),
 		action(s, "decline ID", "End an invitation", 1,
 			func(ctx context.Context, api *client.Client, args []string) (string, error) {
@@ -120,7 +122,7 @@ func invitationID(ctx context.Context, api *client.Client, name string) (string,
 	if !strings.Contains(name, "@") {
 		return name, nil
 	}
-	for open, err := range api.Invitations(ctx) {
+	for open, err := range api.Invitations().All(ctx) {
 		if err != nil {
 			return "", err
 		}
@@ -136,7 +138,7 @@ func memberID(ctx context.Context, api *client.Client, name string) (string, err
 	if !strings.Contains(name, "@") {
 		return name, nil
 	}
-	for member, err := range api.Members(ctx) {
+	for member, err := range api.Members().All(ctx) {
 		if err != nil {
 			return "", err
 		}
@@ -150,7 +152,10 @@ func memberID(ctx context.Context, api *client.Client, name string) (string, err
 func auditCommand(s Env) *cobra.Command {
 	group := &cobra.Command{Use: "audit", Short: "Read the audit log of the organization"}
 	group.AddCommand(listing[client.AuditRecord]{
-		short: "List the audit log of the token's organization, newest first", read: (*client.Client).AuditRecords,
+		short: "List the audit log of the token's organization, newest first",
+		read: func(api *client.Client) client.Pages[client.AuditRecord] {
+			return api.AuditRecords(client.AuditRecordFilter{})
+		},
 		header: []string{"AT", "ACTION", "TARGET", "ACTOR", "REQUEST", "DETAIL"},
 		row: func(r client.AuditRecord) []string {
 			return []string{

@@ -1,9 +1,7 @@
 package remote
 
 import (
-	"context"
 	"fmt"
-	"iter"
 	"strconv"
 	"time"
 
@@ -26,10 +24,8 @@ const clockFormat = "2006-01-02T15:04:05.000Z07:00"
 func listRequestsCommand(s Env) *cobra.Command {
 	var filter client.RequestFilter
 	command := listing[client.LoggedRequest]{
-		short: "List the requests of the token's organization, newest first",
-		read: func(api *client.Client, ctx context.Context) iter.Seq2[client.LoggedRequest, error] {
-			return api.Requests(ctx, filter)
-		},
+		short:  "List the requests of the token's organization, newest first",
+		read:   func(api *client.Client) client.Pages[client.LoggedRequest] { return api.Requests(filter) },
 		header: []string{"ID", "AT", "STATUS", "CODE", "REQUEST", "MS", "REPLAY OF", "KEY"},
 		row: func(r client.LoggedRequest) []string {
 			return []string{

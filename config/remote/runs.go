@@ -3,7 +3,6 @@ package remote
 import (
 	"context"
 	"errors"
-	"iter"
 	"os"
 	"strconv"
 	"time"
@@ -27,15 +26,13 @@ func RunsCommands(s Env) []*cobra.Command {
 func ListRunsCommand(s Env) *cobra.Command {
 	var filter client.RunFilter
 	command := listing[client.Run]{
-		short: "List the runs of the token's organization, newest first",
-		read: func(api *client.Client, ctx context.Context) iter.Seq2[client.Run, error] {
-			return api.Runs(ctx, filter)
-		},
+		short:  "List the runs of the token's organization, newest first",
+		read:   func(api *client.Client) client.Pages[client.Run] { return api.Runs(filter) },
 		header: []string{"ID", "STATE", "RESULT", "ERRORS", "WARNINGS", "WORKFLOW", "CREATED", "KEY"},
 		row: func(run client.Run) []string {
 			return []string{
-				run.ID, string(run.State), string(run.Result), strconv.FormatInt(run.Counts.Errors, 10),
-				strconv.FormatInt(run.Counts.Warnings, 10), run.WorkflowSlug, run.CreatedAt.Format(time.RFC3339),
+				run.ID, string(run.State), string(run.Result), strconv.Itoa(run.Counts.Errors),
+				strconv.Itoa(run.Counts.Warnings), run.WorkflowSlug, run.CreatedAt.Format(time.RFC3339),
 				string(run.IdempotencyKey),
 			}
 		},
@@ -48,17 +45,17 @@ func bindRunFilter(command *cobra.Command, filter *client.RunFilter) {
 	flags := command.Flags()
 	flags.StringVar((*string)(&filter.State), "state", "", "only PENDING, RUNNING or COMPLETED runs")
 	flags.StringVar((*string)(&filter.Result), "result", "", "only PASS, FAIL, ERROR, CANCELED or TIMED_OUT runs")
-	flags.StringVar(&filter.Source, "source", "", "only runs started by API, DASHBOARD or CLI")
+	flags.StringVar((*string)(&filter.Source), "source", "", "only runs started by API, DASHBOARD or CLI")
 	flags.StringVar(&filter.Workflow, "workflow", "", "only runs of the workflow with this id or slug")
-	flags.StringVar(&filter.Search, "q", "", "only runs whose key or document name contains this text")
-	flags.StringVar(&filter.Key, "key", "", "only runs that were started with this idempotency key")
+	flags.StringVar(&filter.Q, "q", "", "only runs whose key or document name contains this text")
+	flags.StringVar(&filter.IdempotencyKey, "key", "", "only runs that were started with this idempotency key")
 	layouts := []string{time.RFC3339, time.DateOnly}
 	flags.TimeVar(&filter.Since, "since", time.Time{}, layouts,
 		"only runs from this `time` on, like 2026-03-01 or 2026-03-01T09:30:00Z")
 	flags.TimeVar(&filter.Until, "until", time.Time{}, layouts, "only runs before this `time`")
-	formats.CompleteFlag(command, "state", client.StatePending, client.StateRunning, client.StateCompleted)
-	formats.CompleteFlag(command, "result", client.ResultPass, client.ResultFail, client.ResultError,
-		client.ResultCanceled, client.ResultTimedOut)
+	formats.CompleteFlag(command, "state", client.RunStatePending, client.RunStateRunning, client.RunStateCompleted)
+	formats.CompleteFlag(command, "result", client.RunResultPass, client.RunResultFail, client.RunResultError,
+		client.RunResultCanceled, client.RunResultTimedOut)
 	formats.CompleteFlag(command, "source", validations.SourceAPI, validations.SourceDashboard, validations.SourceCLI)
 }
 

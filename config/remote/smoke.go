@@ -80,7 +80,7 @@ func (s smokeChoice) find(ctx context.Context, api *client.Client) (client.Workf
 		return api.Workflow(ctx, s.workflow, 0)
 	}
 	var active []client.Workflow
-	for workflow, err := range api.Workflows(ctx) {
+	for workflow, err := range api.Workflows().All(ctx) {
 		if err != nil {
 			return client.Workflow{}, err
 		}
@@ -138,7 +138,7 @@ func smoke(ctx context.Context, api *client.Client, start client.StartRequest) (
 		return client.Run{}, broken("the second request was not answered with the run of the first, %s", started.Run.ID)
 	}
 	count := 0
-	for _, err := range api.Runs(ctx, client.RunFilter{Key: started.Key}) {
+	for _, err := range api.Runs(client.RunFilter{IdempotencyKey: started.Key}).All(ctx) {
 		if err != nil {
 			return client.Run{}, err
 		}

@@ -41,7 +41,7 @@ func CreateTokenCommand(s Env) *cobra.Command {
 		},
 	}
 	command.Flags().StringVar(&draft.Label, "label", "command line", "the label of the token")
-	command.Flags().StringVar(&draft.Role, "role", "executor", "the highest role of the token")
+	command.Flags().StringVar((*string)(&draft.Role), "role", "executor", "the highest role of the token")
 	formats.CompleteFlag(command, "role", core.Roles()...)
 	command.Flags().DurationVar(&validFor, "valid-for", 0, "the token's lifetime, like 720h (default: no expiry)")
 	c.bind(command)
@@ -50,10 +50,11 @@ func CreateTokenCommand(s Env) *cobra.Command {
 
 func listTokensCommand(s Env) *cobra.Command {
 	return listing[client.Token]{
-		short: "List the tokens of the caller, or of all members for admins", read: (*client.Client).Tokens,
+		short:  "List the tokens of the caller, or of all members for admins",
+		read:   func(api *client.Client) client.Pages[client.Token] { return api.Tokens(client.TokenFilter{}) },
 		header: []string{"ID", "PREFIX", "STATE", "ROLE", "USER", "LABEL"},
 		row: func(t client.Token) []string {
-			return []string{t.ID, t.Prefix, t.State, t.Role, t.Email, t.Label}
+			return []string{t.ID, t.Prefix, string(t.State), string(t.Role), t.Email, t.Label}
 		},
 	}.command(s)
 }
@@ -63,7 +64,7 @@ func rotateTokenCommand(s Env) *cobra.Command {
 	command := action(s, "rotate TOKEN",
 		"Replace a token, by id, and print the secret of the new one once", 1,
 		func(ctx context.Context, api *client.Client, args []string) (string, error) {
-			made, err := api.RotateToken(ctx, args[0], client.TokenRotation{OverlapMS: overlap.Milliseconds()})
+			made, err := api.RotateToken(ctx, args[0], client.TokenRotation{OverlapMS: new(overlap.Milliseconds())})
 			return made.Secret, err
 		})
 	command.Flags().DurationVar(&overlap, "overlap", defaultOverlap, "how long the old token stays valid, at most 168h")

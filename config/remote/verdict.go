@@ -16,7 +16,7 @@ import (
 // document reads all findings of a run and turns it into a document of a report.
 func document(ctx context.Context, c *client.Client, run client.Run, name string) (formats.Document, error) {
 	found := make(map[string][]engines.Finding)
-	for finding, err := range c.Findings(ctx, run.ID) {
+	for finding, err := range c.Findings(run.ID).All(ctx) {
 		if err != nil {
 			return formats.Document{}, err
 		}
@@ -31,7 +31,7 @@ func document(ctx context.Context, c *client.Client, run client.Run, name string
 	switch {
 	case !run.Completed():
 		shown.Result, shown.Error = formats.Result(run.State), "The run is not completed yet."
-	case run.Result != client.ResultPass && run.Result != client.ResultFail:
+	case run.Result != client.RunResultPass && run.Result != client.RunResultFail:
 		// What happened, and what to do about it.
 		shown.Error = strings.TrimSpace(run.Error + " " + run.UserFriendlyError)
 	}
@@ -45,10 +45,10 @@ func shownStep(step client.Step, findings []engines.Finding) formats.Step {
 	shown := formats.Step{
 		ID: step.StepID, Name: step.Name, Status: formats.Status(step.Status), Findings: findings,
 		Counts: formats.Counts{
-			Errors: step.Counts.Errors, Warnings: step.Counts.Warnings, Infos: step.Counts.Infos,
+			Errors: int64(step.Counts.Errors), Warnings: int64(step.Counts.Warnings), Infos: int64(step.Counts.Infos),
 		},
 	}
-	if !step.Ended() || step.Status == client.StepSkipped {
+	if !step.Ended() || step.Status == client.StepStatusSkipped {
 		shown.Status, shown.Note = formats.StatusSkipped, "it was not executed"
 	}
 	var listed int64
@@ -85,8 +85,8 @@ func conclude(
 	code := 0
 	for _, shown := range all {
 		switch string(shown.Result) {
-		case string(client.ResultPass), string(client.ResultFail):
-		case string(client.StatePending), string(client.StateRunning):
+		case string(client.RunResultPass), string(client.RunResultFail):
+		case string(client.RunStatePending), string(client.RunStateRunning):
 			code = max(code, cli.ExitGoesOn)
 		default:
 			code = max(code, cli.ExitUnable)

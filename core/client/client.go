@@ -120,16 +120,28 @@ func New(baseURL string, options ...Option) (*Client, error) {
 	}
 	c := &Client{
 		base: base, http: http.DefaultClient, retries: DefaultRetries(), newKey: newKey,
-		userAgent: "simplevalidations-go/1 (" + runtime.Version() + ")",
+		userAgent: "simplevalidations-go/" + Version + " (" + runtime.Version() + ")",
 		onAttempt: func(Attempt) {}, onRetry: func(Attempt, time.Duration) {}, log: slog.New(slog.DiscardHandler),
 	}
+	return c.With(options...), nil
+}
+
+// With returns a client with other options, for calls that need them, such as one that must not be retried. Both send
+// by the same connections.
+func (c *Client) With(options ...Option) *Client {
+	changed := *c
 	for _, option := range options {
-		option(c)
+		option(&changed)
 	}
+	changed.neverRedirect()
+	return &changed
+}
+
+// neverRedirect makes an answer of a redirect.
+func (c *Client) neverRedirect() {
 	sender := *c.http
 	sender.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	c.http = &sender
-	return c, nil
 }
 
 func newKey() (string, error) {
@@ -138,12 +150,4 @@ func newKey() (string, error) {
 		return "", fmt.Errorf("make an idempotency key: %w", err)
 	}
 	return key.String(), nil
-}
-
-// keyFor is the caller's key, or a new one.
-func (c *Client) keyFor(key string) (string, error) {
-	if key != "" {
-		return key, nil
-	}
-	return c.newKey()
 }

@@ -16,3 +16,5 @@
 //
 // A Client is safe for use by several goroutines at once. Package clienttest has a server for tests.
 package client
+
+//go:generate go run ./generate

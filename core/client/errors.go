@@ -10,65 +10,8 @@ import (
 // CodeError is the code of a refusal. It is an error so that errors.Is can find it.
 type CodeError string
 
-// The codes of refusals. Each has its page in the documentation of the service.
-const (
-	ErrInvalidPayload        CodeError = "invalid_payload"
-	ErrInvalidParameter      CodeError = "invalid_parameter"
-	ErrKeyTooLong            CodeError = "idempotency_key_too_long"
-	ErrKeyInvalid            CodeError = "idempotency_key_invalid"
-	ErrKeyRequired           CodeError = "idempotency_key_required"
-	ErrInProgress            CodeError = "idempotency_key_in_progress"
-	ErrKeyReused             CodeError = "idempotency_key_reused"
-	ErrNotAuthenticated      CodeError = "not_authenticated"
-	ErrPaymentRequired       CodeError = "payment_required"
-	ErrPermissionDenied      CodeError = "permission_denied"
-	ErrNotFound              CodeError = "not_found"
-	ErrPayloadTooLarge       CodeError = "payload_too_large"
-	ErrUnsupportedMediaType  CodeError = "unsupported_media_type"
-	ErrOrganizationSuspended CodeError = "organization_suspended"
-	ErrWorkflowInactive      CodeError = "workflow_inactive"
-	ErrWorkflowHasNoSteps    CodeError = "workflow_has_no_steps"
-	ErrDocumentGone          CodeError = "document_gone"
-	ErrRunCompleted          CodeError = "run_completed"
-	ErrRunReserved           CodeError = "run_reserved"
-	ErrLastOwner             CodeError = "last_owner"
-	ErrTokenNotRotatable     CodeError = "token_not_rotatable"
-	ErrTooManyTokens         CodeError = "too_many_tokens"
-	ErrRequestTimeout        CodeError = "request_timeout"
-	ErrInternal              CodeError = "internal_error"
-	ErrQuotaExceeded         CodeError = "quota_exceeded"
-	ErrRateLimited           CodeError = "rate_limited"
-	ErrUnavailable           CodeError = "unavailable"
-	ErrOutcomeUnknown        CodeError = "outcome_unknown"
-)
-
 // Error returns the code.
 func (c CodeError) Error() string { return string(c) }
-
-// FieldError is one fault of a request, with its location.
-type FieldError struct {
-	Pointer   string `json:"pointer,omitempty"`
-	Parameter string `json:"parameter,omitempty"`
-	Line      int    `json:"line,omitempty"`
-	Column    int    `json:"column,omitempty"`
-	Code      string `json:"code"`
-	Detail    string `json:"detail"`
-}
-
-// Problem is the body of a refusal.
-type Problem struct {
-	Type              string       `json:"type"`
-	Title             string       `json:"title"`
-	Status            int          `json:"status"`
-	Detail            string       `json:"detail"`
-	Code              CodeError    `json:"code"`
-	RequestID         string       `json:"request_id"`
-	Retryable         bool         `json:"retryable"`
-	RunID             string       `json:"run_id,omitempty"`
-	Differs           []string     `json:"differs,omitempty"`
-	OriginalRequestID string       `json:"original_request_id,omitempty"`
-	Errors            []FieldError `json:"errors,omitempty"`
-}
 
 // Error is a refusal of the service. An answer of a proxy in front of the service has no code.
 type Error struct {

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"iter"
 	"mime"
 	"net/http"
 	"strings"
@@ -42,9 +44,29 @@ type Event struct {
 var (
 	// errSilent ends a stream from which nothing comes.
 	errSilent = errors.New("the stream of events is silent")
-	// errNoStream says that something else was answered.
+	// errNoStream says that something else was answered. Alone it says that there are no more events.
 	errNoStream = errors.New("there is no stream of events")
 )
+
+// Events iterates over the events of a run, from its first one or from that after the given id, until the run has ended
+// or the stream has, which the service ends after some minutes: continue with the id of the last event. Wait does so by
+// itself.
+func (c *Client) Events(ctx context.Context, id, after string) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		stopped := false
+		_, err := c.stream(ctx, id, after, func(event Event) {
+			if !stopped && !yield(event, nil) {
+				stopped = true
+				cancel()
+			}
+		})
+		if err != nil && err != errNoStream && !stopped { //nolint:errorlint // alone it is the end
+			yield(Event{}, err)
+		}
+	}
+}
 
 // stream reads the events after the last one until the stream ends. It reports how many there were.
 func (c *Client) stream(ctx context.Context, id, last string, tell func(Event)) (int, error) {
@@ -66,8 +88,13 @@ func (c *Client) stream(ctx context.Context, id, last string, tell func(Event)) 
 	}
 	defer response.Body.Close()
 	mediaType, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")) // What cannot be read is another type.
-	if response.StatusCode != http.StatusOK || mediaType != "text/event-stream" {
-		return 0, fmt.Errorf("%w: status %d", errNoStream, response.StatusCode)
+	switch {
+	case response.StatusCode == http.StatusNoContent:
+		return 0, errNoStream
+	case response.StatusCode != http.StatusOK || mediaType != "text/event-stream":
+		content, _ := io.ReadAll(io.LimitReader(response.Body, maxEvent)) // The status says enough.
+		got := Answer{Status: response.StatusCode, Header: response.Header, Content: content, Attempts: 1}
+		return 0, fmt.Errorf("%w: %w", errNoStream, refusal(got, ""))
 	}
 	lines := bufio.NewScanner(response.Body)
 	lines.Buffer(nil, maxEvent)

@@ -119,7 +119,7 @@ func ExampleClient_Runs() {
 		return
 	}
 	ctx := context.Background()
-	for run, err := range c.Runs(ctx, client.RunFilter{Workflow: "meter-readings", Result: client.ResultFail}) {
+	for run, err := range c.Runs(client.RunFilter{Workflow: "meter-readings", Result: client.RunResultFail}).All(ctx) {
 		if err != nil {
 			fmt.Println(err)
 			return

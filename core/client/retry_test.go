@@ -19,7 +19,7 @@ func TestStartRetries(t *testing.T) {
 	t.Parallel()
 	for name, first := range map[string]http.HandlerFunc{
 		"LostAnswer":         lost,
-		"InProgress":         refuses(client.ErrInProgress, http.StatusConflict, true, "1"),
+		"InProgress":         refuses(client.ErrKeyInProgress, http.StatusConflict, true, "1"),
 		"RateLimited":        refuses(client.ErrRateLimited, http.StatusTooManyRequests, true, "3"),
 		"Unavailable":        refuses(client.ErrUnavailable, http.StatusServiceUnavailable, true, "1"),
 		"OutcomeUnknown":     refuses(client.ErrOutcomeUnknown, http.StatusServiceUnavailable, true, ""),
@@ -93,7 +93,7 @@ func TestStartDoesNotRetry(t *testing.T) {
 				if !ok || refused.Status != tt.status || refused.Key != "order-1" || refused.Attempts != 1 {
 					t.Fatalf("error = %#v, want a refusal with status %d and key order-1", err, tt.status)
 				}
-				if tt.code != "" && !errors.Is(err, tt.code) || errors.Is(err, client.ErrInProgress) {
+				if tt.code != "" && !errors.Is(err, tt.code) || errors.Is(err, client.ErrKeyInProgress) {
 					t.Errorf("error = %v, want it to be %s alone", err, tt.code)
 				}
 				if n := len(service.requests()); n != 1 || time.Since(began) != 0 {
@@ -166,11 +166,11 @@ func TestRetriesEnd(t *testing.T) {
 			retries := client.DefaultRetries()
 			retries.Attempts, retries.Budget = 1000, 30*time.Second
 			service := &script{answers: []http.HandlerFunc{
-				refuses(client.ErrInProgress, http.StatusConflict, true, "10"),
+				refuses(client.ErrKeyInProgress, http.StatusConflict, true, "10"),
 			}}
 			began := time.Now()
 			_, err := made(t, serve(t, service), client.WithRetries(retries)).Start(t.Context(), document())
-			if !errors.Is(err, client.ErrInProgress) || time.Since(began) > retries.Budget {
+			if !errors.Is(err, client.ErrKeyInProgress) || time.Since(began) > retries.Budget {
 				t.Errorf("error = %v after %v, want in progress within %v", err, time.Since(began), retries.Budget)
 			}
 		})

@@ -27,25 +27,79 @@ const (
 // request is a call in a form that can be sent several times.
 type request struct {
 	method string
-	// path begins with a slash and may have a query.
+	// path begins with a slash and may have a query, to which the other query is added.
 	path   string
+	query  url.Values
 	header http.Header
 	body   *body
-	key    string
+	// json or file becomes the body.
+	json any
+	file []byte
+	// keyed says that the call takes a key. Without one the client makes one.
+	keyed bool
+	key   string
 	// creates says that carrying the call out twice would do its work twice.
 	creates bool
+	// ifMatch is the entity tag that must still be current.
+	ifMatch string
 }
 
-// answer is a success that was read to its end.
-type answer struct {
-	status   int
-	header   http.Header
-	body     []byte
-	attempts int
+// Answer is a success as it came.
+type Answer struct {
+	Status  int
+	Header  http.Header
+	Content []byte
+	// Attempts is how often the request was sent.
+	Attempts int
+}
+
+// Send sends a request and returns the answer as it came, with its headers. The path begins with a slash and may have a
+// query. Send is for what no other method does; it retries in the same way. A POST may be sent again when its answer
+// gets lost only if the header has an Idempotency-Key.
+func (c *Client) Send(ctx context.Context, method, path string, header http.Header, content []byte) (Answer, error) {
+	r := request{
+		method: method, path: path, header: header.Clone(), key: header.Get(headerKey),
+		creates: method == http.MethodPost,
+	}
+	if content != nil {
+		r.body = bytesBody(content)
+	}
+	return c.send(ctx, r)
+}
+
+// begin makes a key and a body where the request needs them.
+func (c *Client) begin(r request) (request, error) {
+	if r.header == nil {
+		r.header = make(http.Header)
+	}
+	if len(r.query) > 0 {
+		r.path += "?" + r.query.Encode()
+	}
+	if r.ifMatch != "" {
+		r.header.Set("If-Match", r.ifMatch)
+	}
+	if r.file != nil {
+		r.body = bytesBody(r.file)
+		r.header.Set("Content-Type", "application/yaml")
+	}
+	if r.json != nil {
+		content, err := json.Marshal(r.json)
+		if err != nil {
+			return r, fmt.Errorf("write the request: %w", err)
+		}
+		r.body = bytesBody(content)
+		r.header.Set("Content-Type", "application/json")
+	}
+	if !r.keyed || r.key != "" {
+		return r, nil
+	}
+	var err error
+	r.key, err = c.newKey()
+	return r, err
 }
 
 // send sends the request, with retries, until it has a final answer.
-func (c *Client) send(ctx context.Context, r request) (answer, error) {
+func (c *Client) send(ctx context.Context, r request) (Answer, error) {
 	ends := time.Now().Add(c.retries.Budget)
 	if deadline, ok := ctx.Deadline(); ok && deadline.Before(ends) {
 		ends = deadline
@@ -60,62 +114,62 @@ func (c *Client) send(ctx context.Context, r request) (answer, error) {
 		lost = lost || failed.lost
 		wait, again := c.retries.wait(number, failed.retryAfter())
 		if !failed.retryable(r) || !again || time.Now().Add(wait).After(ends) {
-			return answer{}, r.conclude(failed, lost, number)
+			return Answer{}, r.conclude(failed, lost, number)
 		}
 		c.onRetry(tried, wait)
 		c.log.InfoContext(ctx, "retry", "method", r.method, "path", r.path, "attempt", number, "wait_ms",
 			wait.Milliseconds(), "key", r.key, "error", failed)
 		if err := sleep(ctx, wait); err != nil {
 			failed.err = errors.Join(failed.err, err)
-			return answer{}, r.conclude(failed, lost, number)
+			return Answer{}, r.conclude(failed, lost, number)
 		}
 	}
 }
 
 // try sends the request once.
-func (c *Client) try(ctx context.Context, r request, number int) (answer, Attempt, *failure) {
+func (c *Client) try(ctx context.Context, r request, number int) (Answer, Attempt, *failure) {
 	began := time.Now()
 	tried := Attempt{Method: r.method, Path: r.path, Number: number, Key: r.key}
 	attemptCtx, cancel := context.WithTimeout(ctx, c.retries.Attempt)
 	defer cancel()
 	got, err := c.exchange(attemptCtx, r)
-	got.attempts = number
-	tried.Took, tried.Status, tried.Err = time.Since(began), got.status, err
-	tried.RequestID = got.header.Get(headerRequestID)
+	got.Attempts = number
+	tried.Took, tried.Status, tried.Err = time.Since(began), got.Status, err
+	tried.RequestID = got.Header.Get(headerRequestID)
 	if err != nil {
-		return answer{}, tried, failureOf(ctx, err)
+		return Answer{}, tried, failureOf(ctx, err)
 	}
-	if got.status >= http.StatusOK && got.status < http.StatusMultipleChoices {
+	if got.Status >= http.StatusOK && got.Status < http.StatusMultipleChoices {
 		return got, tried, nil
 	}
 	refused := refusal(got, r.key)
 	tried.Err = refused
-	return answer{}, tried, &failure{
+	return Answer{}, tried, &failure{
 		err: refused, refused: refused,
-		lost: got.status >= http.StatusInternalServerError && refused.Code != ErrUnavailable,
+		lost: got.Status >= http.StatusInternalServerError && refused.Code != ErrUnavailable,
 	}
 }
 
 // exchange sends the request once and reads the answer to its end.
-func (c *Client) exchange(ctx context.Context, r request) (answer, error) {
+func (c *Client) exchange(ctx context.Context, r request) (Answer, error) {
 	ready, sending, err := c.prepare(ctx, r)
 	if err != nil {
-		return answer{}, err
+		return Answer{}, err
 	}
 	defer sending.detach()
 	response, err := c.http.Do(ready)
 	if err != nil {
 		if sendErr := sending.failed(); sendErr != nil {
-			return answer{}, &sourceError{err: sendErr}
+			return Answer{}, &sourceError{err: sendErr}
 		}
-		return answer{}, err
+		return Answer{}, err
 	}
 	defer response.Body.Close()
 	content, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	if err != nil {
-		return answer{}, fmt.Errorf("read the answer: %w", err)
+		return Answer{}, fmt.Errorf("read the answer: %w", err)
 	}
-	return answer{status: response.StatusCode, header: response.Header, body: content}, nil
+	return Answer{Status: response.StatusCode, Header: response.Header, Content: content}, nil
 }
 
 // prepare makes the request of one attempt. It has no GetBody: otherwise the transport would resend the request by
@@ -155,44 +209,64 @@ func (c *Client) resolve(path string) (string, error) {
 	return c.base.String() + target.String(), nil
 }
 
-// call sends the request and reads the answer into the value.
-func call[T any](ctx context.Context, c *Client, r request) (T, answer, error) {
+// call sends the request and reads the answer into the value. It returns the request as it was sent, with its key.
+func call[T any](ctx context.Context, c *Client, r request) (T, request, Answer, error) {
 	var value T
+	r, err := c.begin(r)
+	if err != nil {
+		return value, r, Answer{}, err
+	}
 	got, err := c.send(ctx, r)
 	if err != nil {
-		return value, got, err
+		return value, r, got, err
 	}
-	err = json.Unmarshal(got.body, &value)
+	err = json.Unmarshal(got.Content, &value)
 	switch {
 	case err == nil:
-		return value, got, nil
+		return value, r, got, nil
 	case r.creates:
-		return value, got, &UnknownOutcomeError{Key: r.key, Attempts: got.attempts, Err: notUnderstood(err)}
+		return value, r, got, &UnknownOutcomeError{Key: r.key, Attempts: got.Attempts, Err: notUnderstood(err)}
 	default:
-		return value, got, notUnderstood(err)
+		return value, r, got, notUnderstood(err)
 	}
+}
+
+// do sends the request and reads the answer.
+func do[T any](ctx context.Context, c *Client, r request) (T, error) {
+	value, _, _, err := call[T](ctx, c, r)
+	return value, err
+}
+
+// contentOf sends the request and returns the bytes of the answer.
+func contentOf(ctx context.Context, c *Client, r request) ([]byte, error) {
+	r, err := c.begin(r)
+	if err != nil {
+		return nil, err
+	}
+	got, err := c.send(ctx, r)
+	return got.Content, err
+}
+
+// done sends a request whose answer says nothing.
+func done(ctx context.Context, c *Client, r request) error {
+	_, err := contentOf(ctx, c, r)
+	return err
 }
 
 func notUnderstood(err error) error {
 	return fmt.Errorf("the answer is not that of this service: %w", err)
 }
 
-// get reads what is at the path.
-func get[T any](ctx context.Context, c *Client, path string) (T, error) {
-	value, _, err := call[T](ctx, c, request{method: http.MethodGet, path: path})
-	return value, err
-}
-
-func refusal(got answer, key string) *Error {
-	refused := &Error{Key: key, Attempts: got.attempts, RetryAfter: retryAfter(got.header)}
-	mediaType, _, err := mime.ParseMediaType(got.header.Get("Content-Type"))
+func refusal(got Answer, key string) *Error {
+	refused := &Error{Key: key, Attempts: got.Attempts, RetryAfter: retryAfter(got.Header)}
+	mediaType, _, err := mime.ParseMediaType(got.Header.Get("Content-Type"))
 	if err == nil && mediaType == problemType {
 		// What cannot be read stays empty, and the status says enough.
-		_ = json.Unmarshal(got.body, &refused.Problem)
+		_ = json.Unmarshal(got.Content, &refused.Problem)
 	}
-	refused.Status = got.status
+	refused.Status = got.Status
 	if refused.RequestID == "" {
-		refused.RequestID = got.header.Get(headerRequestID)
+		refused.RequestID = got.Header.Get(headerRequestID)
 	}
 	return refused
 }

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"time"
 )
 
@@ -52,47 +51,31 @@ type Started struct {
 
 // Start starts a run, or finds the one that was started with the same key and the same document.
 func (c *Client) Start(ctx context.Context, start StartRequest) (Started, error) {
-	key, err := c.keyFor(start.Key)
-	if err != nil {
-		return Started{}, err
-	}
 	form, mediaType, err := start.form(c.retries.Attempts > 1)
 	if err != nil {
 		return Started{}, err
 	}
-	path := "/api/workflows/" + url.PathEscape(start.Workflow) + "/start/"
-	if start.Version > 0 {
-		path += "?version=" + strconv.Itoa(start.Version)
-	}
-	return c.create(ctx, request{
-		method: http.MethodPost, path: path, header: http.Header{"Content-Type": {mediaType}}, body: form, key: key,
+	return create(ctx, c, request{
+		method: http.MethodPost, path: "/api/workflows/" + url.PathEscape(start.Workflow) + "/start/",
+		query:  queryOf(map[string]any{"version": start.Version}),
+		header: http.Header{"Content-Type": {mediaType}}, body: form, keyed: true, key: start.Key, creates: true,
 	})
 }
 
-// Rerun starts a new run on the document of an earlier one. Without a key the client makes one.
-func (c *Client) Rerun(ctx context.Context, id, key string) (Started, error) {
-	key, err := c.keyFor(key)
-	if err != nil {
-		return Started{}, err
-	}
-	return c.create(ctx, request{method: http.MethodPost, path: runPath(id) + "rerun/", key: key})
-}
-
-func (c *Client) create(ctx context.Context, r request) (Started, error) {
-	r.creates = true
-	run, got, err := call[Run](ctx, c, r)
+func create(ctx context.Context, c *Client, r request) (Started, error) {
+	run, sent, got, err := call[Run](ctx, c, r)
 	if err != nil {
 		return Started{}, err
 	}
 	started := Started{
-		Run: run, Key: r.key, Replayed: got.header.Get(headerReplayed) == "true",
-		RequestID: got.header.Get(headerRequestID), OriginalRequestID: got.header.Get(headerOriginal),
-		Attempts: got.attempts,
+		Run: run, Key: sent.key, Replayed: got.Header.Get(headerReplayed) == "true",
+		RequestID: got.Header.Get(headerRequestID), OriginalRequestID: got.Header.Get(headerOriginal),
+		Attempts: got.Attempts,
 	}
 	if !started.Replayed {
 		started.OriginalRequestID = started.RequestID
 	}
-	if expires, err := http.ParseTime(got.header.Get(headerExpires)); err == nil {
+	if expires, err := http.ParseTime(got.Header.Get(headerExpires)); err == nil {
 		started.Expires = expires
 	}
 	return started, nil

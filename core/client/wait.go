@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"time"
 )
 
@@ -78,11 +79,11 @@ func (w *wait) take(event Event) {
 
 // poll reads the run until it is completed.
 func (w *wait) poll(ctx context.Context) (Run, error) {
-	path := runPath(w.id) + "?wait=" + patientWait
+	query := url.Values{"wait": {patientWait}}
 	answered := time.Now()
 	for {
 		began := time.Now()
-		run, got, err := call[Run](ctx, w.client, request{method: http.MethodGet, path: path})
+		run, _, got, err := call[Run](ctx, w.client, request{method: http.MethodGet, path: runPath(w.id), query: query})
 		switch {
 		case err == nil:
 			answered = time.Now()
@@ -90,12 +91,12 @@ func (w *wait) poll(ctx context.Context) (Run, error) {
 			if run.Completed() {
 				return run, nil
 			}
-		case errors.Is(err, ErrInvalidParameter) && path != runPath(w.id):
-			path = runPath(w.id)
+		case errors.Is(err, ErrInvalidParameter) && query != nil:
+			query = nil
 		case !isOutage(ctx, err) || time.Since(answered) > maxOutage:
 			return Run{}, err
 		}
-		pause := max(pollPause, retryAfter(got.header)) - time.Since(began)
+		pause := max(pollPause, retryAfter(got.Header)) - time.Since(began)
 		if err := sleep(ctx, max(0, pause)); err != nil {
 			return Run{}, err
 		}
@@ -114,7 +115,7 @@ func isOutage(ctx context.Context, err error) bool {
 // tellSteps reports the steps that have ended since the last poll.
 func (w *wait) tellSteps(run Run) {
 	for _, step := range run.Steps {
-		if step.Ended() && step.Status != StepSkipped {
+		if step.Ended() && step.Status != StepStatusSkipped {
 			w.take(Event{ID: w.last, Name: EventStepCompleted, Step: &step})
 		}
 	}

@@ -37,7 +37,7 @@ func follow(t *testing.T, between func(http.Handler) http.Handler) (following, c
 	}
 	f.run = started.Run
 	time.AfterFunc(time.Minute, func() {
-		f.server.End(f.run.ID, client.ResultPass, client.Step{StepID: "table", Status: client.StepPassed})
+		f.server.End(f.run.ID, client.RunResultPass, client.Step{StepID: "table", Status: client.StepStatusPassed})
 	})
 	run, err := made(t, serve(t, between(f.server))).Wait(t.Context(), f.run.ID, func(e client.Event) {
 		f.told = append(f.told, e.Name)
@@ -110,7 +110,7 @@ func TestWait(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if run.ID != f.run.ID || run.Result != client.ResultPass || len(run.Steps) != 1 {
+				if run.ID != f.run.ID || run.Result != client.RunResultPass || len(run.Steps) != 1 {
 					t.Errorf("run = %+v, want the passed run with its step", run)
 				}
 				if diff := cmp.Diff(tt.told, f.told); diff != "" {
@@ -212,7 +212,7 @@ func TestLists(t *testing.T) {
 			fmt.Fprintf(w, `{"next": %q, "previous": "", "results": [%s]}`, next, strings.Join(runs, ","))
 		})))
 		var ids []string
-		for run, err := range c.Runs(t.Context(), client.RunFilter{State: client.StateCompleted}) {
+		for run, err := range c.Runs(client.RunFilter{State: client.RunStateCompleted}).All(t.Context()) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -221,7 +221,7 @@ func TestLists(t *testing.T) {
 		if got := strings.Join(ids, ""); got != "0123456" || pages.Load() != 3 {
 			t.Errorf("runs = %s on %d pages, want 0123456 on 3", got, pages.Load())
 		}
-		for _, err := range c.Runs(t.Context(), client.RunFilter{}) {
+		for _, err := range c.Runs(client.RunFilter{}).All(t.Context()) {
 			if err != nil {
 				t.Error(err)
 			}
@@ -241,7 +241,7 @@ func TestListsDoNotFollowForgedLinks(t *testing.T) {
 				_, _ = io.WriteString(w, `{"next": "`+next+`", "results": []}`) // The test sees what is missing.
 			})))
 			var last error
-			for _, err := range c.Runs(t.Context(), client.RunFilter{}) {
+			for _, err := range c.Runs(client.RunFilter{}).All(t.Context()) {
 				last = err
 			}
 			if last == nil || !strings.Contains(last.Error(), "is not a path") {

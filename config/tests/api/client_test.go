@@ -78,14 +78,14 @@ func TestGoClient(t *testing.T) {
 				s.Work(t)
 			}
 		})
-		if err != nil || run.Result != client.ResultFail || run.Counts.Errors != 8 {
+		if err != nil || run.Result != client.RunResultFail || run.Counts.Errors != 8 {
 			t.Fatalf("run = %+v and error %v, want 8 errors", run, err)
 		}
 		if got := strings.Join(told, " "); got != "run.created run.started step.completed run.completed" {
 			t.Errorf("events = %s, want the whole story once", got)
 		}
 		found := 0
-		for finding, err := range c.Findings(t.Context(), run.ID) {
+		for finding, err := range c.Findings(run.ID).All(t.Context()) {
 			if err != nil || finding.Line == 0 {
 				t.Fatalf("finding = %+v and error %v, want one with its line", finding, err)
 			}
@@ -104,7 +104,7 @@ func TestGoClient(t *testing.T) {
 		}
 		readsAround(t, s, c, run)
 		canceled, err := c.Cancel(t.Context(), again.Run.ID)
-		if err != nil || canceled.Result != client.ResultCanceled {
+		if err != nil || canceled.Result != client.RunResultCanceled {
 			t.Errorf("canceled = %+v and error %v, want it canceled", canceled, err)
 		}
 	})
@@ -125,7 +125,7 @@ func TestGoClient(t *testing.T) {
 			t.Errorf("health = %+v and error %v, want a database and a time", health, err)
 		}
 		count := 0
-		for _, err := range c.Workflows(ctx) {
+		for _, err := range c.Workflows().All(ctx) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -168,7 +168,7 @@ func readsAround(tb testing.TB, s *stage, c *client.Client, run client.Run) {
 	}
 	for search, want := range map[string]int{"zähler": 1, "nowhere": 0} {
 		found := 0
-		for listed, err := range c.Runs(ctx, client.RunFilter{Search: search, Result: client.ResultFail}) {
+		for listed, err := range c.Runs(client.RunFilter{Q: search, Result: client.RunResultFail}).All(ctx) {
 			if err != nil || listed.ID != run.ID {
 				tb.Fatalf("run = %+v and error %v, want %s", listed, err, run.ID)
 			}
@@ -180,7 +180,7 @@ func readsAround(tb testing.TB, s *stage, c *client.Client, run client.Run) {
 	}
 	s.FlushRequests(tb)
 	logged := 0
-	for request, err := range c.Requests(ctx, client.RequestFilter{Key: string(run.IdempotencyKey)}) {
+	for request, err := range c.Requests(client.RequestFilter{Key: string(run.IdempotencyKey)}).All(ctx) {
 		if err != nil {
 			tb.Fatal(err)
 		}

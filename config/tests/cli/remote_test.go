@@ -225,7 +225,7 @@ func TestRunCommandGoesOn(t *testing.T) {
 		if got.code != 130 || run.Completed() || len(d.kept(t)) != 1 {
 			t.Fatalf("outcome = %+v, kept %v, want 130 and a run and a key that go on", got, d.kept(t))
 		}
-		server.End(run.ID, client.ResultPass)
+		server.End(run.ID, client.RunResultPass)
 		again := d.run(t.Context(), "run", "@good.csv", "-w", "meter-readings", "--resume")
 		again.want(t, 0, run.ID, string(run.IdempotencyKey))
 		if len(server.Runs()) != 1 || len(d.kept(t)) != 0 {

@@ -63,7 +63,7 @@ func (s *Server) settle(workflow, key string, meaning [sha256.Size]byte, header 
 	case s.busy > 0:
 		s.busy--
 		return client.Run{}, &refusal{
-			client.ErrInProgress, http.StatusConflict,
+			client.ErrKeyInProgress, http.StatusConflict,
 			"A request with this idempotency key is currently being processed.", time.Second,
 		}
 	case used && known.print != meaning:
@@ -226,12 +226,12 @@ func story(run client.Run) []event {
 // cancel is POST /api/runs/{id}/cancel/.
 func (s *Server) cancel(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
-	s.End(id, client.ResultCanceled)
+	s.End(id, client.RunResultCanceled)
 	run, _, found := s.find(id)
 	switch {
 	case !found:
 		s.nothing(w, r)
-	case run.Result != client.ResultCanceled:
+	case run.Result != client.RunResultCanceled:
 		refuse(w, refusal{client.ErrRunCompleted, http.StatusUnprocessableEntity, "The run has already ended.", 0})
 	default:
 		write(w, http.StatusOK, run)
@@ -316,7 +316,7 @@ func refuse(w http.ResponseWriter, r refusal) {
 	write(w, r.status, client.Problem{
 		Type: "/docs/errors/" + string(r.code) + "/", Title: http.StatusText(r.status), Status: r.status,
 		Detail: r.detail, Code: r.code, RequestID: w.Header().Get("Request-Id"),
-		Retryable: r.code == client.ErrInProgress,
+		Retryable: r.code == client.ErrKeyInProgress,
 	})
 }
 

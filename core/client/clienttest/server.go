@@ -32,7 +32,7 @@ type Server struct {
 	delay       time.Duration
 	left        int
 	held        bool
-	result      client.Result
+	result      client.RunResult
 	steps       []client.Step
 }
 
@@ -54,7 +54,7 @@ func New() *Server {
 func NewHandler() *Server {
 	s := &Server{
 		mux: http.NewServeMux(), uses: make(map[string]use), moved: make(chan struct{}), left: -1,
-		result: client.ResultPass,
+		result: client.RunResultPass,
 	}
 	s.mux.HandleFunc("POST /api/workflows/{id}/start/", s.start)
 	s.mux.HandleFunc("GET /api/runs/{$}", s.list)
@@ -94,7 +94,7 @@ func (s *Server) Delay(wait time.Duration) { s.set(func() { s.delay = wait }) }
 func (s *Server) Quota(left int) { s.set(func() { s.left = left }) }
 
 // Outcome sets the result and the steps of the runs that are started from now on.
-func (s *Server) Outcome(result client.Result, steps ...client.Step) {
+func (s *Server) Outcome(result client.RunResult, steps ...client.Step) {
 	s.set(func() { s.result, s.steps = result, steps })
 }
 
@@ -102,7 +102,7 @@ func (s *Server) Outcome(result client.Result, steps ...client.Step) {
 func (s *Server) Hold() { s.set(func() { s.held = true }) }
 
 // End completes a run with its steps.
-func (s *Server) End(id string, result client.Result, steps ...client.Step) {
+func (s *Server) End(id string, result client.RunResult, steps ...client.Step) {
 	s.set(func() {
 		for i := range s.runs {
 			if s.runs[i].ID == id && !s.runs[i].Completed() {
@@ -134,17 +134,17 @@ func (s *Server) set(change func()) {
 	change()
 }
 
-func ended(run client.Run, result client.Result, steps []client.Step) client.Run {
-	run.State, run.Result, run.Steps = client.StateCompleted, result, steps
-	run.Status = string(result)
+func ended(run client.Run, result client.RunResult, steps []client.Step) client.Run {
+	run.State, run.Result, run.Steps = client.RunStateCompleted, result, steps
+	run.Status = client.RunStatus(result)
 	switch result {
-	case client.ResultPass:
+	case client.RunResultPass:
 		run.Status = "SUCCEEDED"
-	case client.ResultFail:
+	case client.RunResultFail:
 		run.Status, run.ErrorCategory = "FAILED", "VALIDATION_FAILED"
-	case client.ResultError:
+	case client.RunResultError:
 		run.Status, run.ErrorCategory = "FAILED", "SYSTEM_ERROR"
-	case client.ResultUnknown, client.ResultCanceled, client.ResultTimedOut:
+	case client.RunResultUnknown, client.RunResultCanceled, client.RunResultTimedOut:
 	}
 	now := client.Time{Time: time.Now()}
 	run.StartedAt, run.EndedAt, run.Attempts = now, now, 1
@@ -164,8 +164,8 @@ func newRun(workflow, key string) (client.Run, error) {
 	}
 	return client.Run{
 		ID: id.String(), Workflow: uuid.NewString(), WorkflowSlug: workflow, WorkflowVersion: 1,
-		Submission: uuid.NewString(), Org: "acme", Source: "API", State: client.StatePending,
-		Result: client.ResultUnknown, Status: "PENDING", IdempotencyKey: client.Optional(key),
+		Submission: uuid.NewString(), Org: "acme", Source: "API", State: client.RunStatePending,
+		Result: client.RunResultUnknown, Status: "PENDING", IdempotencyKey: client.Optional(key),
 		CreatedAt: client.Time{Time: time.Now()}, Steps: []client.Step{},
 	}, nil
 }

@@ -86,21 +86,21 @@ func TestServer(t *testing.T) {
 	t.Run("EndsRunsOnDemand", func(t *testing.T) {
 		t.Parallel()
 		server, c := setup(t)
-		server.Outcome(client.ResultFail, client.Step{
+		server.Outcome(client.RunResultFail, client.Step{
 			StepID: "s", Counts: client.Counts{Errors: 2}, Issues: []client.Issue{{Line: 7, Count: 2}},
 		})
 		run, err := c.Wait(t.Context(), mustStart(t, c, "").Run.ID, nil)
-		if err != nil || run.Result != client.ResultFail || run.Counts.Errors != 2 {
+		if err != nil || run.Result != client.RunResultFail || run.Counts.Errors != 2 {
 			t.Errorf("run = %+v and error %v, want 2 errors", run, err)
 		}
-		for finding, err := range c.Findings(t.Context(), run.ID) {
+		for finding, err := range c.Findings(run.ID).All(t.Context()) {
 			if err != nil || finding.StepID != "s" || finding.Line != 7 {
 				t.Errorf("finding = %+v and error %v, want that of the step", finding, err)
 			}
 		}
 		server.Hold()
 		held := mustStart(t, c, "").Run
-		if canceled, err := c.Cancel(t.Context(), held.ID); err != nil || canceled.Result != client.ResultCanceled {
+		if canceled, err := c.Cancel(t.Context(), held.ID); err != nil || canceled.Result != client.RunResultCanceled {
 			t.Errorf("run = %+v and error %v, want it canceled", canceled, err)
 		}
 		if _, err := c.Cancel(t.Context(), run.ID); !errors.Is(err, client.ErrRunCompleted) {
@@ -118,7 +118,7 @@ func TestServerIsBusyAndSlow(t *testing.T) {
 		t.Errorf("started = %+v, want a first answer at the second attempt", started)
 	}
 	count := 0
-	for run, err := range c.Runs(t.Context(), client.RunFilter{}) {
+	for run, err := range c.Runs(client.RunFilter{}).All(t.Context()) {
 		if err != nil || !run.Completed() {
 			t.Errorf("run = %+v and error %v, want a completed one", run, err)
 		}

@@ -93,11 +93,11 @@ func (o *Outcome) make(ctx context.Context, c *client.Client, call Call) error {
 		o.run(run)
 		return err
 	case "findings":
-		return list(o, c.Findings(ctx, call.Args.RunID), func(f client.Finding) string { return f.ID })
+		return list(o, c.Findings(call.Args.RunID).All(ctx), func(f client.Finding) string { return f.ID })
 	case "list_runs":
-		return list(o, c.Runs(ctx, client.RunFilter{}), func(r client.Run) string { return r.ID })
+		return list(o, c.Runs(client.RunFilter{}).All(ctx), func(r client.Run) string { return r.ID })
 	case "list_workflows":
-		return list(o, c.Workflows(ctx), func(w client.Workflow) string { return w.ID })
+		return list(o, c.Workflows().All(ctx), func(w client.Workflow) string { return w.ID })
 	case "me":
 		me, err := c.Me(ctx)
 		o.Items = []string{me.ID}

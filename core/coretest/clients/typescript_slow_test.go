@@ -25,9 +25,9 @@ try {
 	const content = new File([%q], "building.json", { type: "application/json" });
 	const key = await keyFromStorage(localStorage, "work");
 	const names = [];
-	const run = await client.run({ workflow: "building", key, content }, { onEvent: ({ name }) => names.push(name) });
+	const run = await client.startAndWait({ workflow: "building", key, content }, { onEvent: ({ name }) => names.push(name) });
 	const ids = [];
-	for await (const listed of client.runs({ key })) {
+	for await (const listed of client.runs({ idempotencyKey: key })) {
 		ids.push(listed.id);
 	}
 	said.value = [run.state, run.result, key, ids.length, names.at(-1)].join(" ");

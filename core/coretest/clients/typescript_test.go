@@ -1,16 +1,12 @@
 package clients
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"go.yaml.in/yaml/v4"
-
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
-	"github.com/simplevalidations/simplevalidations/docs"
 )
 
 func newTypeScriptDriver(tb testing.TB) Driver { //nolint:ireturn // callers hold drivers of several kinds
@@ -33,23 +29,6 @@ func TestTypeScript(t *testing.T) {
 		if strings.Contains(report, "# tests 0") {
 			t.Errorf("there were no tests:\n%s", report)
 		}
-	})
-
-	t.Run("TypesAreThoseOfTheContract", func(t *testing.T) {
-		t.Parallel()
-		var contract any
-		if err := yaml.Unmarshal(docs.OpenAPI(), &contract); err != nil {
-			t.Fatal(err)
-		}
-		text, err := json.Marshal(contract)
-		if err != nil {
-			t.Fatal(err)
-		}
-		file := filepath.Join(t.TempDir(), "openapi.json")
-		if err := os.WriteFile(file, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		execute(t, folder, nil, "node", "build/test/contract.js", "src/types.ts", file)
 	})
 
 	t.Run("PackageWorks", func(t *testing.T) {

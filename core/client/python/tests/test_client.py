@@ -23,11 +23,12 @@ from simplevalidations import (
     UnreachableError,
     Usage,
     WaitTimeoutError,
+    _decode,
     _wait,
     key_from_file,
-    models,
     new_key,
 )
+from simplevalidations._transport import Blocking
 from simplevalidations.testing import FakeServer
 
 from .world import RUN, client_of, raw_server, read_request, response
@@ -178,7 +179,7 @@ class WaitTest(Server):
     def test_a_service_that_stays_away_is_not_waited_for_without_end(self) -> None:
         self.server.close()
         slept: List[float] = []
-        self.client._sleep = slept.append
+        self.client._core.transport = Blocking(self.client._sender, slept.append)
         with mock.patch.object(_wait, "MAX_OUTAGE", 0.0), self.assertRaises(UnreachableError):
             self.client.wait(RUN)
 
@@ -266,13 +267,13 @@ class ModelsTest(unittest.TestCase):
             ("2026-03-02T09:15:04Z", at), ("2026-03-02T09:15:04.5Z", at.replace(microsecond=500000)),
             ("2026-03-02T09:15:04.123456789Z", at.replace(microsecond=123456)), ("2026-03-02T11:15:04+02:00", at),
         ):
-            self.assertEqual(models.read_time(text), wanted)
+            self.assertEqual(_decode.read_time(text), wanted)
         for text in ("", "2026-03-02", "2026-03-02T09:15:04", "yesterday"):
             with self.assertRaises(ValueError, msg=text):
-                models.read_time(text)
+                _decode.read_time(text)
 
     def test_absent_is_none_and_nothing_else(self) -> None:
-        run = models.read(Run, {"id": RUN, "started_at": None, "rerun_of": None, "weather": {}})
+        run = _decode.read(Run, {"id": RUN, "started_at": None, "rerun_of": None, "weather": {}})
         self.assertEqual((run.started_at, run.rerun_of, run.steps), (None, None, []))
         wrong: List[Any] = [
             None, [], "x", {}, {"id": None}, {"id": 7}, {"id": RUN, "started_at": ""}, {"id": RUN, "steps": None},
@@ -280,10 +281,10 @@ class ModelsTest(unittest.TestCase):
         ]
         for value in wrong:
             with self.assertRaises(ValueError, msg=repr(value)):
-                models.read(Run, value)
+                _decode.read(Run, value)
 
     def test_numbers_that_have_no_limit(self) -> None:
-        usage = models.read(Usage, {"metric": "runs", "quota": None, "days": [{"day": "2026-03-01", "runs": 2}]})
+        usage = _decode.read(Usage, {"metric": "runs", "quota": None, "days": [{"day": "2026-03-01", "runs": 2}]})
         self.assertEqual((usage.quota, usage.days[0].runs), (None, 2))
 
 
@@ -303,7 +304,7 @@ class FakeServerTest(Server):
         self.client.start("w", b"a", key="two")
         found: Set[object] = {(run.idempotency_key, run.result) for run in self.client.runs()}
         self.assertEqual(found, {("one", "FAIL"), ("two", "ERROR")})
-        self.assertEqual([run.idempotency_key for run in self.client.runs(key="one")], ["one"])
+        self.assertEqual([run.idempotency_key for run in self.client.runs(idempotency_key="one")], ["one"])
         self.assertIsNotNone(self.server.runs[0].ended_at)
 
     def test_fails_and_waits(self) -> None:

@@ -156,10 +156,10 @@ class SecretsTest(unittest.TestCase):
 
     def test_a_path_cannot_be_left(self) -> None:
         client = Client("http://x.example/base/")
-        self.assertEqual(client._target("/api/runs/"), "/base/api/runs/")
+        self.assertEqual(client._core.target("/api/runs/"), "/base/api/runs/")
         for address in ("//evil.example/", "/\\evil.example/", "http://evil.example/", "evil", "/a b", "/a\r\nb", ""):
             with self.assertRaises(ResponseError, msg=address):
-                client._target(address)
+                client._core.target(address)
         for run_id in ("", ".", ".."):
             with self.assertRaises(ValueError):
                 client.run(run_id)

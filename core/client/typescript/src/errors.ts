@@ -91,8 +91,8 @@ export class UnreachableError extends CallError {
   override readonly name = "UnreachableError";
 
   /** @internal */
-  constructor(key: string | null, attempts: number, cause: unknown) {
-    super(`the service did not answer: ${messageOf(cause)}`, key, attempts, cause);
+  constructor(key: string | null, attempts: number, cause: unknown, origin: string) {
+    super(`the service at ${origin} did not answer: ${messageOf(cause)}`, key, attempts, cause);
   }
 }
 

@@ -1,4 +1,5 @@
-import type { Sender } from "./send.js";
+import type { RefusedError } from "./errors.js";
+import { type Sender, refusalOf } from "./send.js";
 import type { Run, Step } from "./types.js";
 
 /** One thing that has happened to a run. */
@@ -37,16 +38,43 @@ export interface Message {
  *
  * @internal
  */
-export class NoStream extends Error {}
+export class NoStream extends Error {
+  /** The refusal; null where there are no more events. */
+  constructor(readonly refused: RefusedError | null) {
+    super("there is no stream of events");
+  }
+}
 
 /**
- * Reads the events behind the last one until the stream ends.
+ * Reads the events after the last one until the stream ends.
  *
  * @internal
  */
-export async function follow(
-  sender: Sender, path: string, last: string, signal: AbortSignal | undefined, tell: (message: Message) => void,
-): Promise<void> {
+export async function* events(
+  sender: Sender, path: string, last: string, signal: AbortSignal | undefined,
+): AsyncGenerator<RunEvent, void, undefined> {
+  try {
+    for await (const message of follow(sender, path, last, signal)) {
+      yield eventOf(message);
+    }
+  } catch (error) {
+    if (!(error instanceof NoStream)) {
+      throw error;
+    }
+    if (error.refused !== null) {
+      throw error.refused;
+    }
+  }
+}
+
+/**
+ * Reads the messages after the last one until the stream ends.
+ *
+ * @internal
+ */
+export async function* follow(
+  sender: Sender, path: string, last: string, signal: AbortSignal | undefined,
+): AsyncGenerator<Message, void, undefined> {
   const headers: Record<string, string> = { Accept: "text/event-stream" };
   if (last !== "") {
     headers["Last-Event-ID"] = last;
@@ -60,14 +88,18 @@ export async function follow(
     const response = await sender.open({ method: "GET", path, headers }, controller.signal);
     const [mediaType] = (response.headers.get("Content-Type") ?? "").split(";");
     if (response.status !== 200 || mediaType?.trim().toLowerCase() !== "text/event-stream" || !response.body) {
-      throw new NoStream(`there is no stream of events: status ${response.status}`);
+      const { status, headers } = response;
+      const content = new Uint8Array(await response.arrayBuffer());
+      throw new NoStream(status === 204 ? null : refusalOf({ status, headers, content, attempts: 1 }, null));
     }
-    const parser = new EventParser(tell);
+    const told: Message[] = [];
+    const parser = new EventParser((message) => told.push(message));
     const reader = response.body.getReader();
     for (let read = await reader.read(); !read.done; read = await reader.read()) {
       disarm();
       disarm = sender.clock.after(silenceMs, fallSilent);
       parser.push(read.value);
+      yield* told.splice(0);
     }
   } finally {
     disarm();

@@ -3,9 +3,9 @@
  *
  * @packageDocumentation
  */
+export type { CallOptions, KeyedOptions, ListOptions, Page, Pages, Started } from "./caller.js";
 export {
-  type CallOptions, Client, type ClientOptions, type Health, type ListOptions, type Report, type RequestFilter, type RunFilter,
-  type RunOptions, type StartRequest, type Started, type WaitOptions,
+  Client, type ClientOptions, type Health, type Report, type StartAndWaitOptions, type StartRequest, type WaitOptions,
 } from "./client.js";
 export {
   CallError, DocumentError, RefusedError, UnexpectedAnswerError, UnknownOutcomeError, UnreachableError, keyOf,
@@ -13,6 +13,10 @@ export {
 export type { RunEvent } from "./events.js";
 export type { ByteStream, Content, Document, OpenContent } from "./form.js";
 export { type KeyStorage, keyFromStorage, newKey } from "./keys.js";
+export {
+  type AuditRecordFilter, type KeyFilter, type RequestFilter, type RunFilter, type TokenFilter, version,
+} from "./operations.js";
 export { type Retries, defaultRetries } from "./retry.js";
-export type { Attempt, Fetch } from "./send.js";
+export type { Answer, Attempt, Fetch, Method } from "./send.js";
+export type { SignedCall } from "./sign.js";
 export type * from "./types.js";

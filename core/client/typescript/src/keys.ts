@@ -20,7 +20,8 @@ export async function randomBytes(length: number): Promise<Uint8Array> {
   return (await webCrypto()).getRandomValues(new Uint8Array(length));
 }
 
-async function webCrypto(): Promise<Crypto> {
+/** @internal */
+export async function webCrypto(): Promise<Crypto> {
   if (globalThis.crypto !== undefined) {
     return globalThis.crypto;
   }

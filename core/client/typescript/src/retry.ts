@@ -105,7 +105,9 @@ export function isRetryable(failure: Failure, request: Retried): boolean {
  *
  * @internal
  */
-export function conclude(failure: Failure, request: Retried, lost: boolean, attempts: number): CallError {
+export function conclude(
+  failure: Failure, request: Retried, lost: boolean, attempts: number, origin: string,
+): CallError {
   const key = request.key ?? null;
   const { refused } = failure;
   if (failure.unreadable && !lost) {
@@ -117,7 +119,7 @@ export function conclude(failure: Failure, request: Retried, lost: boolean, atte
   if (request.creates && lost) {
     return new UnknownOutcomeError(key, refused?.runId ?? null, attempts, failure.error);
   }
-  return new UnreachableError(key, attempts, failure.error);
+  return new UnreachableError(key, attempts, failure.error, origin);
 }
 
 /**

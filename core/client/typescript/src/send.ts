@@ -26,6 +26,9 @@ export interface Attempt {
 /** What sends the requests: `fetch`, or a function that wraps it. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
+/** The methods of the API. */
+export type Method = "GET" | "POST" | "PATCH" | "DELETE";
+
 /** @internal */
 export interface Settings {
   base: URL;
@@ -44,7 +47,7 @@ export interface Settings {
  * @internal
  */
 export interface Request extends Retried {
-  method: "GET" | "POST" | "PATCH" | "DELETE";
+  method: Method;
   /** Begins with a slash and may have a query. */
   path: string;
   headers?: Record<string, string>;
@@ -52,15 +55,12 @@ export interface Request extends Retried {
   signal?: AbortSignal | undefined;
 }
 
-/**
- * An answer that was read to its end.
- *
- * @internal
- */
+/** A success that was read to its end. */
 export interface Answer {
   status: number;
   headers: Headers;
   content: Uint8Array;
+  /** How often the request was sent. */
   attempts: number;
 }
 
@@ -88,14 +88,20 @@ export class Sender {
     return this.#settings.clock;
   }
 
+  /** Names the service in errors. */
+  get origin(): string {
+    return this.#settings.base.origin;
+  }
+
   /** Sends the request, with retries, until it has a final answer. */
-  async send(request: Request): Promise<Answer> {
-    const { retries, clock, onAttempt, onRetry } = this.#settings;
+  async send(request: Request, changed: Partial<Retries> = {}): Promise<Answer> {
+    const { clock, onAttempt, onRetry } = this.#settings;
+    const retries = { ...this.#settings.retries, ...changed };
     request.signal?.throwIfAborted();
     const ends = clock.now() + retries.budgetMs;
     let lost = false;
     for (let number = 1; ; number++) {
-      const { tried, result } = await this.#try(request, number);
+      const { tried, result } = await this.#try(request, number, retries.attemptTimeoutMs);
       onAttempt(tried);
       if ("answer" in result) {
         return result.answer;
@@ -155,18 +161,19 @@ export class Sender {
   }
 
   /** Asks once, as a probe does. */
-  async once(request: Request): Promise<Omit<Answer, "attempts">> {
-    return this.within(this.#settings.retries.attemptTimeoutMs, request.signal,
-      (signal) => this.exchange(request, signal));
+  async once(
+    request: Request, ms: number = this.#settings.retries.attemptTimeoutMs,
+  ): Promise<Omit<Answer, "attempts">> {
+    return this.within(ms, request.signal, (signal) => this.exchange(request, signal));
   }
 
-  async #try(request: Request, number: number): Promise<{ tried: Attempt; result: Result }> {
+  async #try(request: Request, number: number, ms: number): Promise<{ tried: Attempt; result: Result }> {
     const began = this.clock.now();
     const tried: Attempt = {
       method: request.method, path: request.path, number, key: request.key ?? null, status: null, requestId: null,
       error: null, tookMs: 0,
     };
-    const result = await this.#attempt(request, number, tried);
+    const result = await this.#attempt(request, number, ms, tried);
     tried.tookMs = this.clock.now() - began;
     if ("failure" in result) {
       tried.error = result.failure.error;
@@ -174,9 +181,9 @@ export class Sender {
     return { tried, result };
   }
 
-  async #attempt(request: Request, number: number, tried: Attempt): Promise<Result> {
+  async #attempt(request: Request, number: number, ms: number, tried: Attempt): Promise<Result> {
     try {
-      const answer = { ...await this.once(request), attempts: number };
+      const answer = { ...await this.once(request, ms), attempts: number };
       tried.status = answer.status;
       tried.requestId = answer.headers.get("Request-Id");
       if (answer.status >= 200 && answer.status < 300) {
@@ -235,7 +242,7 @@ export class Sender {
 
   /** An abort by the caller is thrown with the caller's reason, unless the outcome of a start is unknown. */
   #conclude(failure: Failure, request: Request, lost: boolean, attempts: number): unknown {
-    const concluded: CallError = conclude(failure, request, lost, attempts);
+    const concluded: CallError = conclude(failure, request, lost, attempts, this.origin);
     const knows = request.creates && (lost || failure.refused !== undefined);
     return request.signal?.aborted && !knows ? request.signal.reason : concluded;
   }
@@ -278,7 +285,8 @@ async function readAll(response: Response): Promise<Uint8Array> {
   return whole;
 }
 
-function refusalOf(answer: Answer, key: string | null): RefusedError {
+/** @internal */
+export function refusalOf(answer: Answer, key: string | null): RefusedError {
   return new RefusedError({
     status: answer.status, problem: problemOf(answer), requestId: answer.headers.get("Request-Id"),
     retryAfterMs: retryAfterMs(answer.headers), key, attempts: answer.attempts,

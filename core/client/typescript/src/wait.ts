@@ -1,5 +1,5 @@
 import { RefusedError, UnreachableError } from "./errors.js";
-import { type Message, NoStream, type RunEvent, eventOf, follow } from "./events.js";
+import { NoStream, type RunEvent, eventOf, follow } from "./events.js";
 import { retryAfterMs } from "./retry.js";
 import { type Answer, type Sender, decode } from "./send.js";
 import type { Run } from "./types.js";
@@ -51,23 +51,19 @@ export class Wait {
     for (let broken = 0; broken < brokenStreams && !this.#completed;) {
       let count = 0;
       // What the caller's function throws ends the wait, and not only the stream.
-      const heard: { failed?: unknown } = {};
-      const take = (message: Message): void => {
-        const event = eventOf(message);
-        count++;
-        try {
-          this.#take(event);
-        } catch (error) {
-          heard.failed = error;
-          throw error;
-        }
-      };
+      let heard = false;
       try {
-        await follow(this.#sender, `${this.#path}events/`, this.#last, this.#signal, take);
+        for await (const message of follow(this.#sender, `${this.#path}events/`, this.#last, this.#signal)) {
+          const event = eventOf(message);
+          count++;
+          heard = true;
+          this.#take(event);
+          heard = false;
+        }
       } catch (error) {
         this.#signal?.throwIfAborted();
-        if ("failed" in heard) {
-          throw heard.failed;
+        if (heard) {
+          throw error;
         }
         if (error instanceof NoStream) {
           return;

@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 import { inspect } from "node:util";
 
 import { Client, RefusedError, UnexpectedAnswerError, UnreachableError } from "../src/index.js";
+import { signature } from "../src/sign.js";
 import { FakeClock, answers, document, failureOf, made, refuses, runId, serve } from "./world.js";
 
 describe("a list", () => {
@@ -18,7 +19,7 @@ describe("a list", () => {
     });
     const client = made(service.url, new FakeClock());
     let ids = "";
-    for await (const run of client.runs({ state: "COMPLETED", since: new Date(0), key: "" })) {
+    for await (const run of client.runs({ state: "COMPLETED", since: new Date(0), idempotencyKey: "" })) {
       ids += run.id;
     }
     assert.equal(ids, "0123456");
@@ -38,7 +39,7 @@ describe("a list", () => {
   ]) {
     test(`does not follow ${String(JSON.stringify(next))}`, async (t) => {
       const service = await serve(t, answers(200, JSON.stringify({ next, results: [] })));
-      const error = await failureOf(made(service.url, new FakeClock()).findings(runId).next());
+      const error = await failureOf(made(service.url, new FakeClock()).findings(runId).page());
       assert.ok(error instanceof UnexpectedAnswerError, inspect(error));
       assert.match(error.message, /is not a path/);
       assert.equal(service.sent.length, 1);
@@ -51,40 +52,51 @@ test("every call goes to its address", async (t) => {
   const client = made(service.url + "/base/", new FakeClock());
   const id = "a/b";
   await client.rerun(id, { key: "k" });
-  await client.getRun(id);
+  await client.run(id);
   await client.cancel(id);
-  await client.findings(id).next();
+  await client.findings(id).page();
   await client.report(id, "sarif");
   await client.document(id);
   await client.documentLines(id, { from: 5, lines: 1 });
   await client.compare(id);
-  await client.runs({ search: "a b" }).next();
-  await client.requests({ status: "4xx", key: "k", until: "2026-03-01T00:00:00Z" }).next();
-  await client.getRequest(id);
+  await client.runs({ q: "a b" }).page();
+  await client.requests({ status: "4xx", key: "k", until: "2026-03-01T00:00:00Z" }).page();
+  await client.request(id);
   await client.organization();
   await client.changeOrganization({ key_required: true, key_lifetime_ms: null });
-  await client.workflows().next();
-  await client.getWorkflow(id, { version: 3 });
+  await client.workflows().page();
+  await client.workflow(id, { version: 3 });
   await client.exportWorkflow(id);
   await client.importWorkflow("slug: x\n", { key: "k" });
   await client.me();
   await client.usage();
-  await client.tokens().next();
+  await client.tokens().page();
   await client.createToken({ label: "l", role: "viewer" });
-  await client.rotateToken(id);
+  await client.rotateToken(id, {});
   await client.revokeToken(id);
-  await client.members().next();
+  await client.members().page();
   await client.inviteMember({ email: "a@b.example", role: "viewer" }, { key: "k" });
   await client.changeMember(id, { role: "owner" });
   await client.removeMember(id);
-  await client.invitations().next();
+  await client.invitations().page();
   await client.linkInvitation(id);
   await client.revokeInvitation(id);
-  await client.ownInvitations().next();
+  await client.ownInvitations().page();
   await client.acceptInvitation(id);
   await client.declineInvitation(id);
   await client.leave();
-  await client.auditRecords().next();
+  await client.auditRecords().page();
+  await client.createWorkflow({ slug: "s", name: "n", definition: { accepts: ["text/csv"] } }, { key: "k" });
+  await client.createVersion(id, { definition: { accepts: ["text/csv"] } }, { key: "k" });
+  await client.updateWorkflow(id, { name: "n" });
+  await client.activateWorkflow(id);
+  await client.deactivateWorkflow(id);
+  await client.keys({ state: "abandoned" }).page();
+  await client.key(id);
+  await client.keyActivity();
+  await client.releaseKey(id, { reason: "r" });
+  await client.signingSecrets();
+  await client.organizations().page();
   await client.health();
   const shown = service.sent.map(({ method, path, key, headers, body }) =>
     [method, path, key ?? "", headers["content-type"] ?? "", body.toString()].join(" ").trim());
@@ -119,11 +131,22 @@ test("every call goes to its address", async (t) => {
     "GET /base/api/members/invitations/?page_size=100",
     "POST /base/api/members/invitations/a%2Fb/link/",
     "DELETE /base/api/members/invitations/a%2Fb/",
-    "GET /base/api/invitations/?page_size=100",
+    "GET /base/api/invitations/",
     "POST /base/api/invitations/a%2Fb/accept/",
     "POST /base/api/invitations/a%2Fb/decline/",
     "DELETE /base/api/members/me/",
     "GET /base/api/audit/?page_size=100",
+    'POST /base/api/workflows/ k application/json {"slug":"s","name":"n","definition":{"accepts":["text/csv"]}}',
+    'POST /base/api/workflows/a%2Fb/versions/ k application/json {"definition":{"accepts":["text/csv"]}}',
+    'PATCH /base/api/workflows/a%2Fb/  application/json {"name":"n"}',
+    "POST /base/api/workflows/a%2Fb/activate/",
+    "POST /base/api/workflows/a%2Fb/deactivate/",
+    "GET /base/api/idempotency-keys/?page_size=100&state=abandoned",
+    "GET /base/api/idempotency-keys/a%2Fb/",
+    "GET /base/api/idempotency-keys/activity/",
+    'POST /base/api/idempotency-keys/a%2Fb/release/  application/json {"reason":"r"}',
+    "GET /base/api/signing-secrets/",
+    "GET /base/api/orgs/",
     "GET /base/readyz/",
   ]);
   assert.ok(service.sent.every(({ headers }) => headers.authorization === "Bearer sv_secret"));
@@ -180,8 +203,8 @@ test("arguments at fault are refused before anything is sent", async (t) => {
     () => client.start({ ...document(), version: 1.5 }),
     () => client.start({ ...document(), mediaType: "text/csv\r\nX: y" }),
     () => client.start({ workflow: "w" } as never),
-    () => client.getRun("."),
-    () => client.findings("").next(),
+    () => client.run("."),
+    () => client.findings("").page(),
     () => client.changeOrganization({ content_retention_ms: NaN }),
     () => client.changeOrganization({ key_lifetime_ms: Infinity }),
   ];
@@ -199,4 +222,49 @@ test("a client is not made of an address or a token at fault", () => {
     assert.throws(() => new Client("http://x", { token }), (error: Error) =>
       error instanceof TypeError && (token === "" || !error.message.includes(token)));
   }
+});
+
+test("a list can be read page by page", async (t) => {
+  const service = await serve(t, answers(200, JSON.stringify({ next: "/api/tokens/?cursor=2", previous: null, results: [{ id: "1" }] })));
+  const tokens = made(service.url, new FakeClock()).tokens({ state: "active", pageSize: 1 });
+  const page = await tokens.page();
+  assert.deepEqual(page, { next: "/api/tokens/?cursor=2", previous: null, results: [{ id: "1" }] });
+  await tokens.page(page.next ?? "");
+  assert.deepEqual(service.sent.map(({ path }) => path), ["/api/tokens/?page_size=1&state=active", "/api/tokens/?cursor=2"]);
+});
+
+test("an answer can be had as it came", async (t) => {
+  const service = await serve(t, answers(200, JSON.stringify({ next: null, results: [] }), { ETag: '"1"' }));
+  const client = made(service.url, new FakeClock());
+  const answer = await client.send("POST", "/api/members/", { json: { role: "viewer" }, key: "k" });
+  assert.deepEqual([answer.status, answer.headers.get("ETag"), answer.attempts], [200, '"1"', 1]);
+  assert.deepEqual([service.sent[0]?.key, service.sent[0]?.body.toString()], ["k", '{"role":"viewer"}']);
+  await client.keys({ key: "order-1" }).page();
+  assert.deepEqual([service.sent[1]?.path, service.sent[1]?.key], ["/api/idempotency-keys/?page_size=100&key=order-1", undefined]);
+  assert.match(String(service.sent[0]?.headers["user-agent"]), /^simplevalidations-typescript\/1\.0\.0 /);
+});
+
+test("a call can have retries of its own", async (t) => {
+  const service = await serve(t, refuses("unavailable", 503, true));
+  await failureOf(made(service.url, new FakeClock()).me({ retries: { attempts: 2 } }));
+  assert.equal(service.sent.length, 2);
+});
+
+test("events are iterated over, and a refusal is thrown", async (t) => {
+  const service = await serve(t, answers(200, "id: 1\nevent: run.created\ndata: {}\n\nid: 2\nevent: run.completed\ndata: {}\n\n",
+    { "Content-Type": "text/event-stream" }));
+  const names: string[] = [];
+  for await (const event of made(service.url, new FakeClock()).events(runId)) {
+    names.push(event.name);
+  }
+  assert.deepEqual(names, ["run.created", "run.completed"]);
+  const other = await serve(t, refuses("not_found", 404, false));
+  assert.ok(await failureOf(made(other.url, new FakeClock()).events(runId).next()) instanceof RefusedError);
+});
+
+test("a callback is signed", async () => {
+  assert.equal(
+    await signature({ receipt: "r-1", run: runId, secret: "secret" }, 1772442904, '{"result":"PASS"}'),
+    "t=1772442904,v2=b1b3179137b99d2418550a7104c2c3c72ae867737772455bdcbcdb00f4a0ea6b",
+  );
 });

@@ -119,7 +119,7 @@ async function make(call: Call): Promise<Partial<Outcome>> {
       return ofStart(await client.start(await startOf(args)));
     case "run": {
       let begun: Partial<Outcome> = {};
-      const run = await client.run(await startOf(args), {
+      const run = await client.startAndWait(await startOf(args), {
         onEvent, onStarted: (started) => {
           begun = ofStart(started);
         },
@@ -131,7 +131,7 @@ async function make(call: Call): Promise<Partial<Outcome>> {
     case "wait":
       return { ...ofRun(await client.wait(runId, { onEvent })), events };
     case "get":
-      return ofRun(await client.getRun(runId));
+      return ofRun(await client.run(runId));
     case "cancel":
       return ofRun(await client.cancel(runId));
     case "findings":

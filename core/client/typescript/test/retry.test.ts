@@ -267,7 +267,7 @@ test("nothing shows the token", async (t) => {
   }
   assert.ok(!JSON.stringify([error, told, client]).includes(token));
   assert.equal(service.sent[0]?.headers.authorization, `Bearer ${token}`);
-  assert.match(String(service.sent[0]?.headers["user-agent"]), /^myapp\/2 simplevalidations-typescript\/1 /);
+  assert.match(String(service.sent[0]?.headers["user-agent"]), /^myapp\/2 simplevalidations-typescript\/1\.0\.0 /);
 });
 
 test("the defaults are those of every client", () => {

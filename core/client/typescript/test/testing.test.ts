@@ -67,7 +67,7 @@ test("the server ends runs as it is told", async (t) => {
     excerpt: "", count: 2, sample_rows: [], assertion_id: null, truncated: false,
   };
   server.outcome("FAIL", fakeStep({ step_id: "s", counts: { errors: 2, warnings: 0, infos: 0 }, issues: [issue] }));
-  const run = await client.run({ workflow: "w", content: "a" });
+  const run = await client.startAndWait({ workflow: "w", content: "a" });
   assert.ok(run.result === "FAIL" && run.status === "FAILED" && run.counts.errors === 2 && run.started_at !== null);
   for await (const finding of client.findings(run.id)) {
     assert.deepEqual(finding, { step_id: "s", ...issue });
@@ -77,7 +77,7 @@ test("the server ends runs as it is told", async (t) => {
   assert.equal(held.run.started_at, null);
   assert.equal((await client.cancel(held.run.id)).result, "CANCELED");
   assert.equal(await codeOf(client.cancel(run.id)), "run_completed");
-  assert.equal(await codeOf(client.getRun("unknown")), "not_found");
+  assert.equal(await codeOf(client.run("unknown")), "not_found");
 });
 
 test("the server is busy and slow", async (t) => {

@@ -11,53 +11,30 @@ A start always carries an idempotency key: the caller's, or a new UUIDv7. All at
 the same bytes, so that at most one run is started however often the network fails. The key is in the result and in
 every error. A program that repeats the call with the same key, also after a crash, gets the same run.
 
-``simplevalidations.testing`` has a server for tests.
+``AsyncClient`` is the same for asyncio. ``simplevalidations.testing`` has a server for tests.
 """
 
-from ._client import Client
+from . import models
+from ._client import AsyncClient, Client, SignedCall
+from ._core import Answer, AsyncPages, Page, Pages, Started
 from ._keys import key_from_file, new_key
+from ._operations import VERSION as __version__
 from ._retry import Attempt, Retries
 from ._wait import Event
 from .errors import (
     DocumentError,
     Error,
-    FieldError,
     RefusedError,
     ResponseError,
     UnknownOutcomeError,
     UnreachableError,
     WaitTimeoutError,
 )
-from .models import (
-    Comparison,
-    ComparisonCounts,
-    Counts,
-    DayUsage,
-    DocumentLine,
-    DocumentWindow,
-    Finding,
-    Issue,
-    LoggedHeader,
-    LoggedRequest,
-    LoggedRequestDetail,
-    Me,
-    Organization,
-    OrganizationChange,
-    OrganizationSettings,
-    Problem,
-    Run,
-    Started,
-    Step,
-    Usage,
-    Workflow,
-    WorkflowStep,
-    WorkflowUsage,
-)
+from .models import *  # noqa: F403
 
 __all__ = [
-    "Attempt", "Client", "Comparison", "ComparisonCounts", "Counts", "DayUsage", "DocumentError", "DocumentLine",
-    "DocumentWindow", "Error", "Event", "FieldError", "Finding", "Issue", "LoggedHeader", "LoggedRequest",
-    "LoggedRequestDetail", "Me", "Organization", "OrganizationChange", "OrganizationSettings", "Problem",
-    "RefusedError", "ResponseError", "Retries", "Run", "Started", "Step", "UnknownOutcomeError", "UnreachableError",
-    "Usage", "WaitTimeoutError", "Workflow", "WorkflowStep", "WorkflowUsage", "key_from_file", "new_key",
+    "Answer", "AsyncClient", "AsyncPages", "Attempt", "Client", "DocumentError", "Error", "Event", "Page", "Pages",
+    "RefusedError", "ResponseError", "Retries", "SignedCall", "Started", "UnknownOutcomeError", "UnreachableError",
+    "WaitTimeoutError", "__version__", "key_from_file", "models", "new_key",
 ]
+__all__ += models.__all__

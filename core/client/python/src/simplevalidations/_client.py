@@ -1,82 +1,116 @@
-"""The client."""
+"""The clients."""
 
+import copy
+import hashlib
+import hmac
 import json
-import logging
 import ssl
 import sys
 import time
-from datetime import datetime, timezone
-from typing import Callable, Dict, Iterator, Mapping, Optional, Tuple, Type, TypeVar
-from urllib.parse import SplitResult, quote, urlencode, urlsplit
+from dataclasses import dataclass
+from typing import Any, AsyncIterator, Callable, Coroutine, Iterator, Mapping, Optional, TypeVar
 
-from . import _retry, models
-from ._form import JSON, Body, Document, Form
+from . import _core
+from ._core import Answer, Core, Request, Started, run_path, segment
+from ._form import Bytes, Document, Form
 from ._keys import new_key as _new_key
+from ._operations import VERSION, AsyncOperations, Operations
 from ._retry import Attempt, Retries
-from ._wait import Event, Wait
-from ._wire import Answer, Sender
-from .errors import ResponseError
-from .models import (
-    Comparison,
-    DocumentWindow,
-    Finding,
-    LoggedRequest,
-    LoggedRequestDetail,
-    Me,
-    OrganizationChange,
-    OrganizationSettings,
-    Run,
-    Started,
-    Usage,
-    Workflow,
-)
+from ._transport import Blocking, Threaded, Transport
+from ._wait import Event, Wait, events
+from ._wire import Sender
+from .models import CallbackReceipt, Run, ValidatorAnswer
 
 T = TypeVar("T")
-
-_LOG = logging.getLogger("simplevalidations")
-_PAGE_SIZE = "100"
+Self = TypeVar("Self", bound="_Base")
 
 
-class _Reply:
-    """A success that was read to its end."""
+@dataclass(frozen=True)
+class SignedCall:
+    """A call of an external validator, which was answered with 202."""
 
-    def __init__(self, answer: Answer, body: bytes, attempts: int) -> None:
-        self.headers = answer.headers
-        self.body = body
-        self.attempts = attempts
+    #: The header ``Sv-Receipt`` of the call.
+    receipt: str
+    #: The header ``Sv-Run`` of the call.
+    run: str
+    #: The secret of the validator.
+    secret: str
 
 
-class Client:
+class _Base:
+    """What a client is made of."""
+
+    def __init__(
+        self, base_url: str, token: str = "", *, retries: Optional[Retries] = None, user_agent: str = "",
+        ssl_context: Optional[ssl.SSLContext] = None, proxy: Optional[str] = None,
+        on_attempt: Optional[Callable[[Attempt], None]] = None, new_key: Callable[[], str] = _new_key,
+    ) -> None:
+        base = _core.checked(base_url)
+        self._sender = Sender(base, ssl_context, proxy)
+        python = f"{sys.version_info.major}.{sys.version_info.minor}"
+        agent = f"{user_agent} simplevalidations-python/{VERSION} (Python {python})".strip()
+        self._core = Core(base, token, self._transport(), retries, agent, on_attempt, new_key)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._core.shown!r})"
+
+    def with_options(
+        self: Self, *, retries: Optional[Retries] = None, on_attempt: Optional[Callable[[Attempt], None]] = None
+    ) -> Self:
+        """Returns a client with other options, for calls that need them: ``client.with_options(...).start(...)``.
+
+        Both send by the same connections. What is left out stays as it is.
+        """
+        changed = copy.copy(self)
+        changed._core = copy.copy(self._core)
+        changed._core.retries = retries or self._core.retries
+        changed._core.on_attempt = on_attempt or self._core.on_attempt
+        return changed
+
+    def _transport(self) -> Transport:
+        raise NotImplementedError
+
+    def _start(
+        self, workflow: str, document: Document, key: Optional[str], version: int, filename: Optional[str],
+        media_type: str, name: str, short_description: str, metadata: Optional[Mapping[str, object]],
+    ) -> Coroutine[Any, Any, Started]:
+        form = Form(
+            document, repeated=self._core.retries.attempts > 1, filename=filename, media_type=media_type, name=name,
+            short_description=short_description, metadata=metadata,
+        )
+        return self._core.create(Request(
+            "POST", f"/api/workflows/{segment(workflow)}/start/", query={"version": version}, body=form, keyed=True,
+            key=key, creates=True,
+        ))
+
+    def _send(
+        self, method: str, path: str, key: Optional[str], body: Optional[object], headers: Mapping[str, str]
+    ) -> Request:
+        return Request(method, path, json=body, headers=headers, key=key, creates=method == "POST")
+
+    def _report(self, run_id: str, format: str) -> Request:
+        return Request("GET", run_path(run_id) + "findings/", query={"format": format})
+
+    def _call_back(self, call: SignedCall, answer: ValidatorAnswer) -> Request:
+        content = json.dumps(answer, ensure_ascii=False, allow_nan=False).encode()
+        at = int(time.time())
+        signed = f"v2.callback.{at}.{call.receipt}.{call.run}.{hashlib.sha256(content).hexdigest()}"
+        sum = hmac.new(call.secret.encode(), signed.encode(), hashlib.sha256).hexdigest()
+        return Request(
+            "POST", f"/api/callbacks/{segment(call.receipt)}/", body=Bytes("application/json", content),
+            headers={"Sv-Signature": f"t={at},v2={sum}"},
+        )
+
+
+class Client(_Base, Operations):
     """Calls one service with one token. Several threads may use a client at once.
 
     ``base_url`` is like "https://validations.example". ``retries`` says how often and how long calls are tried.
     ``user_agent`` names the calling program in front of the client. ``ssl_context`` says which certificates are
-    trusted. ``on_attempt`` is called with every attempt when it has ended. ``new_key`` makes the keys of calls without
-    one. Proxies of the environment are not used, and redirects are never followed: they would lose documents and leak
-    the token.
+    trusted. ``proxy`` is like "http://proxy.example:3128", and "" is none; without one it is that of the environment,
+    as in ``HTTPS_PROXY`` and ``NO_PROXY``. ``on_attempt`` is called with every attempt when it has ended. ``new_key``
+    makes the keys of calls without one. Redirects are never followed: they would lose documents and leak the token.
     """
-
-    def __init__(
-        self, base_url: str, token: str = "", *, retries: Optional[Retries] = None, user_agent: str = "",
-        ssl_context: Optional[ssl.SSLContext] = None, on_attempt: Optional[Callable[[Attempt], None]] = None,
-        new_key: Callable[[], str] = _new_key,
-    ) -> None:
-        base = _checked(base_url)
-        if any(not "!" <= letter <= "~" for letter in token):
-            raise ValueError("the token has characters that no token has")
-        version = f"{sys.version_info.major}.{sys.version_info.minor}"
-        self._user_agent = f"{user_agent} simplevalidations-python/1 (Python {version})".strip()
-        self._base = base.path.rstrip("/")
-        self._shown = base.geturl()
-        self._token = token
-        self._retries = retries or Retries()
-        self._on_attempt = on_attempt
-        self._new_key = new_key
-        self._sender = Sender(base, ssl_context)
-        self._sleep: Callable[[float], None] = time.sleep
-
-    def __repr__(self) -> str:
-        return f"Client({self._shown!r})"
 
     def __enter__(self) -> "Client":
         return self
@@ -101,25 +135,9 @@ class Client:
         :func:`key_from_file`, if the program may crash; an empty one is a :class:`ValueError`. ``filename`` is that of
         the path or file unless it is given.
         """
-        form = Form(
-            document, repeated=self._retries.attempts > 1, filename=filename, media_type=media_type, name=name,
-            short_description=short_description, metadata=metadata,
-        )
-        path = f"/api/workflows/{_segment(workflow)}/start/" + (f"?version={version}" if version else "")
-        return self._create(path, key, form)
-
-    def rerun(self, run_id: str, *, key: Optional[str] = None) -> Started:
-        """Starts a new run on the document of an earlier one. Without a key the client makes one."""
-        return self._create(_run_path(run_id) + "rerun/", key, None)
-
-    def run(self, run_id: str) -> Run:
-        """Reads a run with its steps."""
-        return self._get(Run, _run_path(run_id))
-
-    def cancel(self, run_id: str) -> Run:
-        """Ends a run that has not ended yet. Canceling it again changes nothing."""
-        reply = self._send("POST", _run_path(run_id) + "cancel/")
-        return _understood(Run, reply)
+        return self._do(self._start(
+            workflow, document, key, version, filename, media_type, name, short_description, metadata,
+        ))
 
     def wait(
         self, run_id: str, *, timeout: Optional[float] = None, on_event: Optional[Callable[[Event], None]] = None
@@ -130,234 +148,90 @@ class Client:
         possible. It tolerates a service that does not answer for up to two minutes. ``on_event`` is called once for
         each event. After ``timeout`` seconds it raises :class:`WaitTimeoutError`; the run continues.
         """
-        return Wait(self, run_id, _run_path(run_id), timeout, on_event, self._sleep).result()
+        return self._do(Wait(self._core, run_id, timeout, on_event).result())
 
-    def findings(self, run_id: str) -> Iterator[Finding]:
-        """Iterates over the findings of a run in their order, and fetches all pages."""
-        return self._list(Finding, _run_path(run_id) + "findings/", {})
+    def events(self, run_id: str, *, after: str = "") -> Iterator[Event]:
+        """Iterates over the events of a run, from its first one or from that after the given id.
 
-    def report(self, run_id: str, form: str) -> bytes:
+        It ends when the run has ended, or when the stream does, which the service ends after some minutes.
+        :meth:`wait` then continues by itself.
+        """
+        return _core.iterate(events(self._core, run_id, after))
+
+    def report(self, run_id: str, format: str) -> bytes:
         """Reads the findings of a run as ``text``, ``sarif``, ``junit``, ``github`` or ``csv``."""
-        return self._send("GET", _run_path(run_id) + "findings/?" + urlencode({"format": form})).body
+        return self._do(self._core.content(self._report(run_id, format)))
 
-    def document(self, run_id: str) -> bytes:
-        """Reads the document of a run, byte for byte. One that is no longer kept is refused: ``document_gone``."""
-        return self._send("GET", _run_path(run_id) + "document/content/").body
+    def call_back(self, call: SignedCall, answer: ValidatorAnswer) -> CallbackReceipt:
+        """Sends the result of a call that an external validator has answered with 202, signed with its secret.
 
-    def document_lines(self, run_id: str, *, first: int = 1, lines: int = 100) -> DocumentWindow:
-        """Reads at most 200 lines of a run's document, with the findings on them."""
-        return self._get(DocumentWindow, _run_path(run_id) + "document/?" + urlencode({"from": first, "lines": lines}))
-
-    def compare(self, run_id: str) -> Comparison:
-        """Compares the findings with those of the previous run of the same workflow on the same file."""
-        return self._get(Comparison, _run_path(run_id) + "comparison/")
-
-    def runs(
-        self, *, state: str = "", result: str = "", source: str = "", workflow: str = "", search: str = "",
-        key: str = "", since: Optional[datetime] = None, until: Optional[datetime] = None,
-    ) -> Iterator[Run]:
-        """Iterates over the runs of the organization, newest first.
-
-        What is given narrows the list. ``search`` is a part of the key or of the document's name. ``since`` and
-        ``until`` bound the time of creation; ``until`` is not included.
+        The client needs no token for it. The first result counts, so repeating it changes nothing.
         """
-        return self._list(Run, "/api/runs/", {
-            "state": state, "result": result, "source": source, "workflow": workflow, "q": search,
-            "idempotency_key": key, "since": _written(since), "until": _written(until),
-        })
+        return self._do(self._core.read(CallbackReceipt, self._call_back(call, answer)))
 
-    def requests(
-        self, *, status: str = "", code: str = "", key: str = "", token: str = "", run: str = "",
-        since: Optional[datetime] = None, until: Optional[datetime] = None,
-    ) -> Iterator[LoggedRequest]:
-        """Iterates over the organization's requests that may change something, newest first.
+    def send(
+        self, method: str, path: str, *, key: Optional[str] = None, json: Optional[object] = None,
+        headers: Mapping[str, str] = {},
+    ) -> Answer:
+        """Sends a request that no other method sends, or whose answer is wanted as it came, with its headers.
 
-        What is given narrows the list: ``status`` is ``2xx``, ``3xx``, ``4xx`` or ``5xx``, ``code`` that of a problem,
-        and ``token`` and ``run`` are ids.
+        It is tried again in the same way. A ``POST`` whose answer gets lost is sent again only if there is a key.
         """
-        return self._list(LoggedRequest, "/api/requests/", {
-            "status": status, "code": code, "key": key, "token": token, "run": run,
-            "since": _written(since), "until": _written(until),
-        })
+        return self._do(self._core.send(self._send(method, path, key, json, headers)))[0]
 
-    def request(self, request_id: str) -> LoggedRequestDetail:
-        """Reads a request in the log by its ``id``, which is not its ``request_id``."""
-        return self._get(LoggedRequestDetail, f"/api/requests/{_segment(request_id)}/")
+    def _do(self, work: Coroutine[Any, Any, T]) -> T:
+        return _core.run(work)
 
-    def organization(self) -> OrganizationSettings:
-        """Reads the settings of the organization."""
-        return self._get(OrganizationSettings, "/api/organization/")
+    def _transport(self) -> Transport:
+        return Blocking(self._sender)
 
-    def change_organization(self, change: OrganizationChange) -> OrganizationSettings:
-        """Changes settings of the organization. To repeat it changes nothing."""
-        return _understood(OrganizationSettings, self._send("PATCH", "/api/organization/", body=JSON(change)))
 
-    def workflows(self) -> Iterator[Workflow]:
-        """Iterates over the workflows of the organization."""
-        return self._list(Workflow, "/api/workflows/", {})
+class AsyncClient(_Base, AsyncOperations):
+    """The client for asyncio. Its methods are those of :class:`Client`, and are awaited.
 
-    def workflow(self, workflow: str, *, version: int = 0) -> Workflow:
-        """Reads a workflow by its id or slug, as of a version; 0 is the latest."""
-        path = f"/api/workflows/{_segment(workflow)}/" + (f"?version={version}" if version else "")
-        return self._get(Workflow, path)
+    Requests are sent in the threads of ``asyncio.to_thread``; events and waits need none. A call that is canceled ends
+    at once, and what its request does on the service goes on: a start that was canceled may have started a run, which
+    the same call with the same key finds.
+    """
 
-    def me(self) -> Me:
-        """Reads the user, the organization and the role of the token."""
-        return self._get(Me, "/api/me/")
+    async def __aenter__(self) -> "AsyncClient":
+        return self
 
-    def usage(self) -> Usage:
-        """Reads how many runs the organization has used this month."""
-        return self._get(Usage, "/api/usage/")
+    async def __aexit__(self, *_: object) -> None:
+        self.close()
 
-    def _create(self, path: str, key: Optional[str], body: Optional[Body]) -> Started:
-        if key == "":
-            # An empty variable would otherwise get a new key, and so a new run, with each repetition of the program.
-            raise ValueError("the key is empty; leave it out to have one made")
-        if key is None:
-            key = self._new_key()
-        reply = self._send("POST", path, key=key, body=body)
-        try:
-            run = _decoded(Run, reply.body)
-        except ValueError as error:
-            raise _retry.unknown_outcome(error, key, reply.attempts) from error
-        replayed = reply.headers.get("Idempotent-Replayed") == "true"
-        request_id = reply.headers.get("Request-Id", "")
-        return Started(
-            run=run, key=key, replayed=replayed, expires=_http_date(reply.headers.get("Idempotency-Expires", "")),
-            request_id=request_id, attempts=reply.attempts,
-            original_request_id=reply.headers.get("Original-Request-Id", "") if replayed else request_id,
+    def close(self) -> None:
+        """Closes the connections that are kept for further calls."""
+        self._sender.close()
+
+    async def start(
+        self, workflow: str, document: Document, *, key: Optional[str] = None, version: int = 0,
+        filename: Optional[str] = None, media_type: str = "", name: str = "", short_description: str = "",
+        metadata: Optional[Mapping[str, object]] = None,
+    ) -> Started:
+        return await self._start(
+            workflow, document, key, version, filename, media_type, name, short_description, metadata,
         )
 
-    def _get(self, model: Type[T], path: str) -> T:
-        return _understood(model, self._send("GET", path))
+    async def wait(
+        self, run_id: str, *, timeout: Optional[float] = None, on_event: Optional[Callable[[Event], None]] = None
+    ) -> Run:
+        return await Wait(self._core, run_id, timeout, on_event).result()
 
-    def _list(self, model: Type[T], path: str, query: Dict[str, str]) -> Iterator[T]:
-        given = {name: value for name, value in query.items() if value}
-        following: Optional[str] = path + "?" + urlencode({**given, "page_size": _PAGE_SIZE})
-        while following is not None:
-            reply = self._send("GET", following)
-            try:
-                page = json.loads(reply.body)
-                items = [models.read(model, item) for item in page["results"]]
-                following = page["next"]
-                if following is not None and not isinstance(following, str):
-                    raise ValueError("next is not an address")
-            except (ValueError, TypeError, KeyError) as error:
-                raise _foreign(error, reply.attempts) from error
-            yield from items
+    def events(self, run_id: str, *, after: str = "") -> AsyncIterator[Event]:
+        return events(self._core, run_id, after)
 
-    def _send(self, method: str, path: str, *, key: str = "", body: Optional[Body] = None) -> _Reply:
-        """Sends a request, with retries, until it has a final answer."""
-        target = self._target(path)
-        ends = time.monotonic() + self._retries.budget
-        lost = False
-        number = 0
-        while True:
-            number += 1
-            reply, failure = self._try(method, path, target, key, body, number)
-            if reply is not None:
-                return reply
-            assert failure is not None
-            lost = lost or failure.lost
-            pause = self._retries.wait(number, failure.retry_after)
-            if not failure.retryable() or pause is None or time.monotonic() + pause > ends:
-                raise _retry.conclude(failure, key != "", lost, key, number) from failure.error.__cause__
-            _LOG.info(
-                "retry %s %s, attempt %d, key %s, in %.3f s: %s", method, path, number, key, pause, failure.error
-            )
-            self._sleep(pause)
+    async def report(self, run_id: str, format: str) -> bytes:
+        return await self._core.content(self._report(run_id, format))
 
-    def _try(
-        self, method: str, path: str, target: str, key: str, body: Optional[Body], number: int
-    ) -> Tuple[Optional[_Reply], Optional[_retry.Failure]]:
-        """Sends a request once."""
-        began = time.monotonic()
-        status, request_id = 0, ""
-        reply: Optional[_Reply] = None
-        failure: Optional[_retry.Failure] = None
-        try:
-            with self._sender.exchange(
-                method, target, self._headers(key, body), body.chunks() if body else (),
-                body.length if body else 0, self._retries.attempt_timeout,
-            ) as answer:
-                status, request_id = answer.status, answer.header("Request-Id")
-                content = answer.read()
-            if 200 <= status < 300:
-                reply = _Reply(answer, content, number)
-            else:
-                failure = _retry.refusal(answer, content, key, number)
-        except _retry.INTERRUPTIONS as error:
-            status = 0
-            failure = _retry.failure_of(error)
-        if self._on_attempt is not None:
-            took = time.monotonic() - began
-            self._on_attempt(Attempt(
-                method, path, number, key, status, request_id, failure.error if failure else None, took,
-            ))
-        return reply, failure
+    async def call_back(self, call: SignedCall, answer: ValidatorAnswer) -> CallbackReceipt:
+        return await self._core.read(CallbackReceipt, self._call_back(call, answer))
 
-    def _headers(self, key: str, body: Optional[Body]) -> Dict[str, str]:
-        headers = {"User-Agent": self._user_agent, "Accept": "application/json"}
-        if self._token:
-            headers["Authorization"] = f"Bearer {self._token}"
-        if key:
-            headers["Idempotency-Key"] = key
-        if body is not None:
-            headers["Content-Type"] = body.content_type
-        return headers
+    async def send(
+        self, method: str, path: str, *, key: Optional[str] = None, json: Optional[object] = None,
+        headers: Mapping[str, str] = {},
+    ) -> Answer:
+        return (await self._core.send(self._send(method, path, key, json, headers)))[0]
 
-    def _target(self, path: str) -> str:
-        """Puts a path behind that of the base URL.
-
-        An address that names a host, as a forged link to a next page could, is refused: it would be sent the token.
-        """
-        if not path.startswith("/") or path.startswith(("//", "/\\")) or any(not "!" <= one <= "~" for one in path):
-            raise ResponseError(f"the address {path!r} is not a path")
-        return self._base + path
-
-
-def _checked(base_url: str) -> SplitResult:
-    base = urlsplit(base_url)
-    if base.scheme not in ("http", "https") or not base.hostname:
-        raise ValueError(f"the URL of the service is {base_url!r}, but must be like https://validations.example")
-    if "@" in base.netloc or base.query or base.fragment:
-        raise ValueError("the URL of the service must have neither a user, nor a query, nor a fragment")
-    return base
-
-
-def _segment(text: str) -> str:
-    """Escapes a part of a path."""
-    if text in ("", ".", ".."):
-        raise ValueError(f"{text!r} is no id")
-    return quote(text, safe="")
-
-
-def _run_path(run_id: str) -> str:
-    return f"/api/runs/{_segment(run_id)}/"
-
-
-def _written(at: Optional[datetime]) -> str:
-    return "" if at is None else at.astimezone(timezone.utc).isoformat().replace("+00:00", "Z")
-
-
-def _http_date(text: str) -> Optional[datetime]:
-    try:
-        return datetime.strptime(text, "%a, %d %b %Y %H:%M:%S GMT").replace(tzinfo=timezone.utc)
-    except ValueError:
-        return None
-
-
-def _decoded(model: Type[T], body: bytes) -> T:
-    return models.read(model, json.loads(body))
-
-
-def _understood(model: Type[T], reply: _Reply) -> T:
-    try:
-        return _decoded(model, reply.body)
-    except ValueError as error:
-        raise _foreign(error, reply.attempts) from error
-
-
-def _foreign(error: Exception, attempts: int) -> ResponseError:
-    return ResponseError(f"the answer is not that of this service: {error}", attempts=attempts)
-
+    def _transport(self) -> Transport:
+        return Threaded(self._sender)

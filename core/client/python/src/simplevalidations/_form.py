@@ -28,20 +28,19 @@ class Body(Protocol):
         """Yields the body for one attempt."""
 
 
-class JSON:
-    """A body of JSON."""
+class Bytes:
+    """A body that is in memory."""
 
-    content_type = "application/json"
-
-    def __init__(self, value: Mapping[str, object]) -> None:
-        self._text = json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    def __init__(self, content_type: str, content: bytes) -> None:
+        self.content_type = content_type
+        self._content = content
 
     @property
     def length(self) -> Optional[int]:
-        return len(self._text)
+        return len(self._content)
 
     def chunks(self) -> Iterator[bytes]:
-        yield self._text
+        yield self._content
 
 
 class Form:

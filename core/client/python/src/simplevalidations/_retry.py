@@ -9,9 +9,10 @@ from dataclasses import dataclass, fields
 from datetime import timezone
 from typing import Any, Dict, List, Optional
 
-from . import models
-from ._wire import Answer, Unsent
-from .errors import DocumentError, Error, FieldError, RefusedError, UnknownOutcomeError, UnreachableError
+from . import _decode
+from ._wire import Reply, Unsent
+from .errors import DocumentError, Error, RefusedError, UnknownOutcomeError, UnreachableError
+from .models import FieldError
 
 # A service that asks to wait for longer is not waited for.
 MAX_RETRY_AFTER = 60.0
@@ -84,16 +85,16 @@ class Failure:
     def retry_after(self) -> float:
         return (self.refused.retry_after or 0.0) if self.refused else 0.0
 
-    def retryable(self) -> bool:
-        """Returns whether it makes sense to send the request again. It is safe: starts have a key."""
-        if self.final:
+    def retryable(self, safe: bool) -> bool:
+        """Returns whether sending the request again may succeed, and does not do its work twice."""
+        if self.final or (self.lost and not safe):
             return False
         if self.refused is None:
             return True
         if self.refused.code:
             return self.refused.retryable and self.refused.status != 422
         # A proxy in front of the service has answered.
-        return self.refused.status in (502, 503, 504)
+        return safe and self.refused.status in (502, 503, 504)
 
 
 def failure_of(error: Exception) -> Failure:
@@ -105,12 +106,12 @@ def failure_of(error: Exception) -> Failure:
     return Failure(error, lost=True)
 
 
-def refusal(answer: Answer, body: bytes, key: str, attempts: int) -> Failure:
+def refusal(answer: Reply, key: str, attempts: int) -> Failure:
     """Makes the failure of an answer that is no success."""
     problem: Dict[str, Any] = {}
     if answer.media_type() == "application/problem+json":
         try:
-            decoded = json.loads(body)
+            decoded = json.loads(answer.content)
         except ValueError:
             decoded = None  # The status says enough.
         if isinstance(decoded, dict):
@@ -143,7 +144,7 @@ def _places(problem: Dict[str, Any]) -> List[FieldError]:
     for one in _list(problem, "errors"):
         try:
             members = {name: value for name, value in one.items() if name in known and value is not None}
-            places.append(models.read(FieldError, members))
+            places.append(_decode.read(FieldError, members))
         except (AttributeError, ValueError):
             continue  # The rest of the problem says enough.
     return places
@@ -162,7 +163,7 @@ def retry_after(text: str) -> Optional[float]:
     return max(0.0, at.replace(tzinfo=at.tzinfo or timezone.utc).timestamp() - time.time())
 
 
-def conclude(failure: Failure, creates: bool, lost: bool, key: str, attempts: int) -> Exception:
+def conclude(failure: Failure, creates: bool, lost: bool, key: str, attempts: int, service: str) -> Exception:
     """Returns the error of a whole call.
 
     An answer that was lost in any attempt leaves open what was done, unless a later answer tells.
@@ -176,9 +177,9 @@ def conclude(failure: Failure, creates: bool, lost: bool, key: str, attempts: in
     if isinstance(error, Error):
         error.key, error.attempts = key, attempts
         return error
-    return UnreachableError(f"the service did not answer: {error}", key=key, attempts=attempts)
+    return UnreachableError(f"the service at {service} did not answer: {error}", key=key, attempts=attempts)
 
 
 def unknown_outcome(cause: Exception, key: str, attempts: int, run_id: str = "") -> UnknownOutcomeError:
-    message = f"the answer did not come: a run may exist; retry with key {key}: {cause}"
-    return UnknownOutcomeError(message, key=key, attempts=attempts, run_id=run_id)
+    advice = f": a run may exist; retry with key {key}" if key else ", and the request may have been carried out"
+    return UnknownOutcomeError(f"the answer did not come{advice}: {cause}", key=key, attempts=attempts, run_id=run_id)

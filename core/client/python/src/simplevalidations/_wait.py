@@ -4,17 +4,14 @@ import json
 import random
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Callable, Iterable, Iterator, Optional, Set
+from typing import AsyncIterator, Callable, Optional, Set
 
-from . import _retry, models
+from . import _decode, _retry
+from ._core import Core, Request, run_path
+from ._transport import NoStream
 from .errors import RefusedError, UnreachableError, WaitTimeoutError
 from .models import Run, Step
 
-if TYPE_CHECKING:
-    from ._client import Client
-
-# How long a read is asked to wait for the end of the run.
-PATIENT_WAIT = 20
 # The least time between two reads of a run that has not ended.
 POLL_PAUSE = 1.0
 # After so many streams in a row without an event the run is read instead.
@@ -23,7 +20,6 @@ BROKEN_STREAMS = 2
 MAX_OUTAGE = 120.0
 # How long a stream may say nothing. The service speaks every 15 seconds.
 SILENCE = 45.0
-MAX_LINE = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -42,60 +38,47 @@ class Event:
     step: Optional[Step] = None
 
 
-class _NoStream(Exception):
-    """Something else than a stream was answered."""
-
-
 class Wait:
     """One wait for one run."""
 
     def __init__(
-        self, client: "Client", run_id: str, path: str, timeout: Optional[float], on_event: Optional[Callable[[Event], None]],
-        sleep: Callable[[float], None],
+        self, core: Core, run_id: str, timeout: Optional[float], on_event: Optional[Callable[[Event], None]]
     ) -> None:
-        self._client = client
+        self._core = core
         self._run_id = run_id
-        self._path = path
+        self._path = run_path(run_id)
         self._ends = None if timeout is None else time.monotonic() + timeout
         self._on_event = on_event
-        self._sleep = sleep
         self._last = ""
         self._completed = False
         self._told: Set[str] = set()
 
-    def result(self) -> Run:
-        self._follow()
-        return self._poll()
+    async def result(self) -> Run:
+        await self._follow()
+        return await self._poll()
 
-    def _follow(self) -> None:
+    async def _follow(self) -> None:
         """Reads streams of events until one reports the end, or the streams fail."""
         broken = 0
         while broken < BROKEN_STREAMS and not self._completed:
             told = False
+            silence = SILENCE if self._ends is None else max(0.001, min(SILENCE, self._ends - time.monotonic()))
+            stream = _stream(self._core, self._run_id, self._last, silence)
             try:
-                for event in self._stream():
+                async for event in stream:
                     told = True
                     self._take(event)
                     self._check_time()
-            except _NoStream:
+            except NoStream:
                 return
             except _retry.INTERRUPTIONS:
                 pass
+            finally:
+                await stream.aclose()  # type: ignore[attr-defined]
             if self._completed:
                 return
             broken = 0 if told else broken + 1
-            self._pause(random.uniform(0, POLL_PAUSE))
-
-    def _stream(self) -> Iterator[Event]:
-        headers = {**self._client._headers("", None), "Accept": "text/event-stream", "Cache-Control": "no-cache"}
-        if self._last:
-            headers["Last-Event-ID"] = self._last
-        target = self._client._target(self._path + "events/")
-        silence = SILENCE if self._ends is None else max(0.001, min(SILENCE, self._ends - time.monotonic()))
-        with self._client._sender.exchange("GET", target, headers, (), 0, silence, silence) as answer:
-            if answer.status != 200 or answer.media_type() != "text/event-stream":
-                raise _NoStream()
-            yield from read_events(answer.lines(MAX_LINE))
+            await self._pause(random.uniform(0, POLL_PAUSE))
 
     def _take(self, event: Event) -> None:
         self._last = event.id
@@ -107,29 +90,29 @@ class Wait:
         if self._on_event is not None:
             self._on_event(event)
 
-    def _poll(self) -> Run:
+    async def _poll(self) -> Run:
         """Reads the run until it is completed."""
-        path = f"{self._path}?wait={PATIENT_WAIT}"
+        patience = self._core.transport.patience
         answered = time.monotonic()
         while True:
             began = time.monotonic()
             asked = 0.0
             try:
-                run = self._client._get(Run, path)
+                run = await self._core.read(Run, Request("GET", self._path, {"wait": patience}))
                 answered = time.monotonic()
                 self._tell_steps(run)
                 if run.completed:
                     return run
             except RefusedError as refused:
                 asked = refused.retry_after or 0.0
-                if refused.code == "invalid_parameter" and "?" in path:
-                    path = self._path
+                if refused.code == "invalid_parameter" and patience:
+                    patience = 0
                 elif not (refused.retryable or refused.status >= 500) or self._is_over(answered):
                     raise
             except UnreachableError:
                 if self._is_over(answered):
                     raise
-            self._pause(max(POLL_PAUSE, min(asked, MAX_OUTAGE)) - (time.monotonic() - began))
+            await self._pause(max(POLL_PAUSE, min(asked, MAX_OUTAGE)) - (time.monotonic() - began))
 
     @staticmethod
     def _is_over(answered: float) -> bool:
@@ -143,11 +126,11 @@ class Wait:
         if run.completed and not self._completed:
             self._take(Event("run.completed", self._last, run=run))
 
-    def _pause(self, seconds: float) -> None:
+    async def _pause(self, seconds: float) -> None:
         self._check_time()
         if self._ends is not None:
             seconds = min(seconds, self._ends - time.monotonic())
-        self._sleep(max(0.0, seconds))
+        await self._core.transport.sleep(max(0.0, seconds))
         self._check_time()
 
     def _check_time(self) -> None:
@@ -156,31 +139,50 @@ class Wait:
             raise WaitTimeoutError(message, run_id=self._run_id)
 
 
-def read_events(lines: Iterable[bytes]) -> Iterator[Event]:
+async def events(core: Core, run_id: str, after: str) -> AsyncIterator[Event]:
+    """Yields the events of one stream. A refusal is raised."""
+    try:
+        async for event in _stream(core, run_id, after, SILENCE):
+            yield event
+    except NoStream as answered:
+        if answered.reply.status != 204:
+            raise _retry.refusal(answered.reply, "", 1).error from None
+
+
+async def _stream(core: Core, run_id: str, after: str, silence: float) -> AsyncIterator[Event]:
     """Reads server-sent events. One that has not ended is none."""
+    accepted = {"Accept": "text/event-stream", "Cache-Control": "no-cache"}
+    request = Request("GET", run_path(run_id) + "events/", headers=accepted)
+    headers = core.headers(request, "", None)
+    if after:
+        headers["Last-Event-ID"] = after
     name, data, last = "", "", ""
-    for line in lines:
-        text = line.decode("utf-8", "replace").rstrip("\r\n")
-        field, _, value = text.partition(":")
-        value = value[1:] if value.startswith(" ") else value
-        if not text:
-            if name:
-                yield _event(name, last, data)
-            name, data = "", ""
-        elif field == "id":
-            last = value
-        elif field == "event":
-            name = value
-        elif field == "data":
-            data += value
+    lines = core.transport.lines(core.target(request.path), headers, silence)
+    try:
+        async for line in lines:
+            text = line.decode("utf-8", "replace").rstrip("\r\n")
+            field, _, value = text.partition(":")
+            value = value[1:] if value.startswith(" ") else value
+            if not text:
+                if name:
+                    yield _event(name, last, data)
+                name, data = "", ""
+            elif field == "id":
+                last = value
+            elif field == "event":
+                name = value
+            elif field == "data":
+                data += value
+    finally:
+        await lines.aclose()  # type: ignore[attr-defined]
 
 
 def _event(name: str, last: str, data: str) -> Event:
     try:
         if name.startswith("run."):
-            return Event(name, last, run=models.read(Run, json.loads(data)))
+            return Event(name, last, run=_decode.read(Run, json.loads(data)))
         if name.startswith("step."):
-            return Event(name, last, step=models.read(Step, json.loads(data)))
+            return Event(name, last, step=_decode.read(Step, json.loads(data)))
     except ValueError as error:
         raise ConnectionError(f"read event {name}: {error}") from error
     return Event(name, last)

@@ -4,6 +4,7 @@
 sends a whole request before it looks for an answer, so a refusal that comes early would be lost with the connection.
 """
 
+import base64
 import http.client
 import io
 import selectors
@@ -11,9 +12,11 @@ import socket
 import ssl
 import threading
 import time
+import urllib.request
 from contextlib import contextmanager
-from typing import Iterable, Iterator, List, Mapping, Optional, Tuple, Union
-from urllib.parse import SplitResult
+from email.message import Message
+from typing import Dict, Iterable, Iterator, List, Mapping, Optional, Tuple, Union
+from urllib.parse import SplitResult, unquote, urlsplit
 
 MAX_ANSWER = 256 << 20
 # Idle connections are kept no longer than common proxies keep them.
@@ -150,27 +153,35 @@ class _Reader(io.RawIOBase):
             self._wire.reader_closed()
 
 
-class Answer:
-    """An answer whose body may not have been read yet."""
+class Reply:
+    """The head of an answer, and its body if it was read."""
 
-    def __init__(self, response: http.client.HTTPResponse) -> None:
-        self.status = response.status
-        self.headers = response.headers
-        self._response = response
+    def __init__(self, status: int, headers: Message, content: bytes = b"") -> None:
+        self.status = status
+        self.headers = headers
+        self.content = content
 
     def header(self, name: str) -> str:
-        return self.headers.get(name, "")
+        return str(self.headers.get(name, ""))
 
     def media_type(self) -> str:
         return self.header("Content-Type").partition(";")[0].strip().lower()
 
-    def read(self) -> bytes:
+
+class Answer(Reply):
+    """An answer whose body may not have been read yet."""
+
+    def __init__(self, response: http.client.HTTPResponse) -> None:
+        super().__init__(response.status, response.headers)
+        self._response = response
+
+    def read(self) -> Reply:
         """Reads the body. One that is shorter than its head says raises an error."""
         body = self._response.read(MAX_ANSWER)
         # read() with a size does not say so itself.
         if not self._response.isclosed() or self._response.length:
             raise http.client.IncompleteRead(body)
-        return body
+        return Reply(self.status, self.headers, body)
 
     def lines(self, longest: int) -> Iterator[bytes]:
         """Yields the lines of the body until it ends or breaks."""
@@ -187,13 +198,18 @@ class Answer:
 class Sender:
     """Sends requests to one service. Several threads may use it at once."""
 
-    def __init__(self, base: SplitResult, context: Optional[ssl.SSLContext]) -> None:
-        self._host = base.hostname or ""
+    def __init__(self, base: SplitResult, context: Optional[ssl.SSLContext], proxy: Optional[str]) -> None:
+        self.host = base.hostname or ""
         self._port = base.port or (443 if base.scheme == "https" else 80)
-        self._authority = base.netloc
-        self._context: Optional[ssl.SSLContext] = None
+        self.authority = base.netloc
+        self.context: Optional[ssl.SSLContext] = None
         if base.scheme == "https":
-            self._context = context or ssl.create_default_context()
+            self.context = context or ssl.create_default_context()
+        self._proxy = proxy_of(base, proxy)
+        #: What a proxy that reads the request needs of it: the whole address, and who sends it.
+        self.prefix, self.extra = "", {}
+        if self._proxy is not None and self.context is None:
+            self.prefix, self.extra = f"http://{self.authority}", authorization(self._proxy)
         self._lock = threading.Lock()
         self._idle: List[Tuple[float, http.client.HTTPConnection, Wire]] = []
 
@@ -236,9 +252,9 @@ class Sender:
         headers: Mapping[str, str], body: Iterable[bytes], length: Optional[int],
     ) -> bool:
         """Sends a request, and returns whether it ended before all was sent."""
-        connection.putrequest(method, target, skip_host=True, skip_accept_encoding=True)
-        connection.putheader("Host", self._authority)
-        for name, value in headers.items():
+        connection.putrequest(method, self.prefix + target, skip_host=True, skip_accept_encoding=True)
+        connection.putheader("Host", self.authority)
+        for name, value in {**headers, **self.extra}.items():
             connection.putheader(name, value)
         if length is None:
             connection.putheader("Transfer-Encoding", "chunked")
@@ -276,18 +292,46 @@ class Sender:
         except OSError as broken:
             raise Unsent(broken, final=False) from broken
 
-    def _connect(self, deadline: float) -> Tuple[http.client.HTTPConnection, Wire]:
-        connected = socket.create_connection((self._host, self._port), max(0.001, deadline - time.monotonic()))
+    def connect(self, deadline: float) -> socket.socket:
+        """Connects with the service, through the proxy if there is one. TLS comes afterwards."""
+        host, port = self.host, self._port
+        if self._proxy is not None:
+            host, port = self._proxy.hostname or "", self._proxy.port or 80
+        connected = socket.create_connection((host, port), max(0.001, deadline - time.monotonic()))
         try:
             connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if self._proxy is not None and self.context is not None:
+                self._tunnel(connected, authorization(self._proxy))
             connected.settimeout(max(0.001, deadline - time.monotonic()))
-            if self._context is not None:
-                connected = self._context.wrap_socket(connected, server_hostname=self._host)
+        except BaseException:
+            connected.close()
+            raise
+        return connected
+
+    def _tunnel(self, connected: socket.socket, headers: Mapping[str, str]) -> None:
+        """Has the proxy pass everything on. The service says nothing before the client does."""
+        address = f"{f'[{self.host}]' if ':' in self.host else self.host}:{self._port}"
+        fields = "".join(f"{name}: {value}\r\n" for name, value in {"Host": address, **headers}.items())
+        connected.sendall(f"CONNECT {address} HTTP/1.1\r\n{fields}\r\n".encode())
+        head = b""
+        while b"\r\n\r\n" not in head:
+            part = connected.recv(_PART)
+            if not part or len(head) > _PART:
+                raise ConnectionError("the proxy ended the connection")
+            head += part
+        if head.split(b" ", 2)[1:2] != [b"200"]:
+            raise ConnectionError(f"the proxy answered {head.splitlines()[0].decode('latin-1')}")
+
+    def _connect(self, deadline: float) -> Tuple[http.client.HTTPConnection, Wire]:
+        connected = self.connect(deadline)
+        try:
+            if self.context is not None:
+                connected = self.context.wrap_socket(connected, server_hostname=self.host)
             wire = Wire(connected)
         except BaseException:
             connected.close()
             raise
-        connection = http.client.HTTPConnection(self._host, self._port)
+        connection = http.client.HTTPConnection(self.host, self._port)
         connection.auto_open = 0
         connection.sock = wire
         return connection, wire
@@ -299,3 +343,22 @@ class Sender:
                 return
         connection.close()
         wire.shut()
+
+
+def proxy_of(base: SplitResult, proxy: Optional[str]) -> Optional[SplitResult]:
+    """Returns the address of the proxy that was set, or that the environment has for the service."""
+    if proxy is None and not urllib.request.proxy_bypass(base.hostname or ""):
+        proxy = urllib.request.getproxies().get(base.scheme)
+    if not proxy:
+        return None
+    address = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
+    if address.scheme != "http" or not address.hostname:
+        raise ValueError("the proxy must be like http://proxy.example:3128")
+    return address
+
+
+def authorization(proxy: SplitResult) -> Dict[str, str]:
+    if proxy.username is None:
+        return {}
+    user = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
+    return {"Proxy-Authorization": "Basic " + base64.b64encode(user.encode()).decode()}

@@ -1,7 +1,8 @@
 """The errors of calls. All are an :class:`Error`."""
 
-from dataclasses import dataclass
 from typing import Optional, Sequence
+
+from .models import FieldError
 
 
 class Error(Exception):
@@ -16,18 +17,6 @@ class Error(Exception):
         super().__init__(message)
         self.key = key
         self.attempts = attempts
-
-
-@dataclass(frozen=True)
-class FieldError:
-    """One fault of a request, with its location."""
-
-    code: str = ""
-    detail: str = ""
-    pointer: str = ""
-    parameter: str = ""
-    line: int = 0
-    column: int = 0
 
 
 class RefusedError(Error):

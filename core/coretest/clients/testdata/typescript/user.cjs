@@ -3,5 +3,5 @@ const { Client } = require("@simplevalidations/client");
 
 const { URL, TOKEN, KEY } = process.env;
 new Client(URL, { token: TOKEN })
-  .run({ workflow: "building", key: KEY, content: readFileSync("good.json"), mediaType: "application/json" })
+  .startAndWait({ workflow: "building", key: KEY, content: readFileSync("good.json"), mediaType: "application/json" })
   .then((run) => console.log(run.state, run.result));

@@ -39,7 +39,7 @@ if (await explain(client) === "") {
 }
 const server = await FakeServer.start();
 server.outcome("FAIL", fakeStep());
-if ((await new Client(server.url).run({ workflow: "building", content: "x" })).result !== "FAIL") {
+if ((await new Client(server.url).startAndWait({ workflow: "building", content: "x" })).result !== "FAIL") {
   throw new Error("the fake server does not do as it is told");
 }
 await server.close();
