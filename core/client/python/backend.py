@@ -20,21 +20,31 @@ Settings = Optional[Mapping[str, object]]
 
 
 def project(name: str) -> str:
-    """Returns a text of the table [project] in pyproject.toml. Python reads TOML only since 3.11."""
+    """Returns a text of pyproject.toml. Python reads TOML only since 3.11."""
     found = re.search(rf'^{name} = "([^"]*)"$', (HERE / "pyproject.toml").read_text("utf-8"), re.MULTILINE)
     if found is None:
         raise ValueError(f"pyproject.toml has no {name}")
     return found.group(1)
 
 
+def texts(name: str) -> List[str]:
+    """Returns the texts of a list in pyproject.toml."""
+    found = re.search(rf"^{name} = \[(.*?)\]$", (HERE / "pyproject.toml").read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    if found is None:
+        raise ValueError(f"pyproject.toml has no {name}")
+    return re.findall(r'"([^"]*)"', found.group(1))
+
+
 def metadata() -> str:
-    head = {
-        "Metadata-Version": "2.1", "Name": project("name"), "Version": project("version"),
-        "Summary": project("description"), "Requires-Python": project("requires-python"),
-        "Description-Content-Type": "text/markdown",
-    }
-    fields = "".join(f"{name}: {value}\n" for name, value in head.items())
-    return fields + "\n" + (HERE / "README.md").read_text("utf-8")
+    fields = [
+        ("Metadata-Version", "2.1"), ("Name", project("name")), ("Version", project("version")),
+        ("Summary", project("description")), ("Author", texts("authors")[0]), ("License", "MIT"),
+        ("Keywords", ",".join(texts("keywords"))), ("Requires-Python", project("requires-python")),
+        *(("Classifier", one) for one in texts("classifiers")),
+        *(("Project-URL", f"{name}, {project(name)}") for name in ("Homepage", "Documentation", "Changelog", "Issues")),
+        ("License-File", "LICENSE"), ("Description-Content-Type", "text/markdown"),
+    ]
+    return "".join(f"{name}: {value}\n" for name, value in fields) + "\n" + (HERE / "README.md").read_text("utf-8")
 
 
 def folder() -> str:
@@ -45,7 +55,8 @@ def folder() -> str:
 def described() -> Dict[str, bytes]:
     """Returns the files of metadata by their names, but for the record of all files."""
     wheel = "Wheel-Version: 1.0\nGenerator: simplevalidations\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-    return {f"{folder()}/METADATA": metadata().encode(), f"{folder()}/WHEEL": wheel.encode()}
+    files = {f"{folder()}/{name}": (HERE / name).read_bytes() for name in ("LICENSE", "CHANGELOG.md")}
+    return {**files, f"{folder()}/METADATA": metadata().encode(), f"{folder()}/WHEEL": wheel.encode()}
 
 
 def record(files: Mapping[str, bytes]) -> bytes:
