@@ -320,10 +320,10 @@ func (c *Client) RemoveMember(ctx context.Context, id string) error {
 	})
 }
 
-// OwnInvitations lists your own invitations. The caller's own invitations, of all organizations, newest first; 100 at
-// most. An account that was created with the link of an invitation sees none here, and accepts each with its link.
+// OwnInvitations lists your own invitations. The caller's own invitations, of all organizations, newest first. An
+// account that was created with the link of an invitation sees none here, and accepts each with its link.
 func (c *Client) OwnInvitations() Pages[Invitation] {
-	return pagesOf[Invitation](c, "/api/invitations/", false, nil)
+	return pagesOf[Invitation](c, "/api/invitations/", true, nil)
 }
 
 // AcceptInvitation accepts an invitation. Makes the caller a member of the organization that invites. Repeating it

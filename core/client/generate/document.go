@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 )
 
 // document is what of an OpenAPI document the clients are made of.

@@ -335,11 +335,11 @@ export class Operations {
   }
 
   /**
-   * Lists your own invitations. The caller's own invitations, of all organizations, newest first; 100 at most. An
-   * account that was created with the link of an invitation sees none here, and accepts each with its link.
+   * Lists your own invitations. The caller's own invitations, of all organizations, newest first. An account that was
+   * created with the link of an invitation sees none here, and accepts each with its link.
    */
-  ownInvitations(options: CallOptions = {}): Pages<Invitation> {
-    return this.#caller.pages("/api/invitations/", options, {}, false);
+  ownInvitations(options: ListOptions = {}): Pages<Invitation> {
+    return this.#caller.pages("/api/invitations/", options, {}, true);
   }
 
   /**

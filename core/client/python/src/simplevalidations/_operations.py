@@ -247,10 +247,10 @@ class Operations:
         again if the user is added again; revoke them to end them permanently."""
         self._do(self._core.done(Request("DELETE", f"/api/members/{segment(member_id)}/")))
 
-    def own_invitations(self) -> Pages[Invitation]:
-        """Lists your own invitations. The caller's own invitations, of all organizations, newest first; 100 at most.
-        An account that was created with the link of an invitation sees none here, and accepts each with its link."""
-        return Pages(self._core, Invitation, "/api/invitations/", {})
+    def own_invitations(self, *, page_size: int = 100) -> Pages[Invitation]:
+        """Lists your own invitations. The caller's own invitations, of all organizations, newest first. An account
+        that was created with the link of an invitation sees none here, and accepts each with its link."""
+        return Pages(self._core, Invitation, "/api/invitations/", {"page_size": page_size})
 
     def accept_invitation(self, invitation_id: str) -> Invitation:
         """Accepts an invitation. Makes the caller a member of the organization that invites. Repeating it changes
@@ -429,8 +429,8 @@ class AsyncOperations:
     async def remove_member(self, member_id: str) -> None:
         await self._core.done(Request("DELETE", f"/api/members/{segment(member_id)}/"))
 
-    def own_invitations(self) -> AsyncPages[Invitation]:
-        return AsyncPages(self._core, Invitation, "/api/invitations/", {})
+    def own_invitations(self, *, page_size: int = 100) -> AsyncPages[Invitation]:
+        return AsyncPages(self._core, Invitation, "/api/invitations/", {"page_size": page_size})
 
     async def accept_invitation(self, invitation_id: str) -> Invitation:
         return await self._core.read(Invitation, Request("POST", f"/api/invitations/{segment(invitation_id)}/accept/"))
