@@ -12,10 +12,11 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
-// compressed compresses answers of more than 1 KiB for clients that accept gzip. Replays keep their bytes, because only
-// answers to GET are compressed (HEAD tells of the plain form), and events are sent at once. So are the pages of the dashboard: they show
-// secrets beside text that links bring along, and the length of a compressed page would reveal them bit by bit (BREACH).
-// Answers of the API need a token, which no other site can have a browser send.
+// compressed compresses answers of more than 1 KiB for clients that accept gzip. Only answers to GET are compressed, so
+// replays keep their bytes, and HEAD describes the plain form. Events are not compressed, as they are sent at once. Nor
+// are the pages of the dashboard: they show secrets beside text that links bring along, and the length of a compressed
+// page would reveal them bit by bit (BREACH). Answers of the API need a token, which no other site can have a browser
+// send.
 func compressed(next http.Handler) (http.Handler, error) {
 	wrap, err := gzhttp.NewWrapper(
 		gzhttp.EnableZstd(false), gzhttp.CompressionLevel(gzip.BestSpeed), gzhttp.SuffixETag(core.GzipTag))

@@ -34,15 +34,16 @@ func TestKnownParameters(t *testing.T) {
 			http.MethodGet, "/api/runs/?Result=FAIL", "Result is not a parameter of this address. Did you mean result?",
 		},
 		"Other": {
-			http.MethodGet, "/api/runs/?search=semi", "search is not a parameter of this address. It takes state, result, " +
+			http.MethodGet, "/api/runs/?search=semi",
+			"search is not a parameter of this address. It takes state, result, " +
 				"source, workflow, q, idempotency_key, since, until, page_size, cursor.",
 		},
 		"NoneAtAll":   {http.MethodGet, "/api/me/?limit=2", "limit is not a parameter of this address. It takes none."},
 		"WithoutName": {http.MethodGet, "/api/me/?=2", " is not a parameter of this address. It takes none."},
 		"Twice":       {http.MethodGet, "/api/runs/?result=PASS&result=FAIL", "result is given more than once."},
 		"Start": {
-			http.MethodPost, "/api/workflows/a/start/?versoin=1",
-			"versoin is not a parameter of this address. Did you mean version?",
+			http.MethodPost, "/api/workflows/a/start/?verson=1",
+			"verson is not a parameter of this address. Did you mean version?",
 		},
 		"HeaderInTheQuery": {
 			http.MethodPost, "/api/workflows/a/start/?idempotencyKey=k",

@@ -13,11 +13,10 @@ import (
 	"github.com/simplevalidations/simplevalidations/docs"
 )
 
-//nolint:gochecknoglobals // a flag of the tests
 var update = flag.Bool("update", false, "write deploy/simplevalidations.env anew")
 
-const templateHead = `# Settings of the service, for EnvironmentFile of systemd and for "set -a; . FILE; set +a" in a shell. This file is made
-# from the table in docs/guides/configuration.md: go test ./config -run TestSettingsTemplate -update. Lines with # have
+const templateHead = `# Settings of the service, for EnvironmentFile of systemd and for "set -a; . FILE; set +a" in a shell.
+# This file is made from the table in docs/guides/configuration.md: go test ./config -run TestSettingsTemplate -update. Lines with # have
 # the default. "simplevalidations config show" prints the values in effect.
 #
 # Keep secrets in files of their own, and set variables of the same name with _FILE at the end to their paths: the units
@@ -79,7 +78,7 @@ func comment(markdown string) string {
 	plain := regexp.MustCompile(`\[([^]]*)\]\([^)]*\)`).ReplaceAllString(markdown, "$1")
 	var lines strings.Builder
 	line := "#"
-	for _, word := range strings.Fields(strings.ReplaceAll(plain, "`", "")) {
+	for word := range strings.FieldsSeq(strings.ReplaceAll(plain, "`", "")) {
 		if len(line)+len(" ")+len(word) > 120 {
 			lines.WriteString(line + "\n")
 			line = "#"

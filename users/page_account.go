@@ -44,7 +44,8 @@ func (a *App) renderAccount(c echo.Context, status int, problem *core.Error) err
 	if err != nil {
 		return err
 	}
-	invitations, err := a.service.invitationsOf(c.Request().Context(), visitor.UserID, core.Cursor{Size: core.MaxPageSize})
+	page := core.Cursor{Size: core.MaxPageSize}
+	invitations, err := a.service.invitationsOf(c.Request().Context(), visitor.UserID, page)
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,8 @@ func (s *Service) queueRuns(batch *db.Batch, prepared []Prepared) {
 		SELECT r.org_id, r.id, workflow_id, workflow_version, workflow_slug, definition_digest, submission_id, source,
 			usage_metric, CASE WHEN usage_metric = '' THEN date '0001-01-01'
 				ELSE date_trunc('month', now() AT TIME ZONE 'UTC')::date END,
-			idempotency_key, idempotency_key_id, request_id, created_by, created_at, rerun_of, CASE WHEN lease = 0 THEN 'PENDING' ELSE 'RUNNING' END, CASE WHEN lease = 0 THEN 0 ELSE 1 END,
+			idempotency_key, idempotency_key_id, request_id, created_by, created_at, rerun_of,
+			CASE WHEN lease = 0 THEN 'PENDING' ELSE 'RUNNING' END, CASE WHEN lease = 0 THEN 0 ELSE 1 END,
 			CASE WHEN lease > 0 THEN at END, CASE WHEN lease > 0 THEN at + lease * interval '1 millisecond' END,
 			CASE WHEN usage_metric = '' THEN 'infinity'
 				WHEN lease > 0 THEN at + lease * interval '1 millisecond'

@@ -19,8 +19,8 @@ func Grant(batch *Batch, ids []uuid.UUID) {
 		IDColumn(ids, func(id *uuid.UUID) *uuid.UUID { return id }))
 }
 
-// GrantAllBut returns the SQL expression that takes the ids of a sub-select away from Granted, and returns what is left.
-// A statement evaluates it once.
+// GrantAllBut returns the SQL expression that takes the ids of a sub-select away from Granted and has what is left as
+// its value. A statement evaluates it once.
 func GrantAllBut(refused string) string {
 	return `set_config(` + grantedSetting + `, coalesce((SELECT array_agg(g.id) FROM unnest(` + Granted + `) AS g (id)
 		WHERE g.id NOT IN (` + refused + `))::text, '{}'), true)::uuid[]`

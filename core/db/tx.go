@@ -63,7 +63,8 @@ func (tx GormTx) Gorm(ctx context.Context) *gorm.DB {
 }
 
 // InTx runs fn in a transaction and commits it. When the database asks for it (serialization failure, deadlock, a plan
-// that a migration has changed), the whole is repeated, three attempts in all. So fn may run more than once: it touches only tx and returns its result.
+// that a migration has changed), the whole is repeated, three attempts in all. So fn may run more than once: it touches
+// only tx and returns its result.
 //
 // An error from COMMIT is ErrOutcomeUnknown unless the server says that it has rolled back. After an unknown outcome
 // nothing is repeated.

@@ -356,7 +356,8 @@ func TestGrantedClaims(t *testing.T) {
 		if record, found := find(t, "taken"); !found || record.RequestID != "request-a" {
 			t.Errorf("record = %+v, want that of the other request", record)
 		}
-		if claimed, granted := claimGranted(t, database, nil, newStart(org, "taken", "b")); len(claimed)+len(granted) > 0 {
+		claimed, granted = claimGranted(t, database, nil, newStart(org, "taken", "b"))
+		if len(claimed)+len(granted) > 0 {
 			t.Errorf("claimed = %v, granted = %v, want none", claimed, granted)
 		}
 	})

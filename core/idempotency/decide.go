@@ -54,7 +54,7 @@ func reused(differs []string, originalRequestID string) *core.Error {
 	if !slices.Contains(differs, "content") {
 		with = strings.NewReplacer(
 			"workflow", "another workflow or version", "run", "another run", "target", "another target",
-			"options", "other options (file name, name, short description or metadata)",
+			"options", "other options (name, file name, short description or metadata)",
 		).Replace(strings.Join(differs, " and "))
 	}
 	err := core.NewError(core.CodeKeyReused, "Idempotency key has already been used with "+with+".")

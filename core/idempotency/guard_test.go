@@ -79,7 +79,7 @@ func TestRefusalSaysWhatDiffers(t *testing.T) {
 	for want, change := range map[string]func(*idempotency.Request){
 		"a different request body":    func(r *idempotency.Request) { r.MediaType = "other/type" },
 		"another workflow or version": func(r *idempotency.Request) { r.Version, r.VersionGiven = "7", true },
-		"another workflow or version and other options (file name, name, short description or metadata)": func(
+		"another workflow or version and other options (name, file name, short description or metadata)": func(
 			r *idempotency.Request,
 		) {
 			r.Target, r.Options = "other", []idempotency.Option{{Name: "name", Value: "other"}}

@@ -75,7 +75,8 @@ func Check(ctx context.Context, endpoint string) error {
 	if err != nil {
 		return err
 	}
-	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithSampler(sdktrace.AlwaysSample()))
+	provider := sdktrace.NewTracerProvider(
+		sdktrace.WithBatcher(exporter), sdktrace.WithSampler(sdktrace.AlwaysSample()))
 	_, span := provider.Tracer(scope).Start(ctx, "check")
 	span.End()
 	if err := errors.Join(provider.ForceFlush(ctx), provider.Shutdown(ctx)); err != nil {

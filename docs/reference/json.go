@@ -58,7 +58,7 @@ func (r *reader) onOneLine(node *yaml.Node) string {
 			parts[i] = r.onOneLine(r.follow(item))
 		}
 		return "[" + strings.Join(parts, ", ") + "]"
-	case yaml.AliasNode, yaml.DocumentNode, yaml.ScalarNode:
+	case yaml.AliasNode, yaml.DocumentNode, yaml.ScalarNode, yaml.StreamNode:
 	}
 	if node.Tag == "!!str" || node.Tag == "!!timestamp" {
 		return r.quoted(node.Value)

@@ -32,22 +32,24 @@ func (s *Starter) settle(ctx context.Context, attempts []*attempt) []*attempt {
 func (s *Starter) settleKeys(ctx context.Context, attempts []*attempt) ([]*attempt, error) {
 	var unclaimed, left []*attempt
 	for _, a := range attempts {
-		if a.keyed && !a.claimed.Claimed {
-			unclaimed = append(unclaimed, a)
-		}
-	}
-	var existing map[idempotency.Identity]idempotency.Record
-	if len(unclaimed) > 0 {
-		var err error
-		if existing, err = idempotency.ReadExisting(ctx, s.database, claimsOf(unclaimed)); err != nil {
-			return attempts, err
-		}
-	}
-	for _, a := range attempts {
-		record, found := existing[a.claim.Identity()]
 		switch {
 		case a.err != nil:
-		case !a.keyed || a.claimed.Claimed, found && record.Absent(), !found && !a.tried:
+		case a.keyed && !a.claimed.Claimed:
+			unclaimed = append(unclaimed, a)
+		default:
+			left = append(left, a)
+		}
+	}
+	if len(unclaimed) == 0 {
+		return left, nil
+	}
+	existing, err := idempotency.ReadExisting(ctx, s.database, claimsOf(unclaimed))
+	if err != nil {
+		return append(left, unclaimed...), err
+	}
+	for _, a := range unclaimed {
+		switch record, found := existing[a.claim.Identity()]; {
+		case found && record.Absent(), !found && !a.tried:
 			left = append(left, a)
 		case found:
 			a.claimed.Existing = &record

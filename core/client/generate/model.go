@@ -274,7 +274,9 @@ func (d document) reach(names ...string) map[string]bool {
 
 func (d document) objectOf(name string, s schema, operations []call) object {
 	made := object{Name: name, Doc: firstSentence(s.Description)}
-	made.Change = slices.ContainsFunc(operations, func(c call) bool { return c.Method == http.MethodPatch && c.Body == name })
+	made.Change = slices.ContainsFunc(operations, func(c call) bool {
+		return c.Method == http.MethodPatch && c.Body == name
+	})
 	for _, m := range s.Properties {
 		made.Members = append(made.Members, field{
 			Name: m.name, Doc: firstSentence(m.value.Description), Shape: d.shapeOf(m.name, m.value),

@@ -25,7 +25,8 @@ try {
 	const content = new File([%q], "building.json", { type: "application/json" });
 	const key = await keyFromStorage(localStorage, "work");
 	const names = [];
-	const run = await client.startAndWait({ workflow: "building", key, content }, { onEvent: ({ name }) => names.push(name) });
+	const onEvent = ({ name }) => names.push(name);
+	const run = await client.startAndWait({ workflow: "building", key, content }, { onEvent });
 	const ids = [];
 	for await (const listed of client.runs({ idempotencyKey: key })) {
 		ids.push(listed.id);

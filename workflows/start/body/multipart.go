@@ -91,11 +91,7 @@ func (f *multipartForm) add(ctx context.Context, part *multipart.Part) error {
 	}
 	switch name {
 	case "file":
-		filename, err := partFilename(part.Header.Get("Content-Disposition"), parameters["filename"])
-		if err != nil {
-			return err
-		}
-		return f.addFile(ctx, part, filename)
+		return f.addFile(ctx, part, parameters["filename"])
 	case "name", "filename", "content_type", "metadata", "short_description":
 		return f.addText(part, name)
 	default:
@@ -104,7 +100,12 @@ func (f *multipartForm) add(ctx context.Context, part *multipart.Part) error {
 	}
 }
 
-func (f *multipartForm) addFile(ctx context.Context, part *multipart.Part, filename string) error {
+// addFile reads the part of the document, whose file name the parser of its disposition has found.
+func (f *multipartForm) addFile(ctx context.Context, part *multipart.Part, parsed string) error {
+	filename, err := partFilename(part.Header.Get("Content-Disposition"), parsed)
+	if err != nil {
+		return err
+	}
 	file, err := f.readFile(ctx, part)
 	if err != nil {
 		return err
