@@ -57,7 +57,7 @@ func (b *Bundler) Bundle(ctx context.Context, name string) ([]byte, error) {
 	return writeDocument(text.Document)
 }
 
-// bundleStep puts the schemas of a step of some kind into its configuration.
+// bundleStep puts the schemas of a step of some kind into its configuration. Those of three kinds name others.
 func (b *Bundler) bundleStep(ctx context.Context, document *yaml.Node, i int, kind string, config *yaml.Node) error {
 	switch kind {
 	case engines.KindJSONSchema:
@@ -66,10 +66,12 @@ func (b *Bundler) bundleStep(ctx context.Context, document *yaml.Node, i int, ki
 		return b.bundleXML(ctx, config)
 	case engines.KindSchematron:
 		return b.bundleSchematron(ctx, config)
-	case engines.KindTable:
-		return b.replace(ctx, config, "schema", "", jsonNode)
-	case engines.KindIDS:
-		return b.replace(ctx, config, "ids", "", xmlNode)
+	}
+	switch schema := engines.SchemaOf(kind); schema.Language {
+	case engines.SchemaJSON:
+		return b.replace(ctx, config, schema.Name, "", jsonNode)
+	case engines.SchemaXML:
+		return b.replace(ctx, config, schema.Name, "", xmlNode)
 	default:
 		return nil
 	}

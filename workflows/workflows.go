@@ -73,12 +73,7 @@ func forClient(c echo.Context, body workflowBody) workflowBody {
 		return body
 	}
 	for i := range body.Steps {
-		switch body.Steps[i].ValidatorType {
-		case engines.KindSchematron:
-			body.Steps[i].ValidatorType = engines.KindXML
-		case engines.KindIDS:
-			body.Steps[i].ValidatorType = engines.KindRules
-		}
+		body.Steps[i].ValidatorType = engines.V1Type(body.Steps[i].ValidatorType)
 	}
 	return body
 }

@@ -32,7 +32,7 @@ const (
 // CodeUnknownKind is the code of the fault that Compile finds in a kind that it does not know.
 const CodeUnknownKind = "config.kind"
 
-// kind is all that the product knows about one kind of engine.
+// kind is all that the product knows about one kind of engine. TestKindsAreComplete demands every field but warn.
 type kind struct {
 	name string
 	// title is what people call it.
@@ -40,18 +40,75 @@ type kind struct {
 	compile func(config json.RawMessage, limits Limits) (Engine, []ConfigError)
 	// describe says what a step demands of documents. It says nothing about a configuration that cannot be read.
 	describe func(config json.RawMessage) []Promise
+	// weigh estimates the memory of a check (Weight).
+	weigh func(mediaType string, size int64) int64
+	// v1Type is the type of its steps for clients of /api/v1/: one of those that the existing client knows.
+	v1Type string
+	schema SchemaMember
+	// warn finds what a configuration that compiles probably does not mean; nil finds nothing.
+	warn func(config json.RawMessage, limits Limits) []ConfigError
 }
 
-// kinds registers every engine, sorted by name. A new one is a line here.
+// SchemaMember is the member of a configuration that holds a schema, which a workflow file may keep in a file of its
+// own.
+type SchemaMember struct {
+	Name     string
+	Language SchemaLanguage
+}
+
+// SchemaLanguage is what a schema is written in.
+type SchemaLanguage int
+
+// The languages of schemas.
+const (
+	// SchemaNone says that configurations hold no schema.
+	SchemaNone SchemaLanguage = iota + 1
+	SchemaJSON
+	SchemaXML
+)
+
+// kinds registers every engine, sorted by name.
 var kinds = []kind{
-	{KindEnergyPlus, "EnergyPlus model", compiler(energyplus.Compile), energyplus.Describe},
-	{KindHTTP, "Validator of another service", compiler(http.Compile), http.Describe},
-	{KindIDS, "IFC model by IDS", compiler(ids.Compile), ids.Describe},
-	{KindJSONSchema, "JSON Schema", compiler(schema.Compile), schema.Describe},
-	{KindRules, "Rules", compiler(rules.Compile), rules.Describe},
-	{KindSchematron, "Schematron", compiler(schematron.Compile), schematron.Describe},
-	{KindTable, "Table", compiler(table.Compile), table.Describe},
-	{KindXML, "XML", compiler(xml.Compile), xml.Describe},
+	{
+		name: KindEnergyPlus, title: "EnergyPlus model", v1Type: KindEnergyPlus,
+		compile: compiler(energyplus.Compile), describe: energyplus.Describe,
+		weigh: energyPlusWeight.any, schema: SchemaMember{Language: SchemaNone},
+	},
+	{
+		name: KindHTTP, title: "Validator of another service", v1Type: KindHTTP,
+		compile: compiler(http.Compile), describe: http.Describe,
+		weigh: textWeight.any, schema: SchemaMember{Language: SchemaNone},
+	},
+	{
+		name: KindIDS, title: "IFC model by IDS", v1Type: KindRules,
+		compile: compiler(ids.Compile), describe: ids.Describe,
+		weigh: weighModel, schema: SchemaMember{Name: "ids", Language: SchemaXML},
+	},
+	{
+		name: KindJSONSchema, title: "JSON Schema", v1Type: KindJSONSchema,
+		compile: compiler(schema.Compile), describe: schema.Describe, warn: schema.Warnings,
+		weigh: weighTree, schema: SchemaMember{Name: "schema", Language: SchemaJSON},
+	},
+	{
+		name: KindRules, title: "Rules", v1Type: KindRules,
+		compile: compiler(rules.Compile), describe: rules.Describe,
+		weigh: weighTree, schema: SchemaMember{Language: SchemaNone},
+	},
+	{
+		name: KindSchematron, title: "Schematron", v1Type: KindXML,
+		compile: compiler(schematron.Compile), describe: schematron.Describe,
+		weigh: schematronWeight.any, schema: SchemaMember{Name: "schema", Language: SchemaXML},
+	},
+	{
+		name: KindTable, title: "Table", v1Type: KindTable,
+		compile: compiler(table.Compile), describe: table.Describe, warn: table.Warnings,
+		weigh: weighTable, schema: SchemaMember{Name: "schema", Language: SchemaJSON},
+	},
+	{
+		name: KindXML, title: "XML", v1Type: KindXML,
+		compile: compiler(xml.Compile), describe: xml.Describe,
+		weigh: xmlWeight.any, schema: SchemaMember{Name: "schema", Language: SchemaXML},
+	},
 }
 
 // KindTitle is what people call a kind; a kind that is not known is called by its name.
@@ -60,6 +117,31 @@ func KindTitle(name string) string {
 		return k.title
 	}
 	return name
+}
+
+// V1Type is the type of a step of the kind for clients of /api/v1/, which fail on types that they do not know.
+func V1Type(name string) string {
+	if k, ok := kindOf(name); ok {
+		return k.v1Type
+	}
+	return name
+}
+
+// SchemaOf says where the configurations of a kind hold a schema.
+func SchemaOf(name string) SchemaMember {
+	if k, ok := kindOf(name); ok {
+		return k.schema
+	}
+	return SchemaMember{Language: SchemaNone}
+}
+
+// Weight estimates how many bytes of memory an engine needs for a document, at most. Engines that read documents as
+// streams, such as tables of text, need none that is worth counting.
+func Weight(name, mediaType string, size int64) int64 {
+	if k, ok := kindOf(name); ok {
+		return k.weigh(mediaType, size)
+	}
+	return 0
 }
 
 // Describe says what a step of the kind demands. It says nothing about a configuration that cannot be read.
@@ -160,12 +242,8 @@ func MissingSchemas(config json.RawMessage, limits Limits) ([]schema.Missing, []
 
 // Warnings says what a configuration that compiles probably does not mean. It never is a reason to refuse one.
 func Warnings(name string, config json.RawMessage, limits Limits) []ConfigError {
-	switch name {
-	case KindJSONSchema:
-		return schema.Warnings(config, limits)
-	case KindTable:
-		return table.Warnings(config)
-	default:
-		return nil
+	if k, ok := kindOf(name); ok && k.warn != nil {
+		return k.warn(config, limits)
 	}
+	return nil
 }

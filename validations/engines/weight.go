@@ -46,30 +46,25 @@ func (w weight) of(size int64) int64 {
 	return max(w.least, min(w.perByte*size, textCopies*size+w.values))
 }
 
-// Weight estimates how many bytes of memory an engine needs for a document, at most. Engines that read documents as
-// streams, such as tables of text, need none that is worth counting.
-func Weight(kind, mediaType string, size int64) int64 {
-	switch kind {
-	case KindJSONSchema, KindRules:
-		return treeWeight(mediaType).of(size)
-	case KindEnergyPlus:
-		return energyPlusWeight.of(size)
-	case KindXML:
-		return xmlWeight.of(size)
-	case KindSchematron:
-		return schematronWeight.of(size)
-	case KindIDS:
-		return min(idsWeight.of(size), idsMost)
-	case KindHTTP:
-		return textWeight.of(size)
-	case KindTable:
-		switch mediatype.Canonical(strings.ToLower(mediaType)) {
-		case mediatype.XLSX:
-			return workbookWeight.of(size)
-		case mediatype.Parquet:
-			return table.ParquetMemory(size)
-		}
-		return 0
+// any is the weight of a document of any media type.
+func (w weight) any(_ string, size int64) int64 {
+	return w.of(size)
+}
+
+func weighTree(mediaType string, size int64) int64 {
+	return treeWeight(mediaType).of(size)
+}
+
+func weighModel(_ string, size int64) int64 {
+	return min(idsWeight.of(size), idsMost)
+}
+
+func weighTable(mediaType string, size int64) int64 {
+	switch mediatype.Canonical(strings.ToLower(mediaType)) {
+	case mediatype.XLSX:
+		return workbookWeight.of(size)
+	case mediatype.Parquet:
+		return table.ParquetMemory(size)
 	default:
 		return 0
 	}

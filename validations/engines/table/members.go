@@ -69,7 +69,7 @@ func (s *schemaConfig) slips() []engine.ConfigError {
 const maxWarnings = 20
 
 // Warnings says which members of the schema of a step check nothing although they may seem to.
-func Warnings(config json.RawMessage) []engine.ConfigError {
+func Warnings(config json.RawMessage, _ engine.Limits) []engine.ConfigError {
 	var c stepConfig
 	if len(engine.DecodeConfig(config, &c)) > 0 {
 		return nil
