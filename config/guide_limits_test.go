@@ -133,7 +133,7 @@ func limitsOfEngines() []statedLimit {
 		{limits, "MaxSchemaBytes", "mebibyte", "validators/json_schema", "at most 1 MiB and 10,000 sub-schemas"},
 		{limits, "MaxSubSchemas", "10_000", "validators/json_schema", "at most 1 MiB and 10,000 sub-schemas"},
 		{limits, "MaxSchemaWork", "100_000_000", "validators/json_schema", "100,000,000 evaluations of keywords"},
-		{limits, "MaxPatternSteps", "10_000_000", "validators/json_schema", "more than 10,000,000 steps"},
+		{limits, "MaxPatternTime", "2 * time.Second", "validators/json_schema", "more than two seconds"},
 		{limits, "MaxLintTime", "20 * time.Second", "validators/xml", "20 seconds of processor time and 1 GiB"},
 		{limits, "MaxLintBytes", "1024 * mebibyte", "validators/xml", "20 seconds of processor time and 1 GiB"},
 		{limits, "MaxXPathWork", "200_000_000", "validators/schematron", "visits at most 200,000,000 nodes"},

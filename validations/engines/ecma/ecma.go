@@ -1,70 +1,88 @@
 // Package ecma compiles regular expressions of ECMA-262, which JSON Schema has, in their Unicode mode.
 //
-// Expressions without look-around and back-references run on the regexp package, which takes linear time. The others
-// run on a matcher that backtracks. It counts its steps instead of looking at a clock, so that the same text always
-// gets the same verdict, however busy the machine is.
+// Expressions that RE2 has too run on the regexp package, which takes linear time. The others run on a library that
+// backtracks. It bounds its time and its memory; a search beyond them has no verdict.
 package ecma
 
 import (
+	"errors"
 	"fmt"
-	"regexp/syntax"
+
+	"github.com/dlclark/regexp2/v2"
+	"github.com/dlclark/regexp2/v2/syntax"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
 
+// maxStack bounds the memory of a search, in numbers of 8 bytes.
+const maxStack = 1 << 20
+
 // Pattern is a compiled expression. It may be used by several goroutines at once.
 type Pattern struct {
 	source string
-	// linear is the expression for the regexp package; nil where the program is needed.
-	linear  *engine.Pattern
-	program *program
-}
-
-// Check says why Compile would refuse a text, or returns nil.
-func Check(source string, limits engine.Limits) error {
-	if len(source) > limits.MaxPatternChars {
-		return tooLong(limits)
-	}
-	strict := &parser{source: []rune(source), strict: true, checking: true, names: map[string]int{}}
-	if _, err := strict.all(); err == nil {
-		return nil
-	}
-	if _, err := syntax.Parse(source, syntax.Perl); err == nil {
-		return nil
-	}
-	lenient := &parser{source: []rune(source), checking: true, names: map[string]int{}}
-	_, err := lenient.all()
-	return err
-}
-
-func tooLong(limits engine.Limits) error {
-	return fmt.Errorf("the pattern is longer than %d characters", limits.MaxPatternChars)
+	// linear is the expression for the regexp package; nil where the library is needed.
+	linear *engine.Pattern
+	search *regexp2.Regexp
 }
 
 // Compile compiles a pattern. A pattern that is invalid in ECMA-262 may be one of RE2, as (?i)a is. Otherwise it is
-// read as browsers read patterns without the flag u, if that is unambiguous.
+// read as browsers read patterns without the flag u, if only its classes need that.
 func Compile(source string, limits engine.Limits) (*Pattern, error) {
 	if len(source) > limits.MaxPatternChars {
-		return nil, tooLong(limits)
+		return nil, fmt.Errorf("the pattern is longer than %d characters", limits.MaxPatternChars)
 	}
-	tree, groups, fault := parse(source, true)
-	if fault != nil {
-		if linear, err := engine.CompilePattern(source, limits); err == nil {
-			return &Pattern{source: source, linear: &linear}, nil
-		}
-		if tree, groups, fault = parse(source, false); fault != nil {
-			return nil, fault
-		}
+	r := &reader{}
+	meaning := r.read(source)
+	search, fault := compile(source, regexp2.ECMAScript|regexp2.Unicode)
+	text := r.text.String()
+	if meaning != nil || fault != nil {
+		text, r.open = source, false
 	}
-	if text, ok := linearSource(tree); ok {
-		// What is written out may be longer, and more than RE2 takes.
+	if !r.open {
+		// What is written out is longer.
 		longer := limits
 		longer.MaxPatternChars = maxLinearChars
 		if linear, err := engine.CompilePattern(text, longer); err == nil {
 			return &Pattern{source: source, linear: &linear}, nil
 		}
 	}
-	return &Pattern{source: source, program: assemble(tree, groups)}, nil
+	if meaning != nil {
+		return nil, meaning
+	}
+	if fault != nil {
+		// The flag u forbids [\w-.], of which there is one meaning only.
+		if search, _ = compile(source, regexp2.ECMAScript); search == nil || !isClassInRange(fault) {
+			return nil, fault
+		}
+	}
+	search.MatchTimeout = limits.MaxPatternTime
+	return &Pattern{source: source, search: search}, nil
+}
+
+func compile(source string, options regexp2.RegexOptions) (*regexp2.Regexp, error) {
+	search, err := regexp2.Compile(source, options, regexp2.OptionMaxBacktrackingStackSize(maxStack))
+	if fault, ok := errors.AsType[*syntax.Error](err); ok {
+		return nil, &syntaxError{code: fault.Code, words: fmt.Sprintf(string(fault.Code), fault.Args...)}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("compile pattern: %w", err)
+	}
+	return search, nil
+}
+
+// syntaxError has the words of the library without the expression, which its readers have before them.
+type syntaxError struct {
+	code  syntax.ErrorCode
+	words string
+}
+
+func (e *syntaxError) Error() string {
+	return e.words
+}
+
+func isClassInRange(fault error) bool {
+	e, ok := errors.AsType[*syntaxError](fault)
+	return ok && (e.code == syntax.ErrBadClassInCharRange || e.code == syntax.ErrShorthandClassInCharRange)
 }
 
 // String returns the expression as it was written.
@@ -78,4 +96,18 @@ func (p *Pattern) Linear() (engine.Pattern, bool) {
 		return engine.Pattern{}, false
 	}
 	return *p.linear, true
+}
+
+// Match looks for the pattern in a text. Its error is an engine.ExhaustedError: the search has taken too much.
+func (p *Pattern) Match(text string) (bool, error) {
+	if p.linear != nil {
+		return p.linear.RE.MatchString(text), nil
+	}
+	found, err := p.search.MatchString(text)
+	if err != nil {
+		return false, &engine.ExhaustedError{
+			Reason: "needed too much time or memory for the pattern " + engine.Quote(p.source),
+		}
+	}
+	return found, nil
 }

@@ -1,27 +1,16 @@
 package ecma
 
 import (
-	"math"
+	"errors"
 	"strings"
 	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/dlclark/regexp2/v2"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
-
-// search returns whether a pattern matches, and the steps that were charged.
-func search(tb testing.TB, source, text string) (Verdict, int64) {
-	tb.Helper()
-	p, err := Compile(source, engine.DefaultLimits())
-	if err != nil {
-		tb.Fatalf("compile %s: %v", source, err)
-	}
-	var steps int64
-	verdict := p.Search(text, 10_000_000, func(n int64) bool {
-		steps += n
-		return true
-	})
-	return verdict, steps
-}
 
 func TestPatterns(t *testing.T) {
 	t.Parallel()
@@ -53,103 +42,62 @@ func TestPatterns(t *testing.T) {
 		{`^{{name}}$`, "{{name}}", "{name}"},
 		{`^(?i)abc$`, "ABC", "abd"},
 		{`^[\w-.]+$`, "a-.b", "a b"},
-		{`^[[:alpha:]]+$`, "ab", "a1"},
+		{`^[[:alpha:]]+$`, "h]", "h1"},
+		{`^(?!x)[\w\-\.]+\@[\w-.]+{$`, "a@b{", "x@b{"},
 		{`(?!)|x`, "x", "y"},
 	} {
-		if verdict, _ := search(t, tt.pattern, tt.matches); verdict != Matches {
-			t.Errorf("%s on %q = %d, want a match", tt.pattern, tt.matches, verdict)
+		p, err := Compile(tt.pattern, engine.DefaultLimits())
+		if err != nil {
+			t.Errorf("compile %s: %v", tt.pattern, err)
+			continue
 		}
-		if verdict, _ := search(t, tt.pattern, tt.other); verdict != NoMatch {
-			t.Errorf("%s on %q = %d, want no match", tt.pattern, tt.other, verdict)
+		for text, want := range map[string]bool{tt.matches: true, tt.other: false} {
+			if got, err := p.Match(text); got != want || err != nil {
+				t.Errorf("%s on %q = %t (%v), want %t", tt.pattern, text, got, err, want)
+			}
 		}
 	}
 }
 
 func TestFaultsOfPatterns(t *testing.T) {
 	t.Parallel()
-	for pattern, want := range map[string]string{
-		"[":           "at character 1: this [ is never closed",
-		"a(b":         "at character 2: this ( is never closed",
-		"a)":          "at character 2: this ) closes no group",
-		"a|*":         "at character 3: there is nothing to repeat",
-		"a**":         "at character 3: there is nothing to repeat",
-		"(?<=a)*":     "at character 7: there is nothing to repeat",
-		"a{3,2}":      "at character 7: the numbers in {} are out of order",
-		`\Z`:          `at character 2: \Z means nothing in ECMA-262`,
-		`(a)\2`:       "at character 5: there is no such group to refer to",
-		`\k<b>(?<a>)`: "at character 2: there is no such group to refer to",
-		"(?>a)":       "at character 3: there is no group of this kind",
-		"[b-a]":       "at character 5: the range in [] is out of order",
-		`\p{Klingon}`: `at character 3: the property "Klingon" is not known here`,
-		`\u12`:        `at character 3: \u is followed by four hexadecimal digits, or by digits in {}`,
-		`a\`:          `at character 3: a \ has nothing to escape`,
+	for _, pattern := range []string{
+		"[", "a(b", "a)", "a|*", "a**", "(?<=a)*", "a{3,2}", `\Z`, `(a)\2`, `\k<b>(?<a>)`, "(?>a)", "[b-a]",
+		`\p{Klingon}`, `\u12`, `a\`, strings.Repeat("a", 2001),
 	} {
-		if _, err := Compile(pattern, engine.DefaultLimits()); err == nil || err.Error() != want {
-			t.Errorf("compile %s = %v, want %s", pattern, err, want)
-		}
-		if err := Check(pattern, engine.DefaultLimits()); err == nil || err.Error() != want {
-			t.Errorf("check %s = %v, want %s", pattern, err, want)
+		if p, err := Compile(pattern, engine.DefaultLimits()); err == nil {
+			t.Errorf("compile %s = %v, want a fault", pattern, p)
 		}
 	}
 }
 
-// TestPatternsAreBounded has patterns that take time exponential in the text, or memory for each character.
-func TestPatternsAreBounded(t *testing.T) {
+// TestSearchesAreBounded has patterns that take time exponential in the text, or memory for each character.
+func TestSearchesAreBounded(t *testing.T) {
 	t.Parallel()
+	limits := engine.DefaultLimits()
+	limits.MaxPatternTime = time.Millisecond
 	for _, tt := range []struct{ pattern, text string }{
-		{`^(?=(a+)+$)b`, strings.Repeat("a", 40) + "!"},
-		{`^(?!(?:a|a)*$)`, strings.Repeat("a", 60) + "!"},
-		{`(?=b)(?:a|b)*c|^(?:a|b)*(?=c)`, strings.Repeat("ab", 1<<18)},
-		{`^(?=(?:(?:){1000000}){1000000})`, ""},
-		{`(.*)\1(.*)\2x`, strings.Repeat("ab", 5000)},
+		{`^(?=(a+)+c)`, strings.Repeat("a", 60) + "!"},
+		{`(?=(a|aa)+$)`, strings.Repeat("a", 60) + "!"},
+		{`^(?:(a)|b)*(?=c)`, strings.Repeat("ab", 1<<20)},
 	} {
-		first, steps := search(t, tt.pattern, tt.text)
-		again, stepsAgain := search(t, tt.pattern, tt.text)
-		if first != Unfinished || again != first || steps != stepsAgain {
-			t.Errorf("%s ends with %d after %d steps, then %d after %d", tt.pattern, first, steps, again, stepsAgain)
+		p, err := Compile(tt.pattern, limits)
+		if err != nil {
+			t.Fatalf("compile %s: %v", tt.pattern, err)
+		}
+		_, err = p.Match(tt.text)
+		if _, ok := errors.AsType[*engine.ExhaustedError](err); !ok {
+			t.Errorf("%s ends with %v, want an error that says that it takes too much", tt.pattern, err)
 		}
 	}
 }
 
-// TestSearchesAreBoundedInMemory has a search that ends before its steps do, because it remembers too much: each
-// character leaves several frames behind.
-func TestSearchesAreBoundedInMemory(t *testing.T) {
-	t.Parallel()
-	p, err := Compile(`^(?:(a)|b)*(?=c)`, engine.DefaultLimits())
-	if err != nil {
-		t.Fatalf("compile: %v", err)
-	}
-	for length, want := range map[int]Verdict{1 << 10: NoMatch, 1 << 20: Unfinished} {
-		text := strings.Repeat("a", length)
-		verdict := p.Search(text, math.MaxInt64, func(int64) bool { return true })
-		if verdict != want {
-			t.Errorf("search in %d characters ends with %d, want %d", length, verdict, want)
-		}
-	}
-}
-
-func TestSearchEndsWhenChargesAreRefused(t *testing.T) {
-	t.Parallel()
-	p, err := Compile(`^(?=(a+)+$)b`, engine.DefaultLimits())
-	if err != nil {
-		t.Fatalf("compile: %v", err)
-	}
-	charges := 0
-	verdict := p.Search(strings.Repeat("a", 40)+"!", 1<<40, func(int64) bool {
-		charges++
-		return charges < 3
-	})
-	if verdict != Unfinished || charges != 3 {
-		t.Errorf("search ends with %d after %d charges, want after 3", verdict, charges)
-	}
-}
-
-// TestRegularPatternsAreLinear holds that only what needs the machine runs on it.
+// TestRegularPatternsAreLinear holds that only what RE2 does not have runs on the library.
 func TestRegularPatternsAreLinear(t *testing.T) {
 	t.Parallel()
 	for pattern, want := range map[string]bool{
-		`^\s*(?<a>[^]\cA|\p{Lu}{2,})?$`: true, `a{0,1000}`: true, `a{0,1001}`: false, `(?=a)`: false, `(a)\1`: false,
-		`(?i)a`: true,
+		`^\s*(?<a>[^\-\s]|\p{Lu}{2,}|.)?$`: true, `\u00C0[\u{62}[:\-]`: true, `a{0,1000}`: true, `(?i)a`: true,
+		`a{0,1001}`: false, `(?=a)`: false, `(a)\1`: false, `[^]`: false, `\ud83d\ude1c`: false, `[\b]`: false,
 	} {
 		p, err := Compile(pattern, engine.DefaultLimits())
 		if err != nil {
@@ -159,4 +107,24 @@ func TestRegularPatternsAreLinear(t *testing.T) {
 			t.Errorf("linear of %s = %t, want %t", pattern, linear, want)
 		}
 	}
+}
+
+// FuzzLinear compares the expressions of RE2 with those that they are made of.
+func FuzzLinear(f *testing.F) {
+	f.Add(`^[\w-.]+\s\S.\u0061\u{62}\x63\D$`, "a \ufeffb")
+	f.Add(`\b[^\s\d[]\B\P{L}|^$`, "\u2028")
+	f.Fuzz(func(t *testing.T, pattern, text string) {
+		limits := engine.DefaultLimits()
+		limits.MaxPatternTime = time.Second
+		p, err := Compile(pattern, limits)
+		search, fault := compile(pattern, regexp2.ECMAScript|regexp2.Unicode)
+		if err != nil || fault != nil || p.linear == nil || !utf8.ValidString(pattern) || !utf8.ValidString(text) {
+			return
+		}
+		search.MatchTimeout = time.Second
+		want, err := search.MatchString(text)
+		if got := p.linear.RE.MatchString(text); err == nil && got != want {
+			t.Errorf("%s on %q = %t as %s, want %t", pattern, text, got, p.linear.RE, want)
+		}
+	})
 }

@@ -1,80 +1,108 @@
 package ecma
 
 import (
-	"fmt"
+	"errors"
+	"regexp"
 	"strings"
 )
 
-// maxLinearChars bounds an expression of RE2 whose sets are written out: that of \p{L} alone takes 10,000 characters.
+// maxLinearChars bounds an expression of RE2 whose classes are written out.
 const maxLinearChars = 1 << 16
 
-// linearSource writes an expression for the regexp package that matches the same texts; false where that cannot be.
-func linearSource(n node) (string, bool) {
-	var text strings.Builder
-	ok := writeLinear(&text, n)
-	return text.String(), ok
+// spaces and lineEnds are what ECMA-262 counts as such, and RE2 does not.
+const (
+	spaces   = `\t-\r \x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000}\x{FEFF}`
+	lineEnds = `\n\r\x{2028}\x{2029}`
+)
+
+// reader reads an expression to write it for the regexp package.
+type reader struct {
+	text    strings.Builder
+	inClass bool
+	// open says that no such expression is known.
+	open bool
 }
 
-func writeLinear(text *strings.Builder, n node) bool {
-	switch n := n.(type) {
-	case *set:
-		writeSet(text, n)
-		return text.Len() <= maxLinearChars
-	case assertion:
-		text.WriteString([]string{atBegin: `\A`, atEnd: `\z`, atWordEdge: `\b`, inWord: `\B`}[n])
-	case sequence:
-		for _, part := range n {
-			if !writeLinear(text, part) {
-				return false
-			}
+// read writes an expression for the regexp package that matches the same texts. What RE2 does not have, such as
+// look-around, it leaves as it is, to be refused by RE2. Its error is a fault that the library does not find.
+func (r *reader) read(source string) error {
+	for source != "" {
+		write := r.next
+		if source[0] == '\\' && len(source) > 1 {
+			write = r.escape
 		}
-	case alternatives:
-		return writeAlternatives(text, n)
-	case *group:
-		return writeLinear(text, n.body)
-	case *repeat:
-		return writeRepeat(text, n)
+		length, err := write(source)
+		if err != nil {
+			return err
+		}
+		source = source[length:]
+	}
+	return nil
+}
+
+// next writes the character that the source begins with, and returns how long it is there.
+func (r *reader) next(source string) (int, error) {
+	c := source[0]
+	switch {
+	case c == ']':
+		r.inClass = false
+	case r.inClass && c == '[':
+		r.text.WriteByte('\\')
+	case r.inClass:
+	case c == '[':
+		r.inClass = true
+		// RE2 does not have [] and [^].
+		r.open = r.open || strings.HasPrefix(source, "[]") || strings.HasPrefix(source, "[^]")
+	case c == '.':
+		r.text.WriteString("[^" + lineEnds + "]")
+		return 1, nil
+	case strings.HasPrefix(source, "(?") && !knownGroup.MatchString(source):
+		return 0, errors.New("there is no group of this kind: (?")
+	}
+	r.text.WriteByte(c)
+	return 1, nil
+}
+
+// knownGroup is the beginning of a group that ECMA-262 has.
+var knownGroup = regexp.MustCompile(`^\(\?[:=!<]`)
+
+// unicodeEscape is an escape of a character by its number; one in UTF-16 may be half of a character.
+var unicodeEscape = regexp.MustCompile(`^\\u(?:\{([[:xdigit:]]+)\}|([[:xdigit:]]{4}))`)
+
+// escape writes an escape, and returns how long it is in the source.
+func (r *reader) escape(source string) (int, error) {
+	const short = 2
+	text, known := r.meaning(source[1])
+	number := unicodeEscape.FindStringSubmatch(source)
+	switch c := source[1]; {
+	case known:
+		r.text.WriteString(text)
+	case number != nil:
+		digits := number[1] + number[2]
+		r.open = r.open || digits[0] == 'd' || digits[0] == 'D'
+		r.text.WriteString(`\x{` + digits + "}")
+		return len(number[0]), nil
+	case 'a' <= c|0x20 && c|0x20 <= 'z' && strings.IndexByte("SbBcku", c) < 0:
+		return 0, errors.New(`\` + source[1:short] + " means nothing in ECMA-262")
 	default:
-		return false
+		r.open = true
 	}
-	return true
+	return short, nil
 }
 
-func writeAlternatives(text *strings.Builder, all alternatives) bool {
-	text.WriteString("(?:")
-	for i, one := range all {
-		if i > 0 {
-			text.WriteByte('|')
-		}
-		if !writeLinear(text, one) {
-			return false
-		}
+// meaning is what RE2 has for an escape of one character.
+func (r *reader) meaning(c byte) (string, bool) {
+	escape := `\` + string(rune(c))
+	switch {
+	case c == 's' && r.inClass:
+		return spaces, true
+	case c == 's':
+		return "[" + spaces + "]", true
+	case c == 'S' && !r.inClass:
+		return "[^" + spaces + "]", true
+	case c == 'b', c == 'B':
+		return escape, !r.inClass
+	default:
+		return escape, strings.IndexByte(`dDwWxpPtnvfr-^$\.*+?()[]{}|/`, c) >= 0
 	}
-	text.WriteByte(')')
-	return true
-}
-
-func writeRepeat(text *strings.Builder, n *repeat) bool {
-	text.WriteString("(?:")
-	if !writeLinear(text, n.body) {
-		return false
-	}
-	if n.most == unbounded {
-		fmt.Fprintf(text, "){%d,}", n.least)
-	} else {
-		fmt.Fprintf(text, "){%d,%d}", n.least, n.most)
-	}
-	return true
-}
-
-func writeSet(text *strings.Builder, s *set) {
-	if len(s.spans) == 0 {
-		text.WriteString(`[^\x{0}-\x{10FFFF}]`)
-		return
-	}
-	text.WriteByte('[')
-	for _, in := range s.spans {
-		fmt.Fprintf(text, `\x{%X}-\x{%X}`, in.low, in.high)
-	}
-	text.WriteByte(']')
 }

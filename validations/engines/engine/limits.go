@@ -62,8 +62,8 @@ type Limits struct {
 	// MaxPatternChars is the length of a regular expression, MaxPatternWork its compiled size times its input.
 	MaxPatternChars int
 	MaxPatternWork  int64
-	// MaxPatternSteps is how often an expression that RE2 does not have may try on one text.
-	MaxPatternSteps int64
+	// MaxPatternTime is how long an expression that RE2 does not have may take on one text.
+	MaxPatternTime time.Duration
 }
 
 // DefaultLimits returns limits that keep a run within seconds and within some hundred megabytes for trees, and within
@@ -107,6 +107,6 @@ func DefaultLimits() Limits {
 
 		MaxPatternChars: 2000,
 		MaxPatternWork:  100_000_000,
-		MaxPatternSteps: 10_000_000,
+		MaxPatternTime:  2 * time.Second,
 	}
 }

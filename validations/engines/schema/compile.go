@@ -79,10 +79,6 @@ func (s *schemaSource) compileOnce(limits engine.Limits) (*compiledSchema, *engi
 	}
 	compiler.UseLoader(s.resources)
 	compiler.UseRegexpEngine(func(source string) (jsonschema.Regexp, error) {
-		if m.ended != nil {
-			// In a run, a document's text of the format regex is checked.
-			return nil, ecma.Check(source, limits)
-		}
 		p, err := ecma.Compile(source, limits)
 		if err != nil {
 			return nil, err
@@ -147,7 +143,7 @@ func (s *schemaSource) brokenPattern(limits engine.Limits) *engine.ConfigError {
 				patterns[pattern] = []string{"patternProperties", pattern}
 			}
 			for _, pattern := range slices.Sorted(maps.Keys(patterns)) {
-				if err := ecma.Check(pattern, limits); err != nil && found == nil {
+				if _, err := ecma.Compile(pattern, limits); err != nil && found == nil {
 					tokens := append(slices.Clip(at.tokens), patterns[pattern]...)
 					found = one.fault(tokens, "schema.invalid", notARegex(pattern, err))
 				}

@@ -18,9 +18,6 @@ const contextCheckEvery = 1024
 // patternWorkShare makes work of patterns comparable to evaluations of a keyword, which take longer.
 const patternWorkShare = 16
 
-// stepShare does the same for the steps of patterns that RE2 does not have.
-const stepShare = 4
-
 const patternTooCostly = "not evaluated: a pattern costs too much on a text of this length"
 
 var errStopped = errors.New("the check was stopped")
@@ -34,6 +31,8 @@ type meter struct {
 	ended     func() error
 	stopped   bool
 	exhausted string
+	// failed is why there is no verdict.
+	failed error
 	// failures is the memory of the failures so far, and overflowed says that it reached maxFailures.
 	failures, maxFailures int64
 	overflowed            bool
@@ -101,15 +100,18 @@ func (p *meteredPattern) MatchString(text string) bool {
 	return !p.meter.charge(work/patternWorkShare) || linear.RE.MatchString(text)
 }
 
-// search charges the steps as they are made, because their number is not known in advance.
+// search looks at the context each time, because how long it takes is not known in advance.
 func (p *meteredPattern) search(text string) bool {
-	verdict := p.pattern.Search(text, p.limits.MaxPatternSteps, func(steps int64) bool {
-		return p.meter.ended == nil || p.meter.charge(steps/stepShare)
-	})
-	if verdict == ecma.Unfinished && !p.meter.stopped {
-		p.meter.exhaust(patternTooCostly)
+	m := p.meter
+	if m.ended != nil && (!m.charge(1+int64(len(text))/patternWorkShare) || m.ended() != nil) {
+		m.stopped = true
+		return true
 	}
-	return verdict != ecma.NoMatch
+	found, err := p.pattern.Match(text)
+	if err != nil {
+		m.stopped, m.failed = true, err
+	}
+	return found || err != nil
 }
 
 // guard makes schemas and all they lead to charge the meter, before their evaluation as a part of their format, and for

@@ -106,7 +106,7 @@ func TestFaultsOfSchemasOfSeveralFiles(t *testing.T) {
 		},
 		{
 			"BrokenPattern", `{"schema": {}, "schemas": {"b": {"items": {"pattern": "("}}}}`, "schema.invalid",
-			"/schemas/b/items/pattern", "this ( is never closed",
+			"/schemas/b/items/pattern", "missing closing )",
 		},
 		{
 			"SameAddress", `{"schema": {}, "schemas": {"b": {}, "./b": {}}}`, "schema.address", "/schemas/b",

@@ -118,6 +118,9 @@ func (s *compiledSchema) validate(ctx context.Context, value any, size int64) (*
 	if ended := ctx.Err(); ended != nil {
 		return nil, fmt.Errorf("check by schema: %w", ended)
 	}
+	if s.meter.failed != nil {
+		return nil, s.meter.failed
+	}
 	if err == nil {
 		return nil, nil //nolint:nilnil // no failure is what is hoped for
 	}

@@ -20,7 +20,7 @@ func compilePattern(text string, limits engine.Limits) (*wholePattern, error) {
 		return &wholePattern{text: text, linear: &linear}, nil
 	}
 	// As for RE2, the pattern is read on its own first.
-	if ecma.Check(text, limits) != nil {
+	if _, err := ecma.Compile(text, limits); err != nil {
 		return nil, fault
 	}
 	const begin, end = "^(?:", ")$"
@@ -35,46 +35,35 @@ func compilePattern(text string, limits engine.Limits) (*wholePattern, error) {
 	return &wholePattern{text: text, search: search}, nil
 }
 
-// patternWork is what patterns may cost: RE2 on each value, and the steps of the others on each value and in the table.
-type patternWork struct {
-	linear, steps, left int64
-}
-
-// stepsOfTables is how many times the steps of one value all values of a table may take together.
-const stepsOfTables = 50
-
-func newPatternWork(limits engine.Limits) patternWork {
-	return patternWork{limits.MaxPatternWork, limits.MaxPatternSteps, stepsOfTables * limits.MaxPatternSteps}
-}
-
-// match looks for the pattern in a value.
-func (p *wholePattern) match(text string, work *patternWork) ecma.Verdict {
-	if p.linear == nil {
-		return p.search.Search(text, min(work.steps, work.left), func(steps int64) bool {
-			work.left -= steps
-			return work.left > 0
-		})
+// match looks for the pattern in a value. Its error is that the search has taken too much.
+func (p *wholePattern) match(text string) (bool, error) {
+	if p.linear != nil {
+		return p.linear.RE.MatchString(text), nil
 	}
-	switch {
-	case p.linear.Work(text) > work.linear:
-		return ecma.Unfinished
-	case p.linear.RE.MatchString(text):
-		return ecma.Matches
-	default:
-		return ecma.NoMatch
-	}
+	return p.search.Match(text)
 }
 
+// patternViolation looks for the pattern in a value. Once a search has taken too much, failed says so and there is no
+// verdict on the table.
 func (c *column) patternViolation(value cell, work *patternWork, found func(code string, words wording)) {
-	switch c.pattern.match(value.text, work) {
-	case ecma.Matches:
-	case ecma.NoMatch:
-		found("csv.pattern", func(c *column, value cell) string {
-			return c.name + " " + engine.Quote(value.text) + " does not match " + c.pattern.text
-		})
-	default:
+	if c.pattern.linear != nil && c.pattern.linear.Work(value.text) > work.most {
 		found("csv.pattern", func(c *column, _ cell) string {
 			return c.name + " was not evaluated: the pattern costs too much on a text of this length"
 		})
+		return
 	}
+	matches, err := c.pattern.match(value.text)
+	if err != nil {
+		work.failed = err
+	} else if !matches {
+		found("csv.pattern", func(c *column, value cell) string {
+			return c.name + " " + engine.Quote(value.text) + " does not match " + c.pattern.text
+		})
+	}
+}
+
+// patternWork is what one match in RE2 may cost, and the error of a search in ECMA-262.
+type patternWork struct {
+	most   int64
+	failed error
 }

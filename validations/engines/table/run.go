@@ -62,7 +62,7 @@ func newRun(e *Engine, records source, c *engine.Collector) *run {
 		shown:      map[string]any{},
 		members:    map[string]bool{},
 		before:     map[string]any{},
-		patterns:   newPatternWork(e.limits),
+		patterns:   patternWork{most: e.limits.MaxPatternWork},
 		budget:     newUniqueness(e.limits.MaxUniqueBytes),
 		unique:     make([]*seen, len(e.columns)),
 		aggregates: make([]aggregate, len(e.columns)),
@@ -136,7 +136,7 @@ func (r *run) read(ctx context.Context) error {
 			r.find("", 0, engine.Finding{Code: "csv.limit.rows", Message: message})
 			return nil
 		}
-		if err := r.checkRow(ctx); err != nil {
+		if err := errors.Join(r.checkRow(ctx), r.patterns.failed); err != nil {
 			return err
 		}
 	}
