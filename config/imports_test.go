@@ -134,7 +134,8 @@ func layers() []layer {
 			folder: "config",
 			may: append([]string{
 				"core/embedded", "core/ratelimit", "tasks", "users", "validations", "validations/engines",
-				"validations/engines/engine", "validations/execution", "validations/web", "workflows", "workflows/start",
+				"validations/engines/engine", "validations/execution", "validations/web", "workflows",
+				"workflows/start",
 				"workflows/start/body",
 			}, foundation...),
 		},

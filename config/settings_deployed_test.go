@@ -15,9 +15,10 @@ import (
 
 var update = flag.Bool("update", false, "write deploy/simplevalidations.env anew")
 
-const templateHead = `# Settings of the service, for EnvironmentFile of systemd and for "set -a; . FILE; set +a" in a shell.
-# This file is made from the table in docs/guides/configuration.md: go test ./config -run TestSettingsTemplate -update. Lines with # have
-# the default. "simplevalidations config show" prints the values in effect.
+const templateHead = `# Settings of the service, for systemd (EnvironmentFile) and for "set -a; . FILE; set +a" in a shell.
+# This file is made from the table in docs/guides/configuration.md by
+# go test ./config -run TestSettingsTemplate -update.
+# Lines with # have the default. "simplevalidations config show" prints the values in effect.
 #
 # Keep secrets in files of their own, and set variables of the same name with _FILE at the end to their paths: the units
 # in systemd, the services in compose and the manifests in kubernetes do so.

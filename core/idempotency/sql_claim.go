@@ -162,6 +162,9 @@ func (c *Claim) LockNumber() int64 {
 // ReadExisting returns the records of the keys that claims name, by what identifies them. A key is missing while its
 // holder's transaction is open.
 func ReadExisting(ctx context.Context, database *db.DB, claims []Claim) (map[Identity]Record, error) {
+	if len(claims) == 0 {
+		return nil, nil //nolint:nilnil // A nil map has no records.
+	}
 	return readExisting(ctx, database.Pool, claims)
 }
 

@@ -9,8 +9,8 @@
 //  2. API.Start checks key syntax, workflow and role, and reads the body to its end.
 //  3. Starter.Start answers from the key where it has an answer. Otherwise it checks what only concerns new runs,
 //     chooses every id and renders the response.
-//  4. The attempt is committed in a batch with those that arrive at the same time, in one transaction of one round trip:
-//     insert the documents, claim the keys, charge the quotas, and insert the rows of what was granted. The finished
+//  4. The attempt is committed in a batch with those that arrive at the same time, in one transaction of one round
+//     trip: insert the documents, claim the keys, charge the quotas, and insert the rows of what was granted. The finished
 //     response is in the key's row from the beginning. Where the process has a place for it, the run is inserted with
 //     the lease of this process in place of a staged job, and executed after the commit (execution.Local).
 //     An attempt that was not granted is settled: answered from the key of another request, refused, or tried again.
@@ -30,6 +30,7 @@
 // # Reading order
 //
 // view.go, start.go, attempt.go, batch.go, commit.go, settle.go; then overage.go and rerun.go for what differs there,
-// and spent.go for what is settled before it is tried. The promises rest on claimQuery (core/idempotency/sql_claim.go) and
-// on the usage counters (users/sql_quota.go); why one message: docs/adr/0016-starts-in-one-round-trip.md.
+// and spent.go for what is settled before it is tried. The promises rest on claimQuery
+// (core/idempotency/sql_claim.go) and on the usage counters (users/sql_quota.go); why one message:
+// docs/adr/0016-starts-in-one-round-trip.md.
 package start

@@ -40,9 +40,6 @@ func (s *Starter) settleKeys(ctx context.Context, attempts []*attempt) ([]*attem
 			left = append(left, a)
 		}
 	}
-	if len(unclaimed) == 0 {
-		return left, nil
-	}
 	existing, err := idempotency.ReadExisting(ctx, s.database, claimsOf(unclaimed))
 	if err != nil {
 		return append(left, unclaimed...), err
