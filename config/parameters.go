@@ -18,15 +18,14 @@ import (
 
 // knownParameters refuses a query that repeats a parameter of its operation or has one that the OpenAPI document does
 // not list. Ignored, a misspelled filter would answer with everything. The existing client's routes ignore unknown
-// parameters, as they always have. The first query reads the document, which would otherwise delay every start.
+// parameters, as they always have.
 func knownParameters(next echo.HandlerFunc) echo.HandlerFunc {
-	documented := sync.OnceValues(documentedParameters)
 	return func(c echo.Context) error {
 		request := c.Request()
 		if request.URL.RawQuery == "" {
 			return next(c)
 		}
-		byRoute, err := documented()
+		byRoute, err := documentedParameters()
 		if err != nil {
 			return err
 		}
@@ -65,8 +64,13 @@ func (p parameters) meantBy(name string) string {
 	return "It takes " + strings.Join(p.query, ", ")
 }
 
-// documentedParameters returns the parameters of each operation of the API by its method and its route.
-func documentedParameters() (map[string]parameters, error) {
+// documentedParameters returns the parameters of each operation of the API by its method and its route. The first query
+// of a process reads the document, which would delay every start otherwise.
+//
+//nolint:gochecknoglobals // It is a constant that takes a while to read.
+var documentedParameters = sync.OnceValues(readParameters)
+
+func readParameters() (map[string]parameters, error) {
 	type parameter struct {
 		Ref      string `yaml:"$ref"`
 		Name, In string

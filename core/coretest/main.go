@@ -49,7 +49,7 @@ func run(ctx context.Context, m *testing.M) int {
 // CollectSeldom makes the garbage collector, which takes a third of the processor time of tests otherwise, wait until
 // there is more of it. Each TestMain that does not end in Main calls it.
 func CollectSeldom() {
-	const percent, limit = 800, 1 << 30
+	const percent, limit = 800, 5 << 29
 	debug.SetGCPercent(percent)
 	debug.SetMemoryLimit(limit)
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bufio"
+	"compress/gzip"
 	"io"
 	"net"
 	"net/http"
@@ -148,7 +149,13 @@ func exchange[T any](tb testing.TB, c *clientSession, status int) T {
 		tb.Fatalf("read the answer to %s: %v", line, err)
 	}
 	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
+	plain := io.Reader(response.Body)
+	if response.Header.Get("Content-Encoding") == "gzip" {
+		if plain, err = gzip.NewReader(plain); err != nil {
+			tb.Fatalf("decode the answer to %s: %v", line, err)
+		}
+	}
+	body, err := io.ReadAll(plain)
 	if err != nil {
 		tb.Fatalf("read the answer to %s: %v", line, err)
 	}

@@ -131,7 +131,7 @@ test("every call goes to its address", async (t) => {
     "GET /base/api/members/invitations/?page_size=100",
     "POST /base/api/members/invitations/a%2Fb/link/",
     "DELETE /base/api/members/invitations/a%2Fb/",
-    "GET /base/api/invitations/",
+    "GET /base/api/invitations/?page_size=100",
     "POST /base/api/invitations/a%2Fb/accept/",
     "POST /base/api/invitations/a%2Fb/decline/",
     "DELETE /base/api/members/me/",
