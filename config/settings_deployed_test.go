@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "write deploy/simplevalidations.env anew")
 
-const templateHead = `# Settings of the service, for systemd (EnvironmentFile) and for "set -a; . FILE; set +a" in a shell.
+const templateHead = `# Settings of the service, for systemd (EnvironmentFile) and for a shell (set -a; . FILE; set +a).
 # This file is made from the table in docs/guides/configuration.md by
 # go test ./config -run TestSettingsTemplate -update.
 # Lines with # have the default. "simplevalidations config show" prints the values in effect.
