@@ -62,7 +62,8 @@ const allPlatforms = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64"
 func run(ctx context.Context, args []string, said io.Writer) error {
 	flags := flag.NewFlagSet("release", flag.ContinueOnError)
 	root := flags.String("root", moduleRoot, "the folder of the service's module")
-	out := flags.String("out", filepath.Join(moduleRoot, "build", "release"), "the folder of the results, which is emptied first")
+	out := flags.String("out", filepath.Join(moduleRoot, "build", "release"),
+		"the folder of the results, which is emptied first")
 	version := flags.String("version", "", "the version, such as v1.2.3; by default what git describes")
 	platforms := flags.String("platforms", allPlatforms, "the platforms, separated by commas")
 	moment := flags.Int64("time", 0, "the time of all files, in seconds since 1970; by default that of the commit")
