@@ -95,7 +95,7 @@ fuzz: ## look for inputs that break a parser, FUZZTIME=30s for each
 lint: $(LINT) ## check layers, shapes, names and formats
 	$(LINT) run $(PKG)
 	cd config/peers/river && go vet .
-	cd config/release && $(CURDIR)/$(LINT) run
+	cd config/release && $(LINT) run
 
 .PHONY: fmt
 fmt: $(LINT) ## format the code and sort its imports
