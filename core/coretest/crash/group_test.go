@@ -193,11 +193,11 @@ func (s *stage) checkKeyed(tb testing.TB, starts []member) {
 // refused for the moment, also in a group with others, and the others go through, still together.
 func TestFrozenHolderOfACounter(t *testing.T) {
 	t.Parallel()
-	// The first start of a month asks for its counter before it sends its COMMIT.
+	// The first start of a month is granted by its second commit.
 	first := flows()[1]
 	s := newStage(t, first, program.ForCrowds, "SV_DB_IDLE_TIMEOUT=1m")
 	program.Execute(t, s.Settings, "", "org", "set-quota", s.Tiny.Slug, "10")
-	s.strike(t, first.places()[1], freezeBefore)
+	s.strike(t, first.places()[2], freezeBefore)
 	s.launch(t)
 	program.Receive(t, "the fault strikes", s.struck)
 	starts := members(s.Harbour, "stuck", "stuck-too", "")
