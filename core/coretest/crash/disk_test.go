@@ -37,7 +37,7 @@ func TestDiskFailsAtCommit(t *testing.T) {
 		"flush": {"fdatasync", syscall.EIO, 1},
 		"full":  {"pwrite", syscall.ENOSPC, 0},
 	}
-	places := map[string][]int{"first": {3}, "create": {1}}
+	places := map[string][]int{"create": {1}}
 	if exhaustive {
 		places = map[string][]int{"first": {3}, "rerun": {1}, "create": {1}, "overage": {3, 5, 6}}
 	}
