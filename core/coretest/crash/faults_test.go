@@ -74,6 +74,8 @@ type at struct {
 	nth  int
 	// empty tells that the commit changes nothing.
 	empty bool
+	// ownKey tells that a request without a key has got one of the service by then.
+	ownKey bool
 }
 
 // isCommit tells commits from calls to other services.
