@@ -3,15 +3,12 @@ package crash
 import (
 	"bytes"
 	"net/http"
-	"slices"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
-	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
 
@@ -187,64 +184,4 @@ func (s *stage) checkKeyed(tb testing.TB, starts []member) {
 			tb.Errorf("runs of key %q = %d, want 1", m.key, runs)
 		}
 	}
-}
-
-// TestFrozenHolderOfACounter freezes a process while it has the counter of an organization. The starts of that one are
-// refused for the moment, also in a group with others, and the others go through, still together.
-func TestFrozenHolderOfACounter(t *testing.T) {
-	t.Parallel()
-	// The first start of a month is granted by its second commit.
-	first := flows()[1]
-	s := newStage(t, first, program.ForCrowds, "SV_DB_IDLE_TIMEOUT=1m")
-	program.Execute(t, s.Settings, "", "org", "set-quota", s.Tiny.Slug, "10")
-	s.strike(t, first.places()[2], freezeBefore)
-	s.launch(t)
-	program.Receive(t, "the fault strikes", s.struck)
-	starts := members(s.Harbour, "stuck", "stuck-too", "")
-	stuck := len(starts)
-	starts = append(starts, members(s.Tiny, "free", "free-too", "")...)
-	figures := coretest.FreeAddress(t)
-	s.spare = program.Serve(t, append(slices.Clip(s.Settings), "SV_METRICS_ADDR="+figures), "--only", "web")
-	s.gather(t, s.spare.URL(), func() int { return figure(t, figures, "sv_start_queue") }, starts)()
-	// More than four of the six are of both organizations.
-	groups := figure(t, figures, "sv_start_group_size_count")
-	if small := figure(t, figures, `sv_start_group_size_bucket{le="4"}`); groups-small != 1 {
-		t.Errorf("groups with starts of both organizations = %d, want 1", groups-small)
-	}
-	if got := program.Count(t, s.DB, startCommits, s.Tiny.ID); got != 1 {
-		t.Errorf("commits of the starts that go through = %d, want 1", got)
-	}
-	for i, m := range starts {
-		if m.reply.Err != nil {
-			t.Fatalf("a request was not answered: %v", m.reply.Err)
-		}
-		if i >= stuck {
-			program.WantCreated(t, m.reply.Answer)
-			continue
-		}
-		told := program.WantProblem(t, m.reply.Answer, http.StatusServiceUnavailable, core.CodeUnavailable)
-		if !told.Retryable || m.reply.Header.Get("Retry-After") == "" {
-			t.Errorf("problem = %+v, want one that asks for a retry", told)
-		}
-	}
-	s.release(t)
-	s.checkKeyed(t, starts[:2])
-	s.work(t)
-	program.CheckAtRest(t, s.DB)
-	if got := program.Count(t, s.DB, allRuns+" WHERE org_id = $1", s.Harbour.ID); got != 3 {
-		t.Errorf("runs = %d, want that of the frozen process and those of the retries", got)
-	}
-}
-
-// figure reads a metric from where a server shows them.
-func figure(tb testing.TB, address, name string) int {
-	tb.Helper()
-	metrics := string(program.NewClient(tb, "").Get(tb, "http://"+address+"/metrics/").Body)
-	_, rest, _ := strings.Cut(metrics, "\n"+name+" ")
-	value, _, _ := strings.Cut(rest, "\n")
-	n, err := strconv.Atoi(value)
-	if err != nil {
-		tb.Fatalf("read the metric %s: %v", name, err)
-	}
-	return n
 }
