@@ -62,8 +62,10 @@ func (f flow) places() []at {
 	places := make([]at, len(f.boundaries))
 	for i, name := range f.boundaries {
 		seen[name]++
-		places[i] = at{name: name, nth: seen[name], empty: name == opened || f.givesUp && i == 0,
-			ownKey: f.givesUp && name == reserved}
+		places[i] = at{
+			name: name, nth: seen[name], empty: name == opened || f.givesUp && i == 0,
+			ownKey: f.givesUp && name == reserved,
+		}
 	}
 	return places
 }
