@@ -32,11 +32,10 @@ func TestPage(t *testing.T) {
 		if _, err := tokens.Page(t.Context(), page.Next); err != nil {
 			t.Error(err)
 		}
-		// This list has one page and takes no size.
 		if _, err := c.OwnInvitations().Page(t.Context(), ""); err != nil {
 			t.Error(err)
 		}
-		const want = "[/api/tokens/?page_size=1&state=active /api/tokens/?cursor=2 /api/invitations/]"
+		const want = "[/api/tokens/?page_size=1&state=active /api/tokens/?cursor=2 /api/invitations/?page_size=100]"
 		if got := fmt.Sprint(asked); got != want {
 			t.Errorf("requests = %s, want %s", got, want)
 		}
