@@ -34,8 +34,9 @@ func TestCommitIsNeverCanceled(t *testing.T) {
 	defer giveUp()
 	results := make(map[string]chan error)
 	for kind, commit := range commits {
-		results[kind] = make(chan error, 1)
-		go func() { results[kind] <- commit(ctx, kind) }()
+		result := make(chan error, 1)
+		results[kind] = result
+		go func() { result <- commit(ctx, kind) }()
 	}
 	const waiting = `SELECT count(*) = $1 FROM pg_stat_activity WHERE wait_event = 'SyncRep'`
 	await(t, observer, waiting, len(commits))
