@@ -118,7 +118,9 @@ func exportKilled(tb testing.TB, i *program.Installation, l *leaving) string {
 			count("SELECT coalesce(sum(replays), 0)::bigint FROM key_activity WHERE org_id = $1") ==
 				int(l.replayed.Load()) &&
 			count("SELECT coalesce(sum(starts), 0)::bigint FROM refusal_days WHERE org_id = $1") ==
-				int(l.refused.Load())
+				int(l.refused.Load()) &&
+			count("SELECT coalesce(sum(n), 0)::bigint FROM start_hours, unnest(took) AS n WHERE org_id = $1") ==
+				count("SELECT count(*) FROM validation_runs WHERE org_id = $1 AND rerun_of IS NULL")
 	})
 	// As if the minute had passed that an export leaves to requests in progress.
 	program.Change(tb, i.DB, "UPDATE organizations SET suspended_at = now() - interval '1 hour' WHERE id = $1",
