@@ -317,7 +317,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _read_body(self) -> bytes:
         if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
-            return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            length = int(self.headers.get("Content-Length") or 0)
+            body = self.rfile.read(length)
+            if len(body) < length:
+                raise EOFError("the client has gone in the middle of its body")
+            return body
         parts: List[bytes] = []
         while True:
             size = int(self.rfile.readline().split(b";")[0], 16)
