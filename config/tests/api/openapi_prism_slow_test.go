@@ -202,6 +202,8 @@ func (s *spoiler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	way := r.Header.Get(spoiling)
 	if way == "" {
 		s.last = httptest.NewRecorder()
+		// What is spoiled has to be plain.
+		r.Header.Del("Accept-Encoding")
 		s.proxy.ServeHTTP(s.last, r)
 	}
 	status, header, body := s.last.Code, s.last.Header().Clone(), s.last.Body.Bytes()
