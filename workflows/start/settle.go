@@ -28,7 +28,8 @@ func (s *Starter) settle(ctx context.Context, attempts []*attempt) []*attempt {
 }
 
 // settleKeys looks at the keys that are not claimed, in a snapshot that has seen what their holders have committed. An
-// attempt that could not claim a key without a row has met a request that is still in progress.
+// attempt that could not claim a key without a row, or one that has expired, has met a request that is still in
+// progress. It is not tried again: that request may hold the key for as long as it likes.
 func (s *Starter) settleKeys(ctx context.Context, attempts []*attempt) ([]*attempt, error) {
 	var unclaimed, left []*attempt
 	for _, a := range attempts {
@@ -46,10 +47,10 @@ func (s *Starter) settleKeys(ctx context.Context, attempts []*attempt) ([]*attem
 	}
 	for _, a := range unclaimed {
 		switch record, found := existing[a.claim.Identity()]; {
-		case found && record.Absent(), !found && !a.tried:
-			left = append(left, a)
-		case found:
+		case found && !record.Absent():
 			a.claimed.Existing = &record
+		case !a.tried:
+			left = append(left, a)
 		}
 	}
 	return left, nil

@@ -131,6 +131,35 @@ func TestCopiesDoNotWaitForTheCounter(t *testing.T) {
 	o.checkCounts(t, tn, all(2))
 }
 
+// A key that has expired is taken over by one request at a time. A copy is refused at once and does not try again and
+// again, until the first one has ended.
+func TestCopiesDoNotInsistOnAnExpiredKey(t *testing.T) {
+	t.Parallel()
+	o := observe(t)
+	tn := o.others[3]
+	o.trips(t, []*attempt{tn.start(t, "used", "a")}, "created")
+	if _, err := o.db.Pool.Exec(t.Context(), `UPDATE idempotency_keys SET
+		created_at = now() - interval '2 hours', expires_at = now() - interval '1 hour'
+		WHERE org_id = $1 AND key = 'used'`, tn.principal.OrgID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.InTx(t.Context(), o.db, func(tx db.Tx) (int, error) {
+		batch := tx.NewBatch()
+		o.starter.queue(batch, []*attempt{tn.start(t, "used", "b")})
+		if err := batch.Send(t.Context()); err != nil {
+			return 0, err
+		}
+		if got := o.trips(t, []*attempt{tn.start(t, "used", "c")}, "idempotency_key_in_progress"); got != 2 {
+			t.Errorf("a refusal took %d round trips, want 2", got)
+		}
+		return 0, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	o.trips(t, []*attempt{tn.start(t, "used", "b")}, "replayed")
+	o.checkCounts(t, tn, counts{keys: 2, submissions: 3, runs: 3, jobs: 3, audits: 3, used: 3})
+}
+
 func TestSpentIsBounded(t *testing.T) {
 	t.Parallel()
 	known, none := newSpent(), int64(0)
