@@ -164,6 +164,34 @@ func TestBatcherDoesNotWaitForASlowBatch(t *testing.T) {
 	})
 }
 
+// A slow batch that has ended is not slow for ever: callers share a batch again.
+func TestBatcherSharesAgainAfterASlowBatch(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLine(coalesce.Limits{
+			Batches: 2, MinBatch: 5, OverlapAfter: patience, Members: 10, Weight: 100, Waiting: 10, WaitingWeight: 1000,
+		})
+		var callers sync.WaitGroup
+		var groups [][]int
+		callers.Go(func() {
+			for range 3 {
+				groups = append(groups, <-l.begun)
+			}
+		})
+		l.arrive(t.Context(), t, &callers, 1)
+		<-time.After(patience)
+		synctest.Wait()
+		l.end <- struct{}{}
+		synctest.Wait()
+		l.arrive(t.Context(), t, &callers, 2, 3, 4)
+		close(l.end)
+		callers.Wait()
+		if diff := cmp.Diff([][]int{{1}, {2}, {3, 4}}, groups); diff != "" {
+			t.Errorf("groups (-want +got):\n%s", diff)
+		}
+	})
+}
+
 func TestBatcherRefusesBeyondItsQueue(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -215,6 +243,30 @@ func TestBatcherReleasesWaitersWhoseContextEnds(t *testing.T) {
 		if !slices.Equal(second, []int{3}) {
 			t.Errorf("second group = %v, want only the one who stayed", second)
 		}
+	})
+}
+
+// Callers who leave take their weight with them, or the queue would be full of nobody.
+func TestBatcherForgetsTheWeightOfThoseWhoLeave(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		limits := wide(1)
+		l := newLine(limits)
+		var callers sync.WaitGroup
+		callers.Go(func() { <-l.begun; <-l.begun })
+		l.arrive(t.Context(), t, &callers, 1)
+		ctx, cancel := context.WithCancel(t.Context())
+		callers.Go(func() {
+			if _, err := l.Do(ctx, limits.WaitingWeight); !errors.Is(err, context.Canceled) {
+				t.Errorf("error = %v, want %v", err, context.Canceled)
+			}
+		})
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		l.arrive(t.Context(), t, &callers, limits.WaitingWeight)
+		close(l.end)
+		callers.Wait()
 	})
 }
 

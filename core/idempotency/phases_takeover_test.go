@@ -106,6 +106,27 @@ func TestEngineTakesOver(t *testing.T) {
 		r.wantFinished(t, "k", 2)
 	})
 
+	t.Run("AndTheStaleHolderIsSilentAboutALaterUse", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t, longLock)
+		blocked, release := r.blockAt(t, pointCalled)
+		locked := r.begin(t, "k")
+		var stale sync.WaitGroup
+		stale.Go(func() {
+			_, err := r.engine.Drive(t.Context(), r.flow, locked)
+			wantResumable(t, err)
+		})
+		<-blocked
+		r.expireLock(t, "k")
+		if _, err := r.resume(t, "k"); err != nil {
+			t.Errorf("resume: %v", err)
+		}
+		expire(t, r.db, "k")
+		mustClaim(t, r.db, newClaim(r.org, "k", "another"))
+		release()
+		stale.Wait()
+	})
+
 	t.Run("AndTheStaleHoldersPhaseIsStopped", func(t *testing.T) {
 		t.Parallel()
 		r := newRig(t, shortLock)

@@ -2,11 +2,15 @@ package execution
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
@@ -99,4 +103,26 @@ func TestLocalIsFencedWhenTheRunIsCanceled(t *testing.T) {
 	c.wantRun(t, r.job(), runRow{
 		State: validations.StateCompleted, Result: validations.ResultCanceled, Epoch: 2, Attempts: 1,
 	}, "")
+}
+
+// A holder whose lease was taken over neither ends the run of its successor nor gives up its lease, whatever it knows.
+func TestAStaleHolderEndsNothing(t *testing.T) {
+	t.Parallel()
+	b := setup(t, testConfig())
+	job := b.start(t, passing)
+	b.exec(t, `UPDATE validation_runs SET state = 'RUNNING', epoch = 2, attempts = 2, started_at = now(),
+		lease_until = now() + interval '1 hour', sweep_after = now() + interval '1 hour'`)
+	before := b.run(t, job.SubjectID)
+	stale := validations.Run{OrgID: job.OrgID, ID: job.SubjectID, Epoch: 1, Attempts: 1}
+	if _, err := db.InTx(t.Context(), b.db, func(tx db.Tx) (completion, error) {
+		return complete(t.Context(), tx, stale, ending{
+			result: validations.ResultTimedOut, category: validations.CategoryTimeout, text: "It took too long.",
+		})
+	}); !errors.Is(err, errLeaseLost) {
+		t.Errorf("complete = %v, want %v", err, errLeaseLost)
+	}
+	b.executor.release(t.Context(), stale)
+	if diff := cmp.Diff(before, b.run(t, job.SubjectID)); diff != "" {
+		t.Errorf("run (-want +got):\n%s", diff)
+	}
 }
