@@ -98,7 +98,7 @@ func chargeIn(ctx context.Context, tx db.Tx, orgs ...uuid.UUID) ([]bool, error) 
 	}
 	batch := tx.NewBatch()
 	db.Grant(batch, runs)
-	answered := users.QueueCharges(batch, charges)
+	answered := users.QueueCharges(batch, charges, nil)
 	if err := batch.Send(ctx); err != nil {
 		return nil, err
 	}

@@ -120,7 +120,7 @@ func TestCharges(t *testing.T) {
 		b.charge(t, org)
 		granted, err := db.InBatch(t.Context(), b.db, func(batch *db.Batch) *db.Future[[]uuid.UUID] {
 			db.Grant(batch, nil)
-			return users.QueueCharges(batch, []users.RunCharge{{RunID: uuid.New(), OrgID: org}})
+			return users.QueueCharges(batch, []users.RunCharge{{RunID: uuid.New(), OrgID: org}}, nil)
 		})
 		if err != nil {
 			t.Fatal(err)

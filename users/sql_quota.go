@@ -66,30 +66,34 @@ type RunCharge struct {
 // currentPeriod is the current period: the month of the transaction, by the database's clock in UTC.
 const currentPeriod = `date_trunc('month', now() AT TIME ZONE 'UTC')::date`
 
-// chargeQuery charges each organization for those of its runs that are granted, and takes the grant from the runs of an
-// organization whose counter is missing or has no room for all of them. The condition is compared anew with a count
-// that another transaction has raised meanwhile. The counters are locked in the order of the organizations, so two
-// transactions never wait for each other. The sub-selects hide the number of elements from the planner, which would
-// otherwise make a new plan each time (docs/adr/0013-plans-without-statistics.md).
+// wantedRuns are the runs to charge for that are granted. The sub-selects hide their number from the planner, which
+// would otherwise make a new plan each time (docs/adr/0013-plans-without-statistics.md).
+const wantedRuns = `
+	FROM unnest((SELECT $1::uuid[]), (SELECT $2::uuid[])) AS w (run, org) WHERE w.run = ANY (` + db.Granted + `)`
+
+// chargeQuery charges each organization for those of its runs that are granted, and grants the runs of those
+// organizations whose counter has room for all of them. The condition is compared anew with a count that another
+// transaction has raised meanwhile. The index gives the counters in the order of the organizations, so two transactions
+// never wait for each other.
 const chargeQuery = `
-	WITH wanted AS MATERIALIZED (
-		SELECT w.run, w.org FROM unnest((SELECT $1::uuid[]), (SELECT $2::uuid[])) AS w (run, org)
-		WHERE w.run = ANY (` + db.Granted + `)),
-	charged AS (
-		UPDATE usage_counters AS u SET used = u.used + c.runs
-		FROM (SELECT org, count(*) AS runs FROM wanted GROUP BY org ORDER BY org) AS c
-		WHERE u.org_id = ANY (ARRAY[c.org]) AND u.metric = $3 AND u.period_start = ` + currentPeriod + `
-			AND (u.quota IS NULL OR u.used + c.runs <= u.quota)
+	WITH charged AS (
+		UPDATE usage_counters AS u SET used = u.used + (SELECT count(*)` + wantedRuns + ` AND w.org = u.org_id)
+		WHERE u.org_id = ANY (ARRAY(SELECT w.org` + wantedRuns + `))
+			AND u.metric = $3 AND u.period_start = ` + currentPeriod + `
+			AND (u.quota IS NULL OR u.used + (SELECT count(*)` + wantedRuns + ` AND w.org = u.org_id) <= u.quota)
 		RETURNING u.org_id)
 	SELECT `
 
+// chargedRuns are the runs that are granted behind chargeQuery.
+const chargedRuns = `ARRAY(SELECT w.run` + wantedRuns + ` AND w.org IN (SELECT org_id FROM charged)) || ARRAY(
+	SELECT h.id FROM (SELECT unnest($4::uuid[]) AS id) AS h WHERE h.id = ANY (` + db.Granted + `))`
+
 // QueueCharges queues the charges of runs that the batch may have granted (db.Granted), and returns the runs that are
-// granted behind it.
-func QueueCharges(batch *db.Batch, charges []RunCharge) *db.Future[[]uuid.UUID] {
-	return db.QueueInto(batch, readGranted,
-		chargeQuery+db.GrantAllBut(`SELECT run FROM wanted WHERE org NOT IN (SELECT org_id FROM charged)`),
+// granted behind it. Held runs are charged later: they stay granted.
+func QueueCharges(batch *db.Batch, charges []RunCharge, held []uuid.UUID) *db.Future[[]uuid.UUID] {
+	return db.QueueInto(batch, readGranted, chargeQuery+db.GrantOnly(chargedRuns),
 		db.IDColumn(charges, func(c *RunCharge) *uuid.UUID { return &c.RunID }),
-		db.IDColumn(charges, func(c *RunCharge) *uuid.UUID { return &c.OrgID }), MetricRuns)
+		db.IDColumn(charges, func(c *RunCharge) *uuid.UUID { return &c.OrgID }), MetricRuns, db.IDColumn(held, itself))
 }
 
 // OpenCounters returns the counters of the current period, by organization. Counters that are missing, as they are

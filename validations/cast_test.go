@@ -101,7 +101,8 @@ func (b *bundle) create(tb testing.TB, prepared Prepared) (uuid.UUID, error) {
 	tb.Helper()
 	_, err := db.InTx(tb.Context(), b.db, func(tx db.Tx) (struct{}, error) {
 		batch := tx.NewBatch()
-		Propose(batch, []Prepared{prepared})
+		QueueDocuments(batch, []Prepared{prepared})
+		db.Grant(batch, []uuid.UUID{prepared.Run.ID})
 		b.service.Create(batch, []Prepared{prepared})
 		return struct{}{}, batch.Send(tb.Context())
 	})

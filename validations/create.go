@@ -128,17 +128,15 @@ func prepareRun(order Order, submission Submission, rerunOf *uuid.UUID, now time
 	return prepared, nil
 }
 
-// Propose adds the documents of prepared runs to a batch and grants the runs (db.Grant). Statements between Propose and
-// Create may take grants away. Documents are large, so they travel before everything that others may wait for. A rerun
-// has its document already.
-func Propose(batch *db.Batch, prepared []Prepared) {
+// QueueDocuments adds the documents of prepared runs to a batch, before Create. Documents are large, so they travel
+// before everything that others may wait for. A rerun has its document already.
+func QueueDocuments(batch *db.Batch, prepared []Prepared) {
 	if fresh := withDocument(prepared); len(fresh) > 0 {
 		queueSubmissions(batch, fresh)
 	}
-	db.Grant(batch, db.Column(prepared, func(p *Prepared) uuid.UUID { return p.Run.ID }))
 }
 
-// Create adds the rows of those proposed runs to a batch that are still granted (db.Granted): runs, which adopt their
+// Create adds the rows of those prepared runs to a batch that are granted (db.Granted): runs, which adopt their
 // uploads, and staged jobs. The documents of the others are deleted. A run that is held or born leased is not staged.
 // Every run that is not held must have been charged in the same transaction.
 func (s *Service) Create(batch *db.Batch, prepared []Prepared) {

@@ -109,10 +109,10 @@ func queueAdoptions(batch *db.Batch, prepared []Prepared) {
 
 // dropDocuments deletes the documents of prepared runs that are not granted.
 func dropDocuments(batch *db.Batch, prepared []Prepared) {
-	batch.Queue(`
-		DELETE FROM submissions AS s USING unnest($1::uuid[], $2::uuid[], $3::uuid[]) AS d (org_id, id, run_id)
-		WHERE s.org_id = ANY (ARRAY[d.org_id]) AND s.id BETWEEN d.id AND d.id
-			AND d.run_id <> ALL (`+db.Granted+`)`,
+	batch.Queue(`DELETE FROM submissions WHERE ctid = ANY (ARRAY(
+		SELECT s.ctid FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) AS d (org_id, id, run_id)
+		CROSS JOIN LATERAL (SELECT ctid FROM submissions WHERE org_id = d.org_id AND id = d.id LIMIT 1) AS s
+		WHERE d.run_id <> ALL (`+db.Granted+`)))`,
 		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Submission.OrgID }),
 		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Submission.ID }),
 		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Run.ID }))
@@ -140,9 +140,10 @@ func QueueDocumentLocks(batch *db.Batch, reruns []Prepared) *PendingDocuments {
 			JOIN submissions AS s ON s.org_id = ANY (ARRAY[asked.org_id]) AND s.id BETWEEN asked.id AND asked.id
 			WHERE s.content IS NOT NULL OR s.upload_id IS NOT NULL
 			ORDER BY asked.org_id, asked.id FOR SHARE OF s),
-		narrowed AS MATERIALIZED (SELECT `+db.GrantAllBut(`
-			SELECT r.run_id FROM unnest($2::uuid[], $3::uuid[]) AS r (id, run_id)
-			WHERE r.id NOT IN (SELECT id FROM kept)`)+`)
+		narrowed AS MATERIALIZED (SELECT `+db.GrantOnly(`ARRAY(
+			SELECT g.id FROM unnest(`+db.Granted+`) AS g (id) WHERE g.id NOT IN (
+				SELECT r.run_id FROM unnest($2::uuid[], $3::uuid[]) AS r (id, run_id)
+				WHERE r.id NOT IN (SELECT id FROM kept)))`)+`)
 		SELECT kept.id FROM narrowed LEFT JOIN kept ON true`,
 		db.IDColumn(reruns, func(p *Prepared) *uuid.UUID { return &p.Run.OrgID }),
 		db.IDColumn(reruns, func(p *Prepared) *uuid.UUID { return &p.Run.SubmissionID }),

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/db"
@@ -91,7 +93,8 @@ func TestSweepUploads(t *testing.T) {
 		b.exec(t, `UPDATE uploads SET sweep_after = now() - interval '1 hour'`)
 		_, err := db.InTx(t.Context(), b.db, func(tx db.Tx) (struct{}, error) {
 			batch := tx.NewBatch()
-			Propose(batch, []Prepared{prepared})
+			QueueDocuments(batch, []Prepared{prepared})
+			db.Grant(batch, []uuid.UUID{prepared.Run.ID})
 			b.service.Create(batch, []Prepared{prepared})
 			err := batch.Send(t.Context())
 			b.sweepUploads(t, 0)

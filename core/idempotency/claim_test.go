@@ -291,11 +291,11 @@ func claimGranted(t *testing.T, database *db.DB, refuse []uuid.UUID, claims ...i
 		granted *db.Future[[]uuid.UUID]
 	}
 	answered, err := db.InBatch(t.Context(), database, func(batch *db.Batch) answers {
-		db.Grant(batch, db.Column(claims, func(c *idempotency.Claim) uuid.UUID { return c.Subject }))
-		claimed := idempotency.QueueClaims(batch, claims)
+		claimed := idempotency.QueueClaims(batch, claims, nil)
 		granted := db.QueueInto(batch, func(rows pgx.Rows) ([]uuid.UUID, error) {
 			return pgx.CollectExactlyOneRow(rows, pgx.RowTo[[]uuid.UUID])
-		}, `SELECT `+db.GrantAllBut(`SELECT unnest($1::uuid[])`), refuse)
+		}, `SELECT `+db.GrantOnly(`ARRAY(
+			SELECT g.id FROM unnest(`+db.Granted+`) AS g (id) WHERE g.id <> ALL (coalesce($1::uuid[], '{}')))`), refuse)
 		idempotency.QueueWithdrawals(batch, claims)
 		return answers{claimed: claimed, granted: granted}
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"time"
 
@@ -59,27 +60,21 @@ const claimQuery = `
 		expires_at = excluded.expires_at, attempts = 0, retry_at = NULL, last_error = '',
 		finished_at = excluded.finished_at
 	WHERE k.recovery_point = 'finished' AND k.expires_at <= now()
-	RETURNING k.id, k.expires_at`
+	RETURNING k.id, k.expires_at, k.validation_run_id`
 
-// grantedClaimQuery is claimQuery that takes the grant from the subjects whose keys it could not claim. It has a row
-// also where it claims nothing.
-const grantedClaimQuery = `
-	WITH claimed AS (` + claimQuery + `),
-	narrowed AS MATERIALIZED (SELECT `
-
-const claimedRows = `)
-	SELECT c.id, c.expires_at FROM narrowed LEFT JOIN claimed AS c ON true`
-
-// QueueClaims queues claims of keys whose subjects the batch has granted (db.Granted), and returns when each claimed
-// key expires, by the claim's id. The subjects of the others are not granted any more. No two claims may name the same
-// key.
-func QueueClaims(batch *db.Batch, claims []Claim) *db.Future[map[uuid.UUID]time.Time] {
+// QueueClaims queues claims of keys, and returns when each claimed key expires, by the claim's id. From then on the
+// batch grants (db.Granted) the subjects of the claimed keys, and others, which need no key. No two claims may name the
+// same key.
+func QueueClaims(batch *db.Batch, claims []Claim, others []uuid.UUID) *db.Future[map[uuid.UUID]time.Time] {
 	if len(claims) == 0 {
+		db.Grant(batch, others)
 		return db.Known(map[uuid.UUID]time.Time{})
 	}
-	return db.QueueInto(batch, readClaimed,
-		grantedClaimQuery+db.GrantAllBut(`SELECT lost.subject FROM unnest($1::uuid[], $19::uuid[]) AS lost (id, subject)
-			WHERE lost.id NOT IN (SELECT id FROM claimed)`)+claimedRows, claimColumns(claims)...)
+	return db.QueueInto(batch, readClaimed, `
+		WITH claimed AS (`+claimQuery+`)
+		SELECT array_agg(id), array_agg(expires_at), `+
+		db.GrantOnly(`coalesce(array_agg(validation_run_id), '{}') || $24::uuid[]`)+` FROM claimed`,
+		append(claimColumns(claims), db.IDColumn(others, func(id *uuid.UUID) *uuid.UUID { return id }))...)
 }
 
 // QueueWithdrawals queues the deletion of keys that the same transaction has claimed and whose subjects are not granted
@@ -104,16 +99,13 @@ func QueueWithdrawals(batch *db.Batch, claims []Claim) {
 // ClaimKey claims one key inside the transaction that does its work. It reads the key of another request in a second
 // statement, because the snapshot of the claim's statement may predate a rival's commit.
 func ClaimKey(ctx context.Context, tx db.Tx, claim Claim) (ClaimResult, error) {
-	rows, err := tx.Query(ctx, claimQuery, claimColumns([]Claim{claim})...)
-	if err != nil {
+	result := ClaimResult{Claimed: true}
+	err := tx.QueryRow(ctx, claimQuery, claimColumns([]Claim{claim})...).Scan(nil, &result.ExpiresAt, nil)
+	switch {
+	case err == nil:
+		return result, nil
+	case !errors.Is(err, pgx.ErrNoRows):
 		return ClaimResult{}, fmt.Errorf("claim a key: %w", err)
-	}
-	claimed, err := readClaimed(rows)
-	if err != nil {
-		return ClaimResult{}, err
-	}
-	if expiresAt, ok := claimed[claim.ID]; ok {
-		return ClaimResult{Claimed: true, ExpiresAt: expiresAt}, nil
 	}
 	existing, err := readExisting(ctx, tx, []Claim{claim})
 	if record, ok := existing[claim.Identity()]; ok && !record.Absent() {
@@ -124,19 +116,16 @@ func ClaimKey(ctx context.Context, tx db.Tx, claim Claim) (ClaimResult, error) {
 
 // readClaimed reads the claims that got their key. The others are missing.
 func readClaimed(rows pgx.Rows) (map[uuid.UUID]time.Time, error) {
-	defer rows.Close()
 	claimed := make(map[uuid.UUID]time.Time)
-	for rows.Next() {
-		var id *uuid.UUID
-		var expiresAt *time.Time
-		if err := rows.Scan(&id, &expiresAt); err != nil {
-			return nil, fmt.Errorf("read a claimed key: %w", err)
+	var ids []uuid.UUID
+	var expiries []time.Time
+	_, err := pgx.ForEachRow(rows, []any{&ids, &expiries, nil}, func() error {
+		for i, id := range ids {
+			claimed[id] = expiries[i]
 		}
-		if id != nil {
-			claimed[*id] = *expiresAt
-		}
-	}
-	if err := rows.Err(); err != nil {
+		return nil
+	})
+	if err != nil {
 		return nil, fmt.Errorf("claim keys: %w", err)
 	}
 	return claimed, nil

@@ -160,7 +160,8 @@ func (b *testBundle) createOf(tb testing.TB, ref validations.WorkflowRef, conten
 	prepared := b.prepared(tb, ref, content)
 	_, err := db.InTx(tb.Context(), b.db, func(tx db.Tx) (struct{}, error) {
 		batch := tx.NewBatch()
-		validations.Propose(batch, []validations.Prepared{prepared})
+		validations.QueueDocuments(batch, []validations.Prepared{prepared})
+		db.Grant(batch, []uuid.UUID{prepared.Run.ID})
 		b.runs.Create(batch, []validations.Prepared{prepared})
 		return struct{}{}, batch.Send(tb.Context())
 	})

@@ -64,38 +64,48 @@ func (s *Starter) commitAs(ctx context.Context, attempts []*attempt, limit func(
 // queue queues the statements of a commit. Documents come first: they are large, and a process that freezes while it
 // sends them must hold no key and no counter, because PostgreSQL has no time limit for the middle of a message.
 func (s *Starter) queue(batch *db.Batch, attempts []*attempt) answers {
-	runs, reruns, charges := s.rowsOf(attempts)
-	claims := claimsOf(attempts)
-	validations.Propose(batch, runs)
+	rows := s.rowsOf(attempts)
+	validations.QueueDocuments(batch, rows.runs)
 	var answered answers
-	answered.documents = validations.QueueDocumentLocks(batch, reruns)
-	answered.claimed = idempotency.QueueClaims(batch, claims)
-	answered.granted = users.QueueCharges(batch, charges)
-	s.runs.Create(batch, runs)
+	answered.claimed = idempotency.QueueClaims(batch, rows.claims, rows.unkeyed)
+	answered.documents = validations.QueueDocumentLocks(batch, rows.reruns)
+	answered.granted = users.QueueCharges(batch, rows.charges, rows.held)
+	s.runs.Create(batch, rows.runs)
 	core.AuditGranted(batch, db.Column(attempts, func(a **attempt) core.AuditRecord { return (*a).audit })...)
-	idempotency.QueueWithdrawals(batch, claims)
+	idempotency.QueueWithdrawals(batch, rows.claims)
 	return answered
 }
 
-// rowsOf returns the runs of attempts, those of them that are reruns, and what is charged for them. A run that is held
-// back is charged later, when its phases have come so far.
-func (s *Starter) rowsOf(attempts []*attempt) ([]validations.Prepared, []validations.Prepared, []users.RunCharge) {
-	runs := make([]validations.Prepared, 0, len(attempts))
-	var reruns []validations.Prepared
-	var charges []users.RunCharge
+// rows are what attempts have to write.
+type rows struct {
+	runs, reruns []validations.Prepared
+	claims       []idempotency.Claim
+	charges      []users.RunCharge
+	// unkeyed are the runs that need no key. Those that are held back are charged later, when their phases have come
+	// so far.
+	unkeyed, held []uuid.UUID
+}
+
+func (s *Starter) rowsOf(attempts []*attempt) rows {
+	r := rows{claims: claimsOf(attempts)}
 	for _, a := range attempts {
 		run := a.run
 		run.Lease = a.place.Lease()
+		if !a.keyed {
+			r.unkeyed = append(r.unkeyed, a.runID())
+		}
 		if a.isRerun() {
-			reruns = append(reruns, run)
+			r.reruns = append(r.reruns, run)
 		}
-		if !run.Held {
+		if run.Held {
+			r.held = append(r.held, a.runID())
+		} else {
 			run.Run.UsageMetric = users.MetricRuns
-			charges = append(charges, users.RunCharge{RunID: a.runID(), OrgID: a.orgID()})
+			r.charges = append(r.charges, users.RunCharge{RunID: a.runID(), OrgID: a.orgID()})
 		}
-		runs = append(runs, run)
+		r.runs = append(r.runs, run)
 	}
-	return runs, reruns, charges
+	return r
 }
 
 // claimsOf returns the claims of the attempts that have a key.

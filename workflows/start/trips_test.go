@@ -34,6 +34,7 @@ func observe(t *testing.T) observed {
 	// The first starts of a month open the counters, and the connection prepares each statement that it has not seen.
 	o.commit(t.Context(), append(o.each(t, "first"), o.few.start(t, "first", "a"), o.full.start(t, "first", "a"))...)
 	o.commit(t.Context(), o.others[0].start(t, "first", "b"))
+	o.commit(t.Context(), o.others[0].start(t, "", "b"))
 	return o
 }
 

@@ -247,6 +247,7 @@ func historyOf() []string {
 		fixture.Multiplied("request_log", `one.run_id = $1::uuid AND one.code = '' AND NOT one.replayed`,
 			`, 'key', 'history-' || n`),
 		fixture.Multiplied("audit_records", `one.action = 'run.start' AND one.target_id = $1::text`, ""),
+		fixture.Multiplied("usage_counters", `$1::text <> ''`, `, 'org_id', `+fixture.IDOfRow),
 	}
 }
 

@@ -94,7 +94,7 @@ func keyed(c call, n int, name string) []call {
 // TestGroup has requests of all kinds answered from one commit, each as if it had come alone.
 func TestCrowdInGroups(t *testing.T) {
 	t.Parallel()
-	s := open(t, program.ForCrowds)
+	s := open(t)
 	partly, exhausted := s.organization(t, "partly", "--runs", "3"), s.organization(t, "exhausted", "--runs", "0")
 	c := &crowd{site: s}
 	start, another := s.start(t), `{"another":"document"}`
@@ -175,7 +175,7 @@ func (s *site) wantGranted(tb testing.TB, replies []reply) int {
 // TestCrowdWithAFaultyMember has a database that refuses the document of one start, and with it the whole commit.
 func TestCrowdWithAFaultyMember(t *testing.T) {
 	t.Parallel()
-	s := open(t, program.ForCrowds)
+	s := open(t)
 	s.statement(t, `ALTER TABLE submissions ADD CONSTRAINT faultless CHECK (filename <> 'faulty') NOT VALID`)
 	c := &crowd{site: s}
 	start := s.start(t)

@@ -22,9 +22,13 @@ type site struct {
 	one, other *program.Server
 }
 
+// open installs the product. Nothing that waits for a lock gives up, however slow the machine is: its key would be free
+// for a moment, and a copy would wait in its place.
 func open(tb testing.TB, settings ...string) *site {
 	tb.Helper()
-	i := program.Install(tb, append([]string{"SV_MAX_BODY_BYTES=2097152"}, settings...)...)
+	i := program.Install(tb, append([]string{
+		"SV_MAX_BODY_BYTES=2097152", "SV_DB_LOCK_TIMEOUT=4m", "SV_DB_STATEMENT_TIMEOUT=4m", "SV_COMMIT_TIMEOUT=5m",
+	}, settings...)...)
 	s := &site{
 		Installation: i, client: program.NewClient(tb, ""),
 		one: program.Serve(tb, i.Settings), other: program.Serve(tb, i.Settings),
