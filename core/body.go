@@ -17,18 +17,26 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-const wrongType = "has the wrong type"
+const (
+	wrongType     = "has the wrong type"
+	unknownMember = "is not a known member"
+)
 
 // ReadJSON reads a JSON body of at most limit bytes to its end and decodes it strictly: unknown members,
 // other spellings of their names, duplicates and data after the value are refused with a pointer to
-// the member. It returns the bytes, for callers that need their digest.
+// the member. A PATCH may also call its body a merge patch (RFC 7396), which it is. It returns the bytes, for callers
+// that need their digest.
 func ReadJSON(c echo.Context, check *Validator, limit int64, value any) ([]byte, error) {
-	body, err := ReadBody(c, limit, "application/json")
+	types := []string{"application/json"}
+	if c.Request().Method == http.MethodPatch {
+		types = append(types, "application/merge-patch+json")
+	}
+	body, err := ReadBody(c, limit, types...)
 	if err != nil {
 		return nil, err
 	}
 	if err := json.Unmarshal(body, value, json.RejectUnknownMembers(true)); err != nil {
-		return nil, invalidJSON(err)
+		return nil, invalidJSON(err, value)
 	}
 	if jsontext.Value(body).Kind() == jsontext.KindNull {
 		return nil, invalidBody("", "must be an object")
@@ -63,9 +71,13 @@ func bodyFault(err error, limit int64) error {
 	return InvalidPayload("The connection ended before the body was complete.").Because(err)
 }
 
-func invalidJSON(err error) error {
+func invalidJSON(err error, value any) error {
 	if semantic, ok := errors.AsType[*json.SemanticError](err); ok {
-		return invalidBody(semantic.JSONPointer, semanticFault(semantic)).Because(err)
+		fault := semanticFault(semantic)
+		if owner := ownerOf(semantic.JSONPointer, reflect.TypeOf(value).Elem()); fault == unknownMember && owner != "" {
+			fault += " here: it belongs in " + owner
+		}
+		return invalidBody(semantic.JSONPointer, fault).Because(err)
 	}
 	syntactic, ok := errors.AsType[*jsontext.SyntacticError](err)
 	switch {
@@ -78,10 +90,33 @@ func invalidJSON(err error) error {
 	}
 }
 
+// ownerOf returns the member of a body of the type that itself has a member of the name at the pointer.
+func ownerOf(at jsontext.Pointer, body reflect.Type) string {
+	if at.Parent() != "" || body.Kind() != reflect.Struct {
+		return ""
+	}
+	for outer := range body.Fields() {
+		if outer.Type.Kind() != reflect.Struct {
+			continue
+		}
+		for inner := range outer.Type.Fields() {
+			if memberName(inner) == at.LastToken() {
+				return memberName(outer)
+			}
+		}
+	}
+	return ""
+}
+
+func memberName(field reflect.StructField) string {
+	name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+	return name
+}
+
 func semanticFault(err *json.SemanticError) string {
 	switch {
 	case errors.Is(err, json.ErrUnknownName):
-		return "is not a known member"
+		return unknownMember
 	case errors.Is(err, strconv.ErrRange):
 		return "is out of range"
 	case err.GoType == nil:

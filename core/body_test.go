@@ -21,6 +21,9 @@ type readBody struct {
 	Count int        `json:"count"`
 	Items []readItem `json:"items" validate:"dive"`
 	Last  bool       `json:"last"`
+	Owner struct {
+		ID string `json:"id"`
+	} `json:"owner"`
 }
 
 type readItem struct {
@@ -96,6 +99,7 @@ func TestReadJSONRefuses(t *testing.T) {
 		"UnknownInside": {
 			`{"name":"a","items":[{"a~/b":1}]}`, "/items/0/a~0~1b", "items/0/a~0~1b is not a known member.",
 		},
+		"UnknownHere":     {`{"name":"a","id":1}`, "/id", "id is not a known member here: it belongs in owner."},
 		"OtherCase":       {`{"Name":"a"}`, "/Name", "Name is not a known member."},
 		"DuplicateMember": {`{"name":"a","name":"b"}`, "/name", "name is duplicated."},
 		"DuplicateByCode": {`{"name":"a","n\u0061me":"b"}`, "/name", "name is duplicated."},

@@ -26,6 +26,7 @@ const (
 	CodeOrganizationSuspended Code = "organization_suspended"
 	CodeNotFound              Code = "not_found"
 	CodeMethodNotAllowed      Code = "method_not_allowed"
+	CodePreconditionFailed    Code = "precondition_failed"
 	CodePayloadTooLarge       Code = "payload_too_large"
 	CodeUnsupportedMediaType  Code = "unsupported_media_type"
 	CodeRequestHeaderTooLarge Code = "request_header_too_large"
@@ -71,6 +72,7 @@ var specs = []CodeSpec{
 	{CodeRequestTimeout, http.StatusRequestTimeout, "Request not received in time", true},
 	{CodeKeyInProgress, http.StatusConflict, "Request in progress", true},
 	{CodeRunReserved, http.StatusConflict, "Run is being charged", true},
+	{CodePreconditionFailed, http.StatusPreconditionFailed, "Changed meanwhile", false},
 	{CodePayloadTooLarge, http.StatusRequestEntityTooLarge, "Payload too large", false},
 	{CodeUnsupportedMediaType, http.StatusUnsupportedMediaType, "Unsupported media type", false},
 	{CodeKeyReused, http.StatusUnprocessableEntity, "Idempotency key already used", false},

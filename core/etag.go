@@ -3,6 +3,8 @@ package core
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -29,6 +31,48 @@ func NotModified(c echo.Context, tag string) bool {
 		c.Response().Header().Set("ETag", had)
 	}
 	return had != ""
+}
+
+// AnswerTagged answers with a body and its ETag, or with 304 if the client reads it again and has this version.
+func AnswerTagged(c echo.Context, body any) error {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return fmt.Errorf("render an answer: %w", err)
+	}
+	tag := ETag(text)
+	c.Response().Header().Set(echo.HeaderCacheControl, "private, no-cache")
+	if c.Request().Method == http.MethodGet && NotModified(c, tag) {
+		return c.NoContent(http.StatusNotModified)
+	}
+	c.Response().Header().Set("ETag", tag)
+	return c.JSONBlob(http.StatusOK, text)
+}
+
+// Precondition is what a client demands of what it changes: that it still is a version that the client has seen
+// (RFC 9110, section 13.1.1). The zero Precondition demands nothing.
+type Precondition struct{ header http.Header }
+
+// IfMatch returns the precondition of a request.
+func IfMatch(c echo.Context) Precondition {
+	return Precondition{header: c.Request().Header}
+}
+
+// Check returns precondition_failed if the current version, as AnswerTagged would answer with it, is not one that the
+// client has named. It compares strongly, and must run where nobody else can change that version.
+func (p Precondition) Check(current any) error {
+	if len(p.header.Values("If-Match")) == 0 {
+		return nil
+	}
+	text, err := json.Marshal(current)
+	if err != nil {
+		return fmt.Errorf("render what is to be changed: %w", err)
+	}
+	if findTag(p.header, "If-Match", ETag(text), func(tag, _ string) string { return tag }) == "" {
+		return NewError(CodePreconditionFailed,
+			"It was changed since the version that If-Match names. Nothing was changed now. Read it again, and repeat "+
+				"the change with the new ETag if it is still right.")
+	}
+	return nil
 }
 
 // findTag returns the form in which a header has the tag: "*", or that of a content with or without compression. It is

@@ -102,7 +102,8 @@ func fromFramework(err *echo.HTTPError) *Error {
 	switch err.Code {
 	case http.StatusNotFound:
 		return NewError(CodeNotFound,
-			"This URL does not exist. The paths of the API are listed at /api/docs/.")
+			"This URL does not exist. The paths of the API are listed at /api/docs/. If curl -T has added the name of "+
+				"a file to the URL, leave off the slash before it.")
 	case http.StatusMethodNotAllowed:
 		return NewError(CodeMethodNotAllowed,
 			"This URL does not accept this method; the Allow header lists the accepted methods.")

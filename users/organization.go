@@ -2,7 +2,6 @@ package users
 
 import (
 	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -128,7 +127,7 @@ func (a *App) readOrganization(c echo.Context, principal core.Principal) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, renderOrganization(settings))
+	return core.AnswerTagged(c, renderOrganization(settings))
 }
 
 // changeOrganization is PATCH /api/organization/. Repeating it changes nothing.
@@ -140,9 +139,15 @@ func (a *App) changeOrganization(c echo.Context, principal core.Principal) error
 	if err := wanted.check(); err != nil {
 		return err
 	}
-	settings, err := a.service.changeOrganization(c.Request().Context(), principal, wanted.apply)
+	settings, err := a.service.changeOrganization(c.Request().Context(), principal, func(o *orgSettings) error {
+		if err := core.IfMatch(c).Check(renderOrganization(*o)); err != nil {
+			return err
+		}
+		wanted.apply(o)
+		return nil
+	})
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, renderOrganization(settings))
+	return core.AnswerTagged(c, renderOrganization(settings))
 }

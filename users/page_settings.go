@@ -98,9 +98,10 @@ func (a *App) settingsForm(c echo.Context, principal core.Principal) error {
 		findings, err = periodOf("findings_days", form.FindingsDays, dayLength)
 	}
 	if err == nil {
-		_, err = a.service.changeOrganization(c.Request().Context(), principal, func(o *orgSettings) {
+		_, err = a.service.changeOrganization(c.Request().Context(), principal, func(o *orgSettings) error {
 			o.Name, o.KeyRequired = form.Name, form.KeyRequired
 			o.KeyLifetime, o.Content, o.Findings = lifetime, content, findings
+			return nil
 		})
 	}
 	if problem := pages.Refusal(err); problem != nil {

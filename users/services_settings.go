@@ -32,7 +32,7 @@ type orgSettings struct {
 // changeOrganization changes settings of the principal's organization. Two who change different ones at once do not
 // undo each other's.
 func (s *Service) changeOrganization(
-	ctx context.Context, principal core.Principal, change func(*orgSettings),
+	ctx context.Context, principal core.Principal, change func(*orgSettings) error,
 ) (orgSettings, error) {
 	changed, err := db.InTx(ctx, s.db, func(tx db.Tx) (orgSettings, error) {
 		settings, err := lockSettings(ctx, tx, principal.OrgID)
@@ -40,7 +40,9 @@ func (s *Service) changeOrganization(
 			return orgSettings{}, err
 		}
 		before := settings.describe()
-		change(&settings)
+		if err := change(&settings); err != nil {
+			return orgSettings{}, err
+		}
 		settings.Name = strings.TrimSpace(settings.Name)
 		if settings.Name == "" {
 			return orgSettings{}, core.InvalidPayload("Please look at 1 field again.", core.FieldError{

@@ -160,7 +160,7 @@ func (a *App) deactivateForm(c echo.Context, principal core.Principal, workflow 
 }
 
 func (a *App) redirectActive(c echo.Context, principal core.Principal, workflow Version, active bool) error {
-	changed, err := a.service.setActive(c.Request().Context(), principal, workflow, active)
+	changed, err := a.service.setActive(c.Request().Context(), principal, workflow.ID, change{IsActive: &active})
 	if err != nil {
 		return err
 	}

@@ -121,10 +121,17 @@ func create(ctx context.Context, tx db.Tx, orgID uuid.UUID, draft Draft) (Versio
 
 // createVersionOnce is the work of a request that adds a version with a checked definition.
 func createVersionOnce(
-	principal core.Principal, workflow Version, definition validations.Definition,
+	principal core.Principal, workflow Version, definition validations.Definition, expected core.Precondition,
 ) idempotency.Work {
 	warnings := definitionWarnings(definition)
 	return func(ctx context.Context, tx db.Tx) (idempotency.Response, error) {
+		workflow, err := lockLatest(ctx, tx, workflow.OrgID, workflow.ID.String())
+		if err == nil {
+			err = expected.Check(renderVersion(workflow, principal.OrgSlug))
+		}
+		if err != nil {
+			return idempotency.Response{}, err
+		}
 		version, err := createVersion(ctx, tx, workflow, definition)
 		if err != nil {
 			return idempotency.Response{}, err

@@ -14,6 +14,8 @@ type change struct {
 	Name        *string `json:"name"        validate:"omitnil,min=1,max=200,excludesrune=\x00"`
 	Description *string `json:"description" validate:"omitnil,max=2000,excludesrune=\x00"`
 	IsActive    *bool   `json:"-"`
+	// Expected is what the client demands of the workflow as it is before the change.
+	Expected core.Precondition `json:"-"`
 }
 
 // Change applies a change to a workflow of the principal's organization and audits it. A change that changes nothing is
@@ -26,6 +28,9 @@ func (s *Service) Change(
 		if err != nil {
 			return Version{}, err
 		}
+		if err := wanted.Expected.Check(renderVersion(workflow, principal.OrgSlug)); err != nil {
+			return Version{}, err
+		}
 		changed, err := wanted.apply(ctx, tx, &workflow.Workflow)
 		if err != nil || !changed {
 			return workflow, err
@@ -36,13 +41,13 @@ func (s *Service) Change(
 
 // setActive activates or deactivates a workflow.
 func (s *Service) setActive(
-	ctx context.Context, principal core.Principal, workflow Version, active bool,
+	ctx context.Context, principal core.Principal, id uuid.UUID, wanted change,
 ) (Version, error) {
 	action := "workflow.deactivate"
-	if active {
+	if *wanted.IsActive {
 		action = "workflow.activate"
 	}
-	return s.Change(ctx, principal, workflow.ID, change{IsActive: &active}, action)
+	return s.Change(ctx, principal, id, wanted, action)
 }
 
 // apply makes the change to a locked workflow and reports whether there was anything to change.

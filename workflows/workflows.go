@@ -99,7 +99,7 @@ func (a *App) readWorkflows(c echo.Context, principal core.Principal) (core.Page
 
 // read is GET /api/workflows/{id}/.
 func (a *App) read(c echo.Context, principal core.Principal, version Version) error {
-	return c.JSON(http.StatusOK, forClient(c, renderVersion(version, principal.OrgSlug)))
+	return core.AnswerTagged(c, forClient(c, renderVersion(version, principal.OrgSlug)))
 }
 
 // create is POST /api/workflows/.
@@ -132,7 +132,7 @@ func (a *App) createVersion(c echo.Context, principal core.Principal, workflow V
 		return err
 	}
 	operation := idempotency.Operation{Endpoint: endpointVersion, Target: workflow.ID.String(), Content: content}
-	return a.guard.Once(c, operation, createVersionOnce(principal, workflow, draft.Definition))
+	return a.guard.Once(c, operation, createVersionOnce(principal, workflow, draft.Definition, core.IfMatch(c)))
 }
 
 // readDefinition reads a body that has a definition, and digests it by its structure.
@@ -155,11 +155,12 @@ func (a *App) update(c echo.Context, principal core.Principal, workflow Version)
 	if _, err := core.ReadJSON(c, a.check, maxChangeBytes, &wanted); err != nil {
 		return err
 	}
+	wanted.Expected = core.IfMatch(c)
 	changed, err := a.service.Change(c.Request().Context(), principal, workflow.ID, wanted, "workflow.update")
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, renderVersion(changed, principal.OrgSlug))
+	return core.AnswerTagged(c, renderVersion(changed, principal.OrgSlug))
 }
 
 // activate is POST /api/workflows/{id}/activate/.
@@ -173,9 +174,10 @@ func (a *App) deactivate(c echo.Context, principal core.Principal, workflow Vers
 }
 
 func (a *App) answerActive(c echo.Context, principal core.Principal, workflow Version, active bool) error {
-	changed, err := a.service.setActive(c.Request().Context(), principal, workflow, active)
+	wanted := change{IsActive: &active, Expected: core.IfMatch(c)}
+	changed, err := a.service.setActive(c.Request().Context(), principal, workflow.ID, wanted)
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, renderVersion(changed, principal.OrgSlug))
+	return core.AnswerTagged(c, renderVersion(changed, principal.OrgSlug))
 }

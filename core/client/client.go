@@ -109,10 +109,7 @@ func WithLogger(log *slog.Logger) Option {
 // New makes a client of the service at the base URL, like "https://validations.example".
 func New(baseURL string, options ...Option) (*Client, error) {
 	base, err := url.Parse(strings.TrimRight(baseURL, "/"))
-	if err != nil {
-		return nil, fmt.Errorf("read the URL of the service: %w", err)
-	}
-	if base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
+	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
 		return nil, fmt.Errorf("the URL of the service is %q, but must be like https://validations.example", baseURL)
 	}
 	if base.User != nil || base.RawQuery != "" || base.Fragment != "" {

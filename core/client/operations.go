@@ -26,24 +26,24 @@ func (c *Client) CreateWorkflow(ctx context.Context, draft WorkflowDraft, key st
 
 // CreateVersion adds a version to a workflow. Adds a definition as the next version, which new runs use from then on.
 // Versions never change: runs keep the version that they were started with, and `?version=` starts an older one.
-func (c *Client) CreateVersion(ctx context.Context, id string, draft VersionDraft, key string) (Workflow, error) {
+func (c *Client) CreateVersion(ctx context.Context, id string, draft VersionDraft, key string, ifMatch string) (Workflow, error) {
 	return do[Workflow](ctx, c, request{
-		method: "POST", path: "/api/workflows/" + url.PathEscape(id) + "/versions/", json: draft, keyed: true, key: key, creates: true,
+		method: "POST", path: "/api/workflows/" + url.PathEscape(id) + "/versions/", json: draft, keyed: true, key: key, creates: true, ifMatch: ifMatch,
 	})
 }
 
 // ActivateWorkflow activates a workflow. Lets the workflow start runs. An active workflow stays active.
-func (c *Client) ActivateWorkflow(ctx context.Context, id string) (Workflow, error) {
+func (c *Client) ActivateWorkflow(ctx context.Context, id string, ifMatch string) (Workflow, error) {
 	return do[Workflow](ctx, c, request{
-		method: "POST", path: "/api/workflows/" + url.PathEscape(id) + "/activate/",
+		method: "POST", path: "/api/workflows/" + url.PathEscape(id) + "/activate/", ifMatch: ifMatch,
 	})
 }
 
 // DeactivateWorkflow deactivates a workflow. Stops the workflow from starting runs. Runs that were already started
 // continue, and an inactive workflow stays inactive.
-func (c *Client) DeactivateWorkflow(ctx context.Context, id string) (Workflow, error) {
+func (c *Client) DeactivateWorkflow(ctx context.Context, id string, ifMatch string) (Workflow, error) {
 	return do[Workflow](ctx, c, request{
-		method: "POST", path: "/api/workflows/" + url.PathEscape(id) + "/deactivate/",
+		method: "POST", path: "/api/workflows/" + url.PathEscape(id) + "/deactivate/", ifMatch: ifMatch,
 	})
 }
 
@@ -72,9 +72,9 @@ func (c *Client) Workflow(ctx context.Context, id string, version int) (Workflow
 
 // UpdateWorkflow renames a workflow. Changes the name or the description of the workflow in all its versions; omitted
 // members keep their values. The definition of a version never changes: add a version for that.
-func (c *Client) UpdateWorkflow(ctx context.Context, id string, change WorkflowChange) (Workflow, error) {
+func (c *Client) UpdateWorkflow(ctx context.Context, id string, change WorkflowChange, ifMatch string) (Workflow, error) {
 	return do[Workflow](ctx, c, request{
-		method: "PATCH", path: "/api/workflows/" + url.PathEscape(id) + "/", json: change,
+		method: "PATCH", path: "/api/workflows/" + url.PathEscape(id) + "/", json: change, ifMatch: ifMatch,
 	})
 }
 
@@ -404,9 +404,9 @@ func (c *Client) Organization(ctx context.Context) (OrganizationSettings, error)
 
 // ChangeOrganization changes the settings of the organization. Requires the role owner. What is left out stays as it
 // is.
-func (c *Client) ChangeOrganization(ctx context.Context, change OrganizationChange) (OrganizationSettings, error) {
+func (c *Client) ChangeOrganization(ctx context.Context, change OrganizationChange, ifMatch string) (OrganizationSettings, error) {
 	return do[OrganizationSettings](ctx, c, request{
-		method: "PATCH", path: "/api/organization/", json: change,
+		method: "PATCH", path: "/api/organization/", json: change, ifMatch: ifMatch,
 	})
 }
 

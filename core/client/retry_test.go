@@ -342,4 +342,8 @@ func TestNewRefuses(t *testing.T) {
 			t.Errorf("New(%q) has no error, want one", address)
 		}
 	}
+	const likeThis = "must be like https://validations.example"
+	if _, err := client.New("127.0.0.1:8000"); err == nil || !strings.Contains(err.Error(), likeThis) {
+		t.Errorf("error = %v, want %q in it", err, likeThis)
+	}
 }

@@ -142,6 +142,7 @@ const (
 	ErrOrganizationSuspended CodeError = "organization_suspended"
 	ErrNotFound              CodeError = "not_found"
 	ErrMethodNotAllowed      CodeError = "method_not_allowed"
+	ErrPreconditionFailed    CodeError = "precondition_failed"
 	ErrPayloadTooLarge       CodeError = "payload_too_large"
 	ErrUnsupportedMediaType  CodeError = "unsupported_media_type"
 	ErrRequestHeaderTooLarge CodeError = "request_header_too_large"

@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -128,19 +127,10 @@ const retryAfter = "1"
 
 // answerRun answers with the run, or with 304 if the client has this version already.
 func answerRun(c echo.Context, body validations.RunBody) error {
-	text, err := json.Marshal(body)
-	if err != nil {
-		return fmt.Errorf("render run %s: %w", body.ID, err)
-	}
-	header := c.Response().Header()
-	header.Set(echo.HeaderCacheControl, "private, no-cache")
 	if body.State != validations.StateCompleted {
-		header.Set(echo.HeaderRetryAfter, retryAfter)
+		c.Response().Header().Set(echo.HeaderRetryAfter, retryAfter)
 	}
-	if core.NotModified(c, core.ETag(text)) {
-		return c.NoContent(http.StatusNotModified)
-	}
-	return c.JSONBlob(http.StatusOK, text)
+	return core.AnswerTagged(c, body)
 }
 
 func (a *App) listRuns(c echo.Context, principal core.Principal) error {

@@ -74,6 +74,8 @@ func TestUpdateWorkflow(t *testing.T) {
 			t.Errorf("after %s (-before +after):\n%s", body, diff)
 		}
 	}
+	merged := s.change(http.MethodPatch, address, "").WithBody("application/merge-patch+json", `{"name":"Other"}`)
+	s.Must(t, http.StatusOK, merged)
 	if n := s.audited(t, "workflow.update"); n != 1 {
 		t.Errorf("audit records = %d, want 1", n)
 	}

@@ -83,14 +83,16 @@ export class Operations {
    * Adds a version to a workflow. Adds a definition as the next version, which new runs use from then on. Versions
    * never change: runs keep the version that they were started with, and `?version=` starts an older one.
    */
-  async createVersion(workflow: string, draft: VersionDraft, options: KeyedOptions = {}): Promise<Workflow> {
+  async createVersion(
+    workflow: string, draft: VersionDraft, options: KeyedOptions & { ifMatch?: string } = {},
+  ): Promise<Workflow> {
     return this.#caller.read({
       method: "POST", path: `/api/workflows/${segment(workflow)}/versions/`, json: draft, keyed: true, creates: true,
     }, options);
   }
 
   /** Activates a workflow. Lets the workflow start runs. An active workflow stays active. */
-  async activateWorkflow(workflow: string, options: CallOptions = {}): Promise<Workflow> {
+  async activateWorkflow(workflow: string, options: CallOptions & { ifMatch?: string } = {}): Promise<Workflow> {
     return this.#caller.read({ method: "POST", path: `/api/workflows/${segment(workflow)}/activate/` }, options);
   }
 
@@ -98,7 +100,7 @@ export class Operations {
    * Deactivates a workflow. Stops the workflow from starting runs. Runs that were already started continue, and an
    * inactive workflow stays inactive.
    */
-  async deactivateWorkflow(workflow: string, options: CallOptions = {}): Promise<Workflow> {
+  async deactivateWorkflow(workflow: string, options: CallOptions & { ifMatch?: string } = {}): Promise<Workflow> {
     return this.#caller.read({ method: "POST", path: `/api/workflows/${segment(workflow)}/deactivate/` }, options);
   }
 
@@ -133,7 +135,9 @@ export class Operations {
    * Renames a workflow. Changes the name or the description of the workflow in all its versions; omitted members keep
    * their values. The definition of a version never changes: add a version for that.
    */
-  async updateWorkflow(workflow: string, change: WorkflowChange, options: CallOptions = {}): Promise<Workflow> {
+  async updateWorkflow(
+    workflow: string, change: WorkflowChange, options: CallOptions & { ifMatch?: string } = {},
+  ): Promise<Workflow> {
     return this.#caller.read({ method: "PATCH", path: `/api/workflows/${segment(workflow)}/`, json: change }, options);
   }
 
@@ -402,7 +406,9 @@ export class Operations {
   }
 
   /** Changes the settings of the organization. Requires the role owner. What is left out stays as it is. */
-  async changeOrganization(change: OrganizationChange, options: CallOptions = {}): Promise<OrganizationSettings> {
+  async changeOrganization(
+    change: OrganizationChange, options: CallOptions & { ifMatch?: string } = {},
+  ): Promise<OrganizationSettings> {
     return this.#caller.read({ method: "PATCH", path: "/api/organization/", json: change }, options);
   }
 

@@ -70,22 +70,26 @@ class Operations:
             "POST", "/api/workflows/", json=draft, keyed=True, key=key, creates=True,
         )))
 
-    def create_version(self, workflow: str, draft: VersionDraft, *, key: Optional[str] = None) -> Workflow:
+    def create_version(self, workflow: str, draft: VersionDraft, *, key: Optional[str] = None, if_match: str = "") -> Workflow:
         """Adds a version to a workflow. Adds a definition as the next version, which new runs use from then on.
         Versions never change: runs keep the version that they were started with, and `?version=` starts an older
         one."""
         return self._do(self._core.read(Workflow, Request(
-            "POST", f"/api/workflows/{segment(workflow)}/versions/", json=draft, keyed=True, key=key, creates=True,
+            "POST", f"/api/workflows/{segment(workflow)}/versions/", json=draft, keyed=True, key=key, creates=True, if_match=if_match,
         )))
 
-    def activate_workflow(self, workflow: str) -> Workflow:
+    def activate_workflow(self, workflow: str, *, if_match: str = "") -> Workflow:
         """Activates a workflow. Lets the workflow start runs. An active workflow stays active."""
-        return self._do(self._core.read(Workflow, Request("POST", f"/api/workflows/{segment(workflow)}/activate/")))
+        return self._do(self._core.read(Workflow, Request(
+            "POST", f"/api/workflows/{segment(workflow)}/activate/", if_match=if_match,
+        )))
 
-    def deactivate_workflow(self, workflow: str) -> Workflow:
+    def deactivate_workflow(self, workflow: str, *, if_match: str = "") -> Workflow:
         """Deactivates a workflow. Stops the workflow from starting runs. Runs that were already started continue, and
         an inactive workflow stays inactive."""
-        return self._do(self._core.read(Workflow, Request("POST", f"/api/workflows/{segment(workflow)}/deactivate/")))
+        return self._do(self._core.read(Workflow, Request(
+            "POST", f"/api/workflows/{segment(workflow)}/deactivate/", if_match=if_match,
+        )))
 
     def export_workflow(self, workflow: str, *, version: int = 0) -> bytes:
         """Exports a workflow as a file. The workflow as a YAML file, in its latest version or the requested one.
@@ -107,11 +111,11 @@ class Operations:
             "GET", f"/api/workflows/{segment(workflow)}/", query={"version": version},
         )))
 
-    def update_workflow(self, workflow: str, change: WorkflowChange) -> Workflow:
+    def update_workflow(self, workflow: str, change: WorkflowChange, *, if_match: str = "") -> Workflow:
         """Renames a workflow. Changes the name or the description of the workflow in all its versions; omitted members
         keep their values. The definition of a version never changes: add a version for that."""
         return self._do(self._core.read(Workflow, Request(
-            "PATCH", f"/api/workflows/{segment(workflow)}/", json=change,
+            "PATCH", f"/api/workflows/{segment(workflow)}/", json=change, if_match=if_match,
         )))
 
     def runs(self, *, state: RunState = "", result: RunResult = "", source: Source = "", workflow: str = "", q: str = "", idempotency_key: str = "", since: Optional[datetime] = None, until: Optional[datetime] = None, page_size: int = 100) -> Pages[Run]:
@@ -294,9 +298,11 @@ class Operations:
         change, and the limits that the operator sets."""
         return self._do(self._core.read(OrganizationSettings, Request("GET", "/api/organization/")))
 
-    def change_organization(self, change: OrganizationChange) -> OrganizationSettings:
+    def change_organization(self, change: OrganizationChange, *, if_match: str = "") -> OrganizationSettings:
         """Changes the settings of the organization. Requires the role owner. What is left out stays as it is."""
-        return self._do(self._core.read(OrganizationSettings, Request("PATCH", "/api/organization/", json=change)))
+        return self._do(self._core.read(OrganizationSettings, Request(
+            "PATCH", "/api/organization/", json=change, if_match=if_match,
+        )))
 
     def usage(self) -> Usage:
         """Reads the usage. The number of runs that the organization has started in this calendar month (UTC). Replays
@@ -317,16 +323,20 @@ class AsyncOperations:
             "POST", "/api/workflows/", json=draft, keyed=True, key=key, creates=True,
         ))
 
-    async def create_version(self, workflow: str, draft: VersionDraft, *, key: Optional[str] = None) -> Workflow:
+    async def create_version(self, workflow: str, draft: VersionDraft, *, key: Optional[str] = None, if_match: str = "") -> Workflow:
         return await self._core.read(Workflow, Request(
-            "POST", f"/api/workflows/{segment(workflow)}/versions/", json=draft, keyed=True, key=key, creates=True,
+            "POST", f"/api/workflows/{segment(workflow)}/versions/", json=draft, keyed=True, key=key, creates=True, if_match=if_match,
         ))
 
-    async def activate_workflow(self, workflow: str) -> Workflow:
-        return await self._core.read(Workflow, Request("POST", f"/api/workflows/{segment(workflow)}/activate/"))
+    async def activate_workflow(self, workflow: str, *, if_match: str = "") -> Workflow:
+        return await self._core.read(Workflow, Request(
+            "POST", f"/api/workflows/{segment(workflow)}/activate/", if_match=if_match,
+        ))
 
-    async def deactivate_workflow(self, workflow: str) -> Workflow:
-        return await self._core.read(Workflow, Request("POST", f"/api/workflows/{segment(workflow)}/deactivate/"))
+    async def deactivate_workflow(self, workflow: str, *, if_match: str = "") -> Workflow:
+        return await self._core.read(Workflow, Request(
+            "POST", f"/api/workflows/{segment(workflow)}/deactivate/", if_match=if_match,
+        ))
 
     async def export_workflow(self, workflow: str, *, version: int = 0) -> bytes:
         return await self._core.content(Request(
@@ -343,8 +353,10 @@ class AsyncOperations:
             "GET", f"/api/workflows/{segment(workflow)}/", query={"version": version},
         ))
 
-    async def update_workflow(self, workflow: str, change: WorkflowChange) -> Workflow:
-        return await self._core.read(Workflow, Request("PATCH", f"/api/workflows/{segment(workflow)}/", json=change))
+    async def update_workflow(self, workflow: str, change: WorkflowChange, *, if_match: str = "") -> Workflow:
+        return await self._core.read(Workflow, Request(
+            "PATCH", f"/api/workflows/{segment(workflow)}/", json=change, if_match=if_match,
+        ))
 
     def runs(self, *, state: RunState = "", result: RunResult = "", source: Source = "", workflow: str = "", q: str = "", idempotency_key: str = "", since: Optional[datetime] = None, until: Optional[datetime] = None, page_size: int = 100) -> AsyncPages[Run]:
         return AsyncPages(self._core, Run, "/api/runs/", {"state": state, "result": result, "source": source, "workflow": workflow, "q": q, "idempotency_key": idempotency_key, "since": since, "until": until, "page_size": page_size})
@@ -458,8 +470,10 @@ class AsyncOperations:
     async def organization(self) -> OrganizationSettings:
         return await self._core.read(OrganizationSettings, Request("GET", "/api/organization/"))
 
-    async def change_organization(self, change: OrganizationChange) -> OrganizationSettings:
-        return await self._core.read(OrganizationSettings, Request("PATCH", "/api/organization/", json=change))
+    async def change_organization(self, change: OrganizationChange, *, if_match: str = "") -> OrganizationSettings:
+        return await self._core.read(OrganizationSettings, Request(
+            "PATCH", "/api/organization/", json=change, if_match=if_match,
+        ))
 
     async def usage(self) -> Usage:
         return await self._core.read(Usage, Request("GET", "/api/usage/"))

@@ -48,10 +48,10 @@ TokenState = str
 #: The kind of error. One of "invalid_payload", "invalid_parameter", "idempotency_key_too_long",
 #: "idempotency_key_invalid", "idempotency_key_required", "idempotency_key_in_progress", "idempotency_key_reused",
 #: "idempotency_key_not_releasable", "not_authenticated", "signature_invalid", "payment_required", "permission_denied",
-#: "organization_suspended", "not_found", "method_not_allowed", "payload_too_large", "unsupported_media_type",
-#: "request_header_too_large", "request_timeout", "workflow_inactive", "workflow_has_no_steps", "document_gone",
-#: "run_completed", "run_reserved", "last_owner", "token_not_rotatable", "too_many_tokens", "quota_exceeded",
-#: "rate_limited", "internal_error", "unavailable", "outcome_unknown".
+#: "organization_suspended", "not_found", "method_not_allowed", "precondition_failed", "payload_too_large",
+#: "unsupported_media_type", "request_header_too_large", "request_timeout", "workflow_inactive",
+#: "workflow_has_no_steps", "document_gone", "run_completed", "run_reserved", "last_owner", "token_not_rotatable",
+#: "too_many_tokens", "quota_exceeded", "rate_limited", "internal_error", "unavailable", "outcome_unknown".
 ErrorCode = str
 
 
