@@ -2,6 +2,7 @@ package start
 
 import (
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/google/uuid"
@@ -130,6 +131,33 @@ func TestCopiesDoNotWaitForTheCounter(t *testing.T) {
 	}
 	o.trips(t, []*attempt{tn.start(t, "held", "a")}, "replayed")
 	o.checkCounts(t, tn, all(2))
+}
+
+// A connection is lost of which the server does not learn: its session keeps the key and the counter. The start is told
+// that nothing is known of it, and is not sent again to meet itself; starts of others have nothing to do with it.
+func TestLostStartsDoNotMeetThemselves(t *testing.T) {
+	t.Parallel()
+	o := observe(t)
+	lost, other := o.others[4], o.others[5]
+	noticed := make(chan struct{})
+	var once sync.Once
+	o.proxy.Watch(func(pgproxy.Commit) pgproxy.Fault {
+		fault := pgproxy.Fault{}
+		once.Do(func() { fault.Abandon = noticed })
+		return fault
+	})
+	if got := o.trips(t, []*attempt{lost.start(t, "lost", "a")}, "outcome_unknown"); got != 1 {
+		t.Errorf("the lost start was sent %d times, want once", got)
+	}
+	o.trips(t, []*attempt{other.start(t, "other", "a"), lost.start(t, "lost", "a")},
+		"created", "idempotency_key_in_progress")
+	close(noticed)
+	coretest.Eventually(t, func() bool {
+		return coretest.One[int](t, o.db, `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND database =
+			(SELECT oid FROM pg_database WHERE datname = current_database())`) == 0
+	})
+	o.trips(t, []*attempt{lost.start(t, "lost", "a")}, "created")
+	o.checkCounts(t, lost, all(2))
 }
 
 // A key that has expired is taken over by one request at a time. A copy is refused at once and does not try again and

@@ -18,6 +18,9 @@ type Fault struct {
 	Before func()
 	// Lose ends the connection instead of sending the commit.
 	Lose bool
+	// Abandon ends the client's side of the connection where the server has got everything but the commit, for which it
+	// waits until the channel is closed: it learns of the loss no sooner.
+	Abandon <-chan struct{}
 	// After is called when the server has answered and before the client learns of it.
 	After func()
 	// Swallow ends the connection instead of delivering the answer.

@@ -119,6 +119,9 @@ func (s *session) strike(fault Fault) error {
 	if fault.Before != nil {
 		fault.Before()
 	}
+	if fault.Abandon != nil {
+		return s.abandon(fault.Abandon)
+	}
 	tells := fault.Error.Severity != ""
 	if fault.Lose && !tells {
 		return errCut
@@ -147,6 +150,19 @@ func (s *session) strike(fault Fault) error {
 	}
 	close(held.deliver)
 	return nil
+}
+
+// abandon leaves the server alone with the begin of a request.
+func (s *session) abandon(noticed <-chan struct{}) error {
+	if _, err := s.server.Write(s.pending.Bytes()[:s.requests.commitAt]); err != nil {
+		return err
+	}
+	_ = s.client.Close() // The client sees an end, and there is nobody to tell of an error.
+	select {
+	case <-noticed:
+	case <-s.ended:
+	}
+	return errCut
 }
 
 // hold keeps the answer back that the client has asked for last.
