@@ -35,7 +35,7 @@ func (c *crowd) send(tb testing.TB) {
 	for _, sent := range c.calls {
 		requests = append(requests, sent.request(tb, base))
 	}
-	together := program.Crowd{DB: c.site.DB, Base: base, Holder: c.site.Enroll(tb, base, "holder")}
+	together := program.Crowd{DB: c.site.DB, Server: c.site.one, Holder: c.site.Enroll(tb, base, "holder")}
 	for i, got := range together.Send(tb, requests...)() {
 		if got.Err != nil {
 			tb.Fatalf("a request was not answered: %v", got.Err)

@@ -37,7 +37,7 @@ func TestDiskFailsAtCommit(t *testing.T) {
 		"flush": {"fdatasync", syscall.EIO, 1},
 		"full":  {"pwrite", syscall.ENOSPC, 0},
 	}
-	places := map[string][]int{"create": {1}}
+	places := map[string][]int{"first": {3}, "create": {1}}
 	if exhaustive {
 		places = map[string][]int{"first": {3}, "rerun": {1}, "create": {1}, "overage": {3, 5, 6}}
 	}
@@ -189,13 +189,12 @@ func (d *failingDisk) strike(t *testing.T, f flow, where at, fault diskFault, ke
 	s.conclude(t)
 }
 
-// fail orders the call to fail in the session that is about to commit. That of the enqueuer may be idle beside it, and
-// its commit does not wait for the disk.
+// fail orders the call to fail in the session that is about to commit.
 func (d *failingDisk) fail(tb testing.TB, s *stage, fault diskFault) {
 	tb.Helper()
-	backend := program.Count(tb, s.DB, `SELECT pid FROM pg_stat_activity
-		WHERE datname = current_database() AND state = 'idle in transaction' AND query NOT LIKE '%FROM staged_jobs%'`)
-	if err := d.make(fmt.Sprintf("%d %s %d", backend, fault.call, int(fault.reason))); err != nil {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := d.make(fmt.Sprintf("%d %s %d", s.backend, fault.call, int(fault.reason))); err != nil {
 		tb.Errorf("order the disk to fail: %v", err)
 	}
 }

@@ -113,7 +113,7 @@ func (s *stage) strikeWith(where at, effect pgproxy.Fault) {
 		if seen != where.nth {
 			return pgproxy.Fault{}
 		}
-		s.members = commit.Members
+		s.members, s.backend = commit.Members, commit.Backend
 		return effect
 	})
 }

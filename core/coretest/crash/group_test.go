@@ -38,20 +38,20 @@ func keys(n int, name string) []string {
 	return named
 }
 
-// gather sends the members to a server so that they are committed in a group, which nobody misses where the number of
-// those in the queue can be told. The returned function waits for their replies.
-func (s *stage) gather(tb testing.TB, base string, queued func() int, starts []member) func() {
+// gather sends the members to the victim so that they are committed in a group. The returned function waits for their
+// replies.
+func (s *stage) gather(tb testing.TB, starts []member) func() {
 	tb.Helper()
 	var requests []*http.Request
 	for _, m := range starts {
-		request, err := program.Building(tb, m.key).Request(tb.Context(), base)
+		request, err := program.Building(tb, m.key).Request(tb.Context(), s.front)
 		if err != nil {
 			tb.Fatal(err)
 		}
 		request.Header.Set("Authorization", "Bearer "+m.tenant.Tokens.Executor)
 		requests = append(requests, request)
 	}
-	crowd := program.Crowd{DB: s.DB, Base: base, Holder: s.Enroll(tb, base, "holder"), Queued: queued}
+	crowd := program.Crowd{DB: s.DB, Server: s.server, Holder: s.Enroll(tb, s.front, "holder")}
 	wait := crowd.Send(tb, requests...)
 	return func() {
 		for i, reply := range wait() {
@@ -80,7 +80,7 @@ func TestGroupStruck(t *testing.T) {
 			starts := append(members(s.Harbour, keys(5, "member-")...), members(s.Harbour, "equal", "equal")...)
 			keyless := len(starts)
 			starts = append(starts, members(s.Harbour, "", "", "")...)
-			wait := s.gather(t, s.front, nil, starts)
+			wait := s.gather(t, starts)
 			program.Receive(t, "the fault strikes", s.struck)
 			if !outcome.unknown {
 				s.checkWhole(t, outcome.committed)

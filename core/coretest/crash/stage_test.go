@@ -42,6 +42,8 @@ type stage struct {
 	// front is the address of the victim where it answers requests, and spare another server that does.
 	front string
 	spare *program.Server
+	// server is the victim where it serves.
+	server *program.Server
 
 	// keyless tells that the client sends its request without a key, and thus only once.
 	keyless bool
@@ -52,6 +54,8 @@ type stage struct {
 	mu sync.Mutex
 	// members is how many share the commit that is struck, where a single one of that name was chosen.
 	members int
+	// backend is the database's process whose commit is struck.
+	backend int
 	// final are the answers that say how the request has ended, in the order of their arrival, and refused the others.
 	final, refused []program.Answer
 }
@@ -132,7 +136,7 @@ func (s *stage) expose(tb testing.TB) {
 			args = []string{"--only", "web"}
 		}
 		server := program.Serve(tb, settings, args...)
-		s.victim, s.front = server.Process, server.URL()
+		s.server, s.victim, s.front = server, server.Process, server.URL()
 	case worker:
 		s.victim = s.background(tb, settings)
 	case command:

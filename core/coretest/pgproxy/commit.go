@@ -15,6 +15,8 @@ type Commit struct {
 	Writes []string
 	// Members is how many share the commit: the most rows that one of its changes takes from arrays of parameters.
 	Members int
+	// Backend is the process of the server that commits.
+	Backend int
 }
 
 // String joins the writes, so that commits that do the same have the same name.

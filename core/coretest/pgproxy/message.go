@@ -28,6 +28,7 @@ const (
 	executeKind  = 'E'
 	queryKind    = 'Q'
 	syncKind     = 'S'
+	backendKind  = 'K'
 	parsedKind   = '1'
 	completeKind = 'C'
 	errorKind    = 'E'

@@ -3,6 +3,7 @@ package pgproxy
 import (
 	"bufio"
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"net"
 	"slices"
@@ -22,6 +23,8 @@ type session struct {
 	requests       requests
 	// pending is what the client has sent and the server has not got yet.
 	pending bytes.Buffer
+	// backend is the server's process, which it names with its greeting.
+	backend atomic.Int64
 	// changed is how many statements of the open transaction have changed rows.
 	changed atomic.Int64
 
@@ -112,6 +115,7 @@ func (s *session) send() error {
 		_, err := s.server.Write(s.pending.Bytes())
 		return err
 	}
+	commit.Backend = int(s.backend.Load())
 	return s.strike(s.proxy.decide(commit))
 }
 
@@ -197,6 +201,8 @@ func (s *session) relayAnswers() error {
 		}
 		last[kind] = begin
 		switch {
+		case kind == backendKind:
+			s.backend.Store(int64(binary.BigEndian.Uint32(payload)))
 		case kind == completeKind && changesRows(payload):
 			s.changed.Add(1)
 		case kind == readyKind: // It ends an answer.

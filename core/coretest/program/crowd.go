@@ -3,7 +3,6 @@ package program
 import (
 	"context"
 	"net/http"
-	"net/http/httptrace"
 	"sync"
 	"testing"
 
@@ -17,16 +16,13 @@ const commitsAtOnce = 2
 // come together.
 const ForCrowds = "SV_DB_LOCK_TIMEOUT=9s"
 
-// Crowd sends requests to one server in such a way that the starts among them are committed in a group: while they
-// arrive, all commits that the server makes at once wait for the counter of an organization, and then one of them ends.
+// Crowd sends starts to one server in such a way that they are committed in a group: while they arrive, all commits that
+// the server makes at once wait for the counter of an organization, and then one of them ends.
 type Crowd struct {
-	DB   *db.DB
-	Base string
+	DB     *db.DB
+	Server *Server
 	// Holder is the organization. None of the crowd is of it.
 	Holder Tenant
-	// Queued counts the starts that wait in the server, for a crowd of starts alone none of which may come late. It is
-	// nil where some may.
-	Queued func() int
 }
 
 // Reply is what a request of a crowd has got: an answer, or an error when the answer is not known.
@@ -35,43 +31,23 @@ type Reply struct {
 	Err error
 }
 
-// Send sends the requests, which have their tokens, and lets them go when all are there. The returned function waits
+// Send sends the starts, which have their tokens, and lets them go when all are there. The returned function waits
 // until each has an answer or none.
 func (c Crowd) Send(tb testing.TB, requests ...*http.Request) func() []Reply {
 	tb.Helper()
-	c.warm(tb, len(requests))
 	end := c.hold(tb)
 	client := NewClient(tb, "")
 	replies := make([]Reply, len(requests))
-	var open, sent sync.WaitGroup
+	var open sync.WaitGroup
 	for i, request := range requests {
-		sent.Add(1)
-		traced := request.WithContext(httptrace.WithClientTrace(request.Context(), &httptrace.ClientTrace{
-			WroteRequest: func(httptrace.WroteRequestInfo) { sent.Done() },
-		}))
-		open.Go(func() { replies[i].Answer, replies[i].Err = client.Do(traced) })
+		open.Go(func() { replies[i].Answer, replies[i].Err = client.Do(request) })
 	}
-	sent.Wait()
-	c.awaitArrival(tb, len(requests))
+	Await(tb, "all starts wait for their commit", func() bool { return c.Server.queued(tb) == len(requests) })
 	c.letGo(tb)
 	return func() []Reply {
 		open.Wait()
 		end()
 		return replies
-	}
-}
-
-// awaitArrival waits until the requests that were sent have come to their commits, as far as that can be told.
-func (c Crowd) awaitArrival(tb testing.TB, requests int) {
-	tb.Helper()
-	if c.Queued != nil {
-		Await(tb, "all starts wait for their commit", func() bool { return c.Queued() == requests })
-		return
-	}
-	// When these are answered, those that were sent before have come to their commits.
-	passing := NewClient(tb, c.Holder.Tokens.Executor)
-	for range requests {
-		c.pass(tb, passing)
 	}
 }
 
@@ -94,7 +70,7 @@ func (c Crowd) hold(tb testing.TB) func() {
 	var holding sync.WaitGroup
 	for n := range commitsAtOnce {
 		holding.Go(func() {
-			_, _ = client.Try(tb.Context(), c.Base, Building(tb, "")) // What becomes of it is no matter.
+			_, _ = client.Try(tb.Context(), c.Server.URL(), Building(tb, "")) // What becomes of it is no matter.
 		})
 		// Two that arrive together would share a commit.
 		Await(tb, "a commit waits for the counter", func() bool {
@@ -113,24 +89,5 @@ func (c Crowd) letGo(tb testing.TB) {
 	got := Count(tb, c.DB, "SELECT count(pg_cancel_backend(pid)) FROM (SELECT pid "+waiting+" LIMIT 1) AS one")
 	if got != 1 {
 		tb.Fatalf("commits that were ended = %d, want 1", got)
-	}
-}
-
-// warm has the server open its connections to the database, which would make some of the crowd late.
-func (c Crowd) warm(tb testing.TB, requests int) {
-	tb.Helper()
-	client := NewClient(tb, c.Holder.Tokens.Executor)
-	var group sync.WaitGroup
-	for range requests {
-		group.Go(func() { c.pass(tb, client) })
-	}
-	group.Wait()
-}
-
-// pass sends a request that the server answers at once.
-func (c Crowd) pass(tb testing.TB, client *Client) {
-	tb.Helper()
-	if a := client.Get(tb, c.Base+"/api/me/"); a.Status != http.StatusOK {
-		tb.Errorf("answer = %d %s, want 200", a.Status, a.Body)
 	}
 }

@@ -2,6 +2,8 @@ package program
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/core/coretest"
@@ -10,8 +12,8 @@ import (
 // Server is the program while it serves.
 type Server struct {
 	*Process
-	address string
-	args    []string
+	address, metrics string
+	args             []string
 }
 
 // Serve starts a server on a free port and waits until it is ready.
@@ -27,11 +29,25 @@ func Serve(tb testing.TB, settings []string, args ...string) *Server {
 // serveOn does not wait.
 func serveOn(tb testing.TB, address string, settings []string, args ...string) *Server {
 	tb.Helper()
-	settings = append(slices.Clip(settings), "SV_ADDR="+address)
+	metrics := coretest.FreeAddress(tb)
+	settings = append([]string{"SV_METRICS_ADDR=" + metrics}, append(slices.Clip(settings), "SV_ADDR="+address)...)
 	return &Server{
 		Process: Launch(tb, settings, "", append([]string{"serve"}, args...)...),
-		address: address, args: args,
+		address: address, metrics: metrics, args: args,
 	}
+}
+
+// queued counts the starts that wait in the server for their commit.
+func (s *Server) queued(tb testing.TB) int {
+	tb.Helper()
+	metrics := string(NewClient(tb, "").Get(tb, "http://"+s.metrics+"/metrics/").Body)
+	_, rest, _ := strings.Cut(metrics, "\nsv_start_queue ")
+	value, _, _ := strings.Cut(rest, "\n")
+	n, err := strconv.Atoi(value)
+	if err != nil {
+		tb.Fatalf("read how many starts wait: %v", err)
+	}
+	return n
 }
 
 // URL is the address that the server answers at, without a slash at its end.
