@@ -16,8 +16,8 @@ const commitsAtOnce = 2
 // come together.
 const ForCrowds = "SV_DB_LOCK_TIMEOUT=9s"
 
-// Crowd sends starts to one server in such a way that they are committed in a group: while they arrive, all commits that
-// the server makes at once wait for the counter of an organization, and then one of them ends.
+// Crowd sends starts to one server in such a way that they are committed in a group: while they arrive, all commits
+// that the server makes at once wait for the counter of an organization, and then one of them ends.
 type Crowd struct {
 	DB     *db.DB
 	Server *Server
