@@ -75,11 +75,24 @@ func (c *cluster) removeUnfinished() error {
 		if !strings.HasPrefix(entry.Name(), unfinished) {
 			continue
 		}
-		if err := os.RemoveAll(filepath.Join(c.dir, entry.Name())); err != nil {
+		if err := removeInUse(filepath.Join(c.dir, entry.Name())); err != nil {
 			return fmt.Errorf("remove unfinished cluster: %w", err)
 		}
 	}
 	return nil
+}
+
+// removeInUse removes a folder in which what a killed initdb has left running may still write. That ends as soon as it
+// misses its files.
+func removeInUse(dir string) error {
+	const triesAtMost = 1000
+	var err error
+	for range triesAtMost {
+		if err = os.RemoveAll(dir); !errors.Is(err, syscall.ENOTEMPTY) {
+			return err
+		}
+	}
+	return err
 }
 
 // create makes the data in a folder aside and renames it when it is whole, so that a kill at any moment leaves a

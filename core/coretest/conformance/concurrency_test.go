@@ -122,10 +122,12 @@ func (s *site) testConcurrency(t *testing.T) {
 	})
 }
 
-// testInFlight keeps the first request waiting for its organization's counter.
+// testInFlight keeps the first request waiting for the counter of an organization that nobody else starts runs in: two
+// that wait would keep the server from all other starts.
 func (s *site) testInFlight(t *testing.T) {
 	t.Parallel()
-	c := s.start(t).by(s.Tiny.Tokens.Executor)
+	tenant := s.Enroll(t, s.one.URL(), "in-flight")
+	c := s.start(t).by(tenant.Tokens.Executor)
 	s.created(t, c.key(t.Name()+"-before"))
 	tx, err := s.DB.Pool.Begin(t.Context())
 	if err != nil {
@@ -133,7 +135,7 @@ func (s *site) testInFlight(t *testing.T) {
 	}
 	defer tx.Rollback(t.Context()) //nolint:errcheck // It has been done below where the test has come that far.
 	if _, err := tx.Exec(t.Context(), `SELECT FROM usage_counters WHERE org_id = $1 FOR UPDATE`,
-		s.Tiny.ID); err != nil {
+		tenant.ID); err != nil {
 		t.Fatalf("lock the counter: %v", err)
 	}
 	answers := make(chan program.Answer, 1)
