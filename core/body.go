@@ -17,10 +17,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-const (
-	wrongType     = "has the wrong type"
-	unknownMember = "is not a known member"
-)
+const wrongType = "has the wrong type"
 
 // ReadJSON reads a JSON body of at most limit bytes to its end and decodes it strictly: unknown members,
 // other spellings of their names, duplicates and data after the value are refused with a pointer to
@@ -73,11 +70,7 @@ func bodyFault(err error, limit int64) error {
 
 func invalidJSON(err error, value any) error {
 	if semantic, ok := errors.AsType[*json.SemanticError](err); ok {
-		fault := semanticFault(semantic)
-		if owner := ownerOf(semantic.JSONPointer, reflect.TypeOf(value).Elem()); fault == unknownMember && owner != "" {
-			fault += " here: it belongs in " + owner
-		}
-		return invalidBody(semantic.JSONPointer, fault).Because(err)
+		return invalidBody(semantic.JSONPointer, semanticFault(semantic, value)).Because(err)
 	}
 	syntactic, ok := errors.AsType[*jsontext.SyntacticError](err)
 	switch {
@@ -90,33 +83,10 @@ func invalidJSON(err error, value any) error {
 	}
 }
 
-// ownerOf returns the member of a body of the type that itself has a member of the name at the pointer.
-func ownerOf(at jsontext.Pointer, body reflect.Type) string {
-	if at.Parent() != "" || body.Kind() != reflect.Struct {
-		return ""
-	}
-	for outer := range body.Fields() {
-		if outer.Type.Kind() != reflect.Struct {
-			continue
-		}
-		for inner := range outer.Type.Fields() {
-			if memberName(inner) == at.LastToken() {
-				return memberName(outer)
-			}
-		}
-	}
-	return ""
-}
-
-func memberName(field reflect.StructField) string {
-	name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-	return name
-}
-
-func semanticFault(err *json.SemanticError) string {
+func semanticFault(err *json.SemanticError, value any) string {
 	switch {
 	case errors.Is(err, json.ErrUnknownName):
-		return unknownMember
+		return unknownMember(err.JSONPointer, reflect.TypeOf(value).Elem())
 	case errors.Is(err, strconv.ErrRange):
 		return "is out of range"
 	case err.GoType == nil:
@@ -136,6 +106,38 @@ func semanticFault(err *json.SemanticError) string {
 	default:
 		return wrongType
 	}
+}
+
+// unknownMember says that a body of the type has no member at the pointer, and which of its members has one of that
+// name.
+func unknownMember(at jsontext.Pointer, body reflect.Type) string {
+	const detail = "is not a known member"
+	if name := at.LastToken(); at.Parent() == "" && name != "" && body.Kind() == reflect.Struct {
+		for outer := range body.Fields() {
+			if owner := memberName(outer); owner != "" && hasMember(outer.Type, name) {
+				return detail + " here: it belongs in " + owner
+			}
+		}
+	}
+	return detail
+}
+
+func hasMember(object reflect.Type, name string) bool {
+	if object.Kind() != reflect.Struct {
+		return false
+	}
+	for field := range object.Fields() {
+		if memberName(field) == name {
+			return true
+		}
+	}
+	return false
+}
+
+// memberName is the name that a field is tagged with, or "" where it is no member.
+func memberName(field reflect.StructField) string {
+	name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+	return strings.TrimPrefix(name, "-")
 }
 
 // invalidBody says what is wrong at a place of the body, and in a sentence that names the place.

@@ -22,7 +22,8 @@ type readBody struct {
 	Items []readItem `json:"items" validate:"dive"`
 	Last  bool       `json:"last"`
 	Owner struct {
-		ID string `json:"id"`
+		ID     string `json:"id"`
+		Hidden string `json:"-"`
 	} `json:"owner"`
 }
 
@@ -100,6 +101,8 @@ func TestReadJSONRefuses(t *testing.T) {
 			`{"name":"a","items":[{"a~/b":1}]}`, "/items/0/a~0~1b", "items/0/a~0~1b is not a known member.",
 		},
 		"UnknownHere":     {`{"name":"a","id":1}`, "/id", "id is not a known member here: it belongs in owner."},
+		"UnnamedNowhere":  {`{"name":"a","":1}`, "/", " is not a known member."},
+		"HiddenNowhere":   {`{"name":"a","-":1}`, "/-", "- is not a known member."},
 		"OtherCase":       {`{"Name":"a"}`, "/Name", "Name is not a known member."},
 		"DuplicateMember": {`{"name":"a","name":"b"}`, "/name", "name is duplicated."},
 		"DuplicateByCode": {`{"name":"a","n\u0061me":"b"}`, "/name", "name is duplicated."},

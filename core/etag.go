@@ -21,11 +21,14 @@ func ETag(content []byte) string {
 // GzipTag ends the tag of a content that is sent compressed: those bytes are others, so their strong tag has to be.
 const GzipTag = "-gzip"
 
-// NotModified sets the ETag of an answer to a GET, and reports whether the client has that version, so that the answer
-// is 304. It compares weakly (RFC 9110, section 13.1.2). http.ServeContent would also answer ranges, and refuse some
-// without a problem document.
+// NotModified sets the ETag of an answer, and reports whether the client reads what it has in that version, so that the
+// answer is 304. It compares weakly (RFC 9110, section 13.1.2). http.ServeContent would also answer ranges, and refuse
+// some without a problem document.
 func NotModified(c echo.Context, tag string) bool {
 	c.Response().Header().Set("ETag", tag)
+	if method := c.Request().Method; method != http.MethodGet && method != http.MethodHead {
+		return false
+	}
 	had := findTag(c.Request().Header, "If-None-Match", tag, strings.TrimPrefix)
 	if had != "" && had != "*" {
 		c.Response().Header().Set("ETag", had)
@@ -39,12 +42,10 @@ func AnswerTagged(c echo.Context, body any) error {
 	if err != nil {
 		return fmt.Errorf("render an answer: %w", err)
 	}
-	tag := ETag(text)
 	c.Response().Header().Set(echo.HeaderCacheControl, "private, no-cache")
-	if c.Request().Method == http.MethodGet && NotModified(c, tag) {
+	if NotModified(c, ETag(text)) {
 		return c.NoContent(http.StatusNotModified)
 	}
-	c.Response().Header().Set("ETag", tag)
 	return c.JSONBlob(http.StatusOK, text)
 }
 

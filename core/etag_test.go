@@ -10,6 +10,22 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 )
 
+// Only what is read can be what the client has. HEAD is answered as GET would be.
+func TestNotModifiedIsForReads(t *testing.T) {
+	t.Parallel()
+	for method, want := range map[string]bool{
+		http.MethodGet: true, http.MethodHead: true, http.MethodPost: false, http.MethodPatch: false,
+	} {
+		request := httptest.NewRequest(method, "/", http.NoBody)
+		request.Header.Set("If-None-Match", `"a"`)
+		answer := httptest.NewRecorder()
+		c := echo.New().NewContext(request, answer)
+		if is := core.NotModified(c, `"a"`); is != want || answer.Header().Get("Etag") != `"a"` {
+			t.Errorf("%s: not modified = %v with %s, want %v", method, is, answer.Header().Get("Etag"), want)
+		}
+	}
+}
+
 func TestNotModified(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
