@@ -93,14 +93,14 @@ const chargedRuns = `ARRAY(SELECT w.run` + wantedRuns + ` AND w.org IN (SELECT o
 func QueueCharges(batch *db.Batch, charges []RunCharge, held []uuid.UUID) *db.Future[[]uuid.UUID] {
 	return db.QueueInto(batch, readGranted, chargeQuery+db.GrantOnly(chargedRuns),
 		db.IDColumn(charges, func(c *RunCharge) *uuid.UUID { return &c.RunID }),
-		db.IDColumn(charges, func(c *RunCharge) *uuid.UUID { return &c.OrgID }), MetricRuns, db.IDColumn(held, itself))
+		db.IDColumn(charges, func(c *RunCharge) *uuid.UUID { return &c.OrgID }), MetricRuns, db.IDs(held))
 }
 
 // OpenCounters returns the counters of the current period, by organization. Counters that are missing, as they are
 // before the first start of a month, are opened: each takes the quota that the operator has set, and the lock lets no
 // change of that quota slip in between. An organization that was deleted has none.
 func OpenCounters(ctx context.Context, database *db.DB, orgs []uuid.UUID) (map[uuid.UUID]Usage, error) {
-	ids := db.IDColumn(orgs, itself)
+	ids := db.IDs(orgs)
 	opened, err := db.InBatch(ctx, database, func(batch *db.Batch) *db.Future[[]Usage] {
 		// The sub-select that counts is no join, for which the planner could read all counters.
 		batch.Queue(`
@@ -133,10 +133,6 @@ func readGranted(rows pgx.Rows) ([]uuid.UUID, error) {
 
 func collectUsage(rows pgx.Rows) ([]Usage, error) {
 	return pgx.CollectRows(rows, pgx.RowToStructByPos[Usage])
-}
-
-func itself(id *uuid.UUID) *uuid.UUID {
-	return id
 }
 
 // OrganizationGone refuses a run of an organization that was deleted since its request was authenticated.

@@ -100,13 +100,18 @@ func (b *bundle) prepared(tb testing.TB, ref WorkflowRef, content Content) Prepa
 func (b *bundle) create(tb testing.TB, prepared Prepared) (uuid.UUID, error) {
 	tb.Helper()
 	_, err := db.InTx(tb.Context(), b.db, func(tx db.Tx) (struct{}, error) {
-		batch := tx.NewBatch()
-		QueueDocuments(batch, []Prepared{prepared})
-		db.Grant(batch, []uuid.UUID{prepared.Run.ID})
-		b.service.Create(batch, []Prepared{prepared})
-		return struct{}{}, batch.Send(tb.Context())
+		return struct{}{}, b.insert(tx, prepared).Send(tb.Context())
 	})
 	return prepared.Run.ID, err
+}
+
+// insert returns a batch that inserts a prepared run.
+func (b *bundle) insert(tx db.Tx, prepared Prepared) *db.Batch {
+	batch := tx.NewBatch()
+	QueueDocuments(batch, []Prepared{prepared})
+	db.Grant(batch, []uuid.UUID{prepared.Run.ID})
+	b.service.Create(batch, []Prepared{prepared})
+	return batch
 }
 
 // fail completes a run with a failed step that has two errors and one finding, as its execution does.

@@ -77,7 +77,6 @@ func (b *bundle) rerun(tb testing.TB, earlier uuid.UUID) (uuid.UUID, error) {
 	prepared.Run.UsageMetric = "runs"
 	_, err = db.InTx(tb.Context(), b.db, func(tx db.Tx) (struct{}, error) {
 		batch := tx.NewBatch()
-		QueueDocuments(batch, []Prepared{prepared})
 		db.Grant(batch, []uuid.UUID{prepared.Run.ID})
 		documents := QueueDocumentLocks(batch, []Prepared{prepared})
 		b.service.Create(batch, []Prepared{prepared})

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/db"
@@ -92,11 +90,7 @@ func TestSweepUploads(t *testing.T) {
 		prepared := b.prepared(t, b.workflow(t), b.takenIn(t, document(MaxInlineBytes+1)))
 		b.exec(t, `UPDATE uploads SET sweep_after = now() - interval '1 hour'`)
 		_, err := db.InTx(t.Context(), b.db, func(tx db.Tx) (struct{}, error) {
-			batch := tx.NewBatch()
-			QueueDocuments(batch, []Prepared{prepared})
-			db.Grant(batch, []uuid.UUID{prepared.Run.ID})
-			b.service.Create(batch, []Prepared{prepared})
-			err := batch.Send(t.Context())
+			err := b.insert(tx, prepared).Send(t.Context())
 			b.sweepUploads(t, 0)
 			return struct{}{}, err
 		})

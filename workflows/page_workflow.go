@@ -160,7 +160,8 @@ func (a *App) deactivateForm(c echo.Context, principal core.Principal, workflow 
 }
 
 func (a *App) redirectActive(c echo.Context, principal core.Principal, workflow Version, active bool) error {
-	changed, err := a.service.setActive(c.Request().Context(), principal, workflow.ID, change{IsActive: &active})
+	ctx := c.Request().Context()
+	changed, err := a.service.setActive(ctx, principal, workflow.ID, active, core.Precondition{})
 	if err != nil {
 		return err
 	}

@@ -41,13 +41,13 @@ func (s *Service) Change(
 
 // setActive activates or deactivates a workflow.
 func (s *Service) setActive(
-	ctx context.Context, principal core.Principal, id uuid.UUID, wanted change,
+	ctx context.Context, principal core.Principal, id uuid.UUID, active bool, expected core.Precondition,
 ) (Version, error) {
 	action := "workflow.deactivate"
-	if *wanted.IsActive {
+	if active {
 		action = "workflow.activate"
 	}
-	return s.Change(ctx, principal, id, wanted, action)
+	return s.Change(ctx, principal, id, change{IsActive: &active, Expected: expected}, action)
 }
 
 // apply makes the change to a locked workflow and reports whether there was anything to change.

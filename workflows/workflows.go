@@ -174,8 +174,7 @@ func (a *App) deactivate(c echo.Context, principal core.Principal, workflow Vers
 }
 
 func (a *App) answerActive(c echo.Context, principal core.Principal, workflow Version, active bool) error {
-	wanted := change{IsActive: &active, Expected: core.IfMatch(c)}
-	changed, err := a.service.setActive(c.Request().Context(), principal, workflow.ID, wanted)
+	changed, err := a.service.setActive(c.Request().Context(), principal, workflow.ID, active, core.IfMatch(c))
 	if err != nil {
 		return err
 	}

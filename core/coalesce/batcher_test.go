@@ -52,11 +52,29 @@ func (l line) arrive(ctx context.Context, t *testing.T, callers *sync.WaitGroup,
 	}
 }
 
+// collect receives the groups as they begin. Their list is whole when the callers have ended.
+func (l line) collect(callers *sync.WaitGroup, n int) *[][]int {
+	groups := new([][]int)
+	callers.Go(func() {
+		for range n {
+			*groups = append(*groups, <-l.begun)
+		}
+	})
+	return groups
+}
+
 // patience is longer than any group takes that is not meant to be slow.
 const patience = time.Second
 
 func wide(groups int) coalesce.Limits {
 	return coalesce.Limits{Batches: groups, Members: 10, Weight: 100, Waiting: 10, WaitingWeight: 1000}
+}
+
+// overlapping lets a group begin beside one that is late.
+func overlapping() coalesce.Limits {
+	limits := wide(2)
+	limits.MinBatch, limits.OverlapAfter = 5, patience
+	return limits
 }
 
 func TestBatcher(t *testing.T) {
@@ -112,19 +130,14 @@ func TestBatcher(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := newLine(tt.limits)
 				var callers sync.WaitGroup
-				var groups [][]int
-				callers.Go(func() {
-					for range tt.groups {
-						groups = append(groups, <-l.begun)
-					}
-				})
+				groups := l.collect(&callers, len(tt.groups))
 				l.arrive(t.Context(), t, &callers, tt.items...)
 				for range tt.groups {
 					l.end <- struct{}{}
 					synctest.Wait()
 				}
 				callers.Wait()
-				if diff := cmp.Diff(tt.groups, groups); diff != "" {
+				if diff := cmp.Diff(tt.groups, *groups); diff != "" {
 					t.Errorf("groups (-want +got):\n%s", diff)
 				}
 			})
@@ -135,26 +148,19 @@ func TestBatcher(t *testing.T) {
 func TestBatcherDoesNotWaitForASlowBatch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := newLine(coalesce.Limits{
-			Batches: 2, MinBatch: 5, OverlapAfter: patience, Members: 10, Weight: 100, Waiting: 10, WaitingWeight: 1000,
-		})
+		l := newLine(overlapping())
 		var callers sync.WaitGroup
-		var groups [][]int
-		callers.Go(func() {
-			for range 3 {
-				groups = append(groups, <-l.begun)
-			}
-		})
+		groups := l.collect(&callers, 3)
 		l.arrive(t.Context(), t, &callers, 1, 2, 3)
 		<-time.After(patience)
 		synctest.Wait()
-		if want := [][]int{{1}, {2, 3}}; !slices.EqualFunc(groups, want, slices.Equal) {
-			t.Errorf("groups at work when the first is late = %v, want %v", groups, want)
+		if want := [][]int{{1}, {2, 3}}; !slices.EqualFunc(*groups, want, slices.Equal) {
+			t.Errorf("groups at work when the first is late = %v, want %v", *groups, want)
 		}
 		// The second group is not late.
 		l.arrive(t.Context(), t, &callers, 4)
-		if len(groups) != 2 {
-			t.Errorf("groups = %v, want the last caller to wait", groups)
+		if len(*groups) != 2 {
+			t.Errorf("groups = %v, want the last caller to wait", *groups)
 		}
 		close(l.end)
 		callers.Wait()
@@ -168,16 +174,9 @@ func TestBatcherDoesNotWaitForASlowBatch(t *testing.T) {
 func TestBatcherSharesAgainAfterASlowBatch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := newLine(coalesce.Limits{
-			Batches: 2, MinBatch: 5, OverlapAfter: patience, Members: 10, Weight: 100, Waiting: 10, WaitingWeight: 1000,
-		})
+		l := newLine(overlapping())
 		var callers sync.WaitGroup
-		var groups [][]int
-		callers.Go(func() {
-			for range 3 {
-				groups = append(groups, <-l.begun)
-			}
-		})
+		groups := l.collect(&callers, 3)
 		l.arrive(t.Context(), t, &callers, 1)
 		<-time.After(patience)
 		synctest.Wait()
@@ -186,7 +185,7 @@ func TestBatcherSharesAgainAfterASlowBatch(t *testing.T) {
 		l.arrive(t.Context(), t, &callers, 2, 3, 4)
 		close(l.end)
 		callers.Wait()
-		if diff := cmp.Diff([][]int{{1}, {2}, {3, 4}}, groups); diff != "" {
+		if diff := cmp.Diff([][]int{{1}, {2}, {3, 4}}, *groups); diff != "" {
 			t.Errorf("groups (-want +got):\n%s", diff)
 		}
 	})

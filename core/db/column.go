@@ -29,6 +29,11 @@ func IDColumn[R any](rows []R, id func(*R) *uuid.UUID) pgtype.FlatArray[pgtype.U
 	})
 }
 
+// IDs is IDColumn for a list of ids.
+func IDs(ids []uuid.UUID) pgtype.FlatArray[pgtype.UUID] {
+	return IDColumn(ids, func(id *uuid.UUID) *uuid.UUID { return id })
+}
+
 // registerColumns makes columns of ids, texts and bytes travel as they are in memory.
 func registerColumns(types *pgtype.Map) {
 	for _, name := range []string{"_uuid", "_text", "_bytea"} {

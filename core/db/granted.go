@@ -15,7 +15,7 @@ const Granted = `(SELECT current_setting(` + grantedSetting + `)::uuid[])::uuid[
 
 // Grant names what the statements of the batch may do. It comes before all statements that use Granted.
 func Grant(batch *Batch, ids []uuid.UUID) {
-	batch.Queue(`SELECT `+GrantOnly(`$1::uuid[]`), IDColumn(ids, func(id *uuid.UUID) *uuid.UUID { return id }))
+	batch.Queue(`SELECT `+GrantOnly(`$1::uuid[]`), IDs(ids))
 }
 
 // GrantOnly returns the SQL expression that grants the ids of an array, and nothing else from then on. It has the array

@@ -14,6 +14,17 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 )
 
+// driveStale drives a request whose key is taken over meanwhile. It is told to come again.
+func (r *rig) driveStale(t *testing.T, locked idempotency.Record) *sync.WaitGroup {
+	t.Helper()
+	var stale sync.WaitGroup
+	stale.Go(func() {
+		_, err := r.engine.Drive(t.Context(), r.flow, locked)
+		wantResumable(t, err)
+	})
+	return &stale
+}
+
 func TestEngineTakesOver(t *testing.T) {
 	t.Parallel()
 
@@ -81,11 +92,8 @@ func TestEngineTakesOver(t *testing.T) {
 		r := newRig(t, longLock)
 		staleBlocked, staleRelease := r.blockAt(t, pointCalled)
 		locked := r.begin(t, "k")
-		var stale, successor sync.WaitGroup
-		stale.Go(func() {
-			_, err := r.engine.Drive(t.Context(), r.flow, locked)
-			wantResumable(t, err)
-		})
+		var successor sync.WaitGroup
+		stale := r.driveStale(t, locked)
 		<-staleBlocked
 		r.expireLock(t, "k")
 		blocked, release := r.blockAt(t, pointCalled)
@@ -111,11 +119,7 @@ func TestEngineTakesOver(t *testing.T) {
 		r := newRig(t, longLock)
 		blocked, release := r.blockAt(t, pointCalled)
 		locked := r.begin(t, "k")
-		var stale sync.WaitGroup
-		stale.Go(func() {
-			_, err := r.engine.Drive(t.Context(), r.flow, locked)
-			wantResumable(t, err)
-		})
+		stale := r.driveStale(t, locked)
 		<-blocked
 		r.expireLock(t, "k")
 		if _, err := r.resume(t, "k"); err != nil {

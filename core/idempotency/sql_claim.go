@@ -74,7 +74,7 @@ func QueueClaims(batch *db.Batch, claims []Claim, others []uuid.UUID) *db.Future
 		WITH claimed AS (`+claimQuery+`)
 		SELECT array_agg(id), array_agg(expires_at), `+
 		db.GrantOnly(`coalesce(array_agg(validation_run_id), '{}') || $24::uuid[]`)+` FROM claimed`,
-		append(claimColumns(claims), db.IDColumn(others, func(id *uuid.UUID) *uuid.UUID { return id }))...)
+		append(claimColumns(claims), db.IDs(others))...)
 }
 
 // QueueWithdrawals queues the deletion of keys that the same transaction has claimed and whose subjects are not granted

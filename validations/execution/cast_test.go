@@ -160,12 +160,17 @@ func (b *testBundle) createOf(tb testing.TB, ref validations.WorkflowRef, conten
 	prepared := b.prepared(tb, ref, content)
 	_, err := db.InTx(tb.Context(), b.db, func(tx db.Tx) (struct{}, error) {
 		batch := tx.NewBatch()
-		validations.QueueDocuments(batch, []validations.Prepared{prepared})
-		db.Grant(batch, []uuid.UUID{prepared.Run.ID})
-		b.runs.Create(batch, []validations.Prepared{prepared})
+		b.insert(batch, prepared)
 		return struct{}{}, batch.Send(tb.Context())
 	})
 	return jobs.Job{Kind: validations.JobExecute, OrgID: b.orgID, SubjectID: prepared.Run.ID, Epoch: 1}, err
+}
+
+// insert adds the rows of a prepared run to a batch.
+func (b *testBundle) insert(batch *db.Batch, prepared validations.Prepared) {
+	validations.QueueDocuments(batch, []validations.Prepared{prepared})
+	db.Grant(batch, []uuid.UUID{prepared.Run.ID})
+	b.runs.Create(batch, []validations.Prepared{prepared})
 }
 
 func (b *testBundle) prepared(tb testing.TB, ref validations.WorkflowRef,

@@ -69,9 +69,7 @@ func (c localCast) insert(tb testing.TB, r localRun) {
 	r.Lease = r.place.Lease()
 	_, err := db.InTx(tb.Context(), c.db, func(tx db.Tx) (struct{}, error) {
 		batch := tx.NewBatch()
-		validations.QueueDocuments(batch, []validations.Prepared{r.Prepared})
-		db.Grant(batch, []uuid.UUID{r.Run.ID})
-		c.runs.Create(batch, []validations.Prepared{r.Prepared})
+		c.testBundle.insert(batch, r.Prepared)
 		return struct{}{}, batch.Send(tb.Context())
 	})
 	if err != nil {

@@ -102,9 +102,7 @@ func (w *runWorld) startRun(leased time.Duration) {
 	}
 	prepared.Lease = leased
 	_, err = db.InBatch(w.t.Context(), w.db, func(batch *db.Batch) struct{} {
-		validations.QueueDocuments(batch, []validations.Prepared{prepared})
-		db.Grant(batch, []uuid.UUID{prepared.Run.ID})
-		w.runs.Create(batch, []validations.Prepared{prepared})
+		w.insert(batch, prepared)
 		return struct{}{}
 	})
 	if err != nil {

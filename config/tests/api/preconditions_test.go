@@ -55,11 +55,9 @@ func TestPreconditions(t *testing.T) {
 			s := setup(t)
 			s.Must(t, http.StatusCreated, s.creation("", "shared"))
 			read := s.change(http.MethodGet, test.read, "")
-			first := s.Must(t, http.StatusOK, read)
-			tag := first.Header.Get("ETag")
+			tag := current(t, s, read)
 			s.Must(t, http.StatusNotModified, read.With("If-None-Match", tag))
-			other := test.other(s)
-			if status := s.Do(t, other).Status; status >= http.StatusBadRequest {
+			if status := s.Do(t, test.other(s)).Status; status >= http.StatusBadRequest {
 				t.Fatalf("the other change is answered %d", status)
 			}
 			before := audits(t, s)

@@ -44,14 +44,14 @@ func (s *stage) gather(tb testing.TB, starts []member) func() {
 	tb.Helper()
 	var requests []*http.Request
 	for _, m := range starts {
-		request, err := program.Building(tb, m.key).Request(tb.Context(), s.front)
+		request, err := program.Building(tb, m.key).Request(tb.Context(), s.front.URL())
 		if err != nil {
 			tb.Fatal(err)
 		}
 		request.Header.Set("Authorization", "Bearer "+m.tenant.Tokens.Executor)
 		requests = append(requests, request)
 	}
-	crowd := program.Crowd{DB: s.DB, Server: s.server, Holder: s.Enroll(tb, s.front, "holder")}
+	crowd := program.Crowd{DB: s.DB, Server: s.front, Holder: s.Enroll(tb, s.front.URL(), "holder")}
 	wait := crowd.Send(tb, requests...)
 	return func() {
 		for i, reply := range wait() {
@@ -59,6 +59,9 @@ func (s *stage) gather(tb testing.TB, starts []member) func() {
 		}
 	}
 }
+
+// lockPatience has a server wait for a lock as long as it takes a crowd to come together.
+const lockPatience = "SV_DB_LOCK_TIMEOUT=9s"
 
 // TestGroupStruck strikes a commit that many starts share: either all of them are there after that, or none. Those with
 // keys are sent again, and each comes to one run; those without are told what is known of theirs.
@@ -74,7 +77,7 @@ func TestGroupStruck(t *testing.T) {
 	} {
 		t.Run(string(f), func(t *testing.T) {
 			t.Parallel()
-			s := newStage(t, flows()[0], program.ForCrowds)
+			s := newStage(t, flows()[0], lockPatience)
 			s.strike(t, s.flow.places()[0], f)
 			s.expose(t)
 			starts := append(members(s.Harbour, keys(5, "member-")...), members(s.Harbour, "equal", "equal")...)

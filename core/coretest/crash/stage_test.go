@@ -39,11 +39,8 @@ type stage struct {
 	victim                     *program.Process
 	// workers tells whether a background process works that nothing happens to.
 	workers bool
-	// front is the address of the victim where it answers requests, and spare another server that does.
-	front string
-	spare *program.Server
-	// server is the victim where it serves.
-	server *program.Server
+	// front is the victim where it answers requests, and spare another server that does.
+	front, spare *program.Server
 
 	// keyless tells that the client sends its request without a key, and thus only once.
 	keyless bool
@@ -119,7 +116,7 @@ func (s *stage) launch(tb testing.TB) {
 	}
 	s.sending.Go(func() {
 		defer cancel()
-		if a, err := s.try(ctx, s.request, s.front, sent); err == nil {
+		if a, err := s.try(ctx, s.request, s.front.URL(), sent); err == nil {
 			s.note(tb, a)
 		}
 	})
@@ -135,8 +132,8 @@ func (s *stage) expose(tb testing.TB) {
 		if !s.flow.whole {
 			args = []string{"--only", "web"}
 		}
-		server := program.Serve(tb, settings, args...)
-		s.server, s.victim, s.front = server, server.Process, server.URL()
+		s.front = program.Serve(tb, settings, args...)
+		s.victim = s.front.Process
 	case worker:
 		s.victim = s.background(tb, settings)
 	case command:

@@ -156,7 +156,7 @@ func (s *session) strike(fault Fault) error {
 	return nil
 }
 
-// abandon leaves the server alone with the begin of a request.
+// abandon leaves the server alone with the beginning of a request.
 func (s *session) abandon(noticed <-chan struct{}) error {
 	if _, err := s.server.Write(s.pending.Bytes()[:s.requests.commitAt]); err != nil {
 		return err

@@ -12,12 +12,9 @@ import (
 // commitsAtOnce is how many commits of starts a server has under way. Those that come meanwhile form a group.
 const commitsAtOnce = 2
 
-// ForCrowds is a setting of servers that crowds are sent to: those that hold a crowd up wait as long as it takes to
-// come together.
-const ForCrowds = "SV_DB_LOCK_TIMEOUT=9s"
-
 // Crowd sends starts to one server in such a way that they are committed in a group: while they arrive, all commits
-// that the server makes at once wait for the counter of an organization, and then one of them ends.
+// that the server makes at once wait for the counter of an organization, and then one of them ends. The server must not
+// give up waiting for a lock before that.
 type Crowd struct {
 	DB     *db.DB
 	Server *Server
