@@ -40,6 +40,7 @@ func layers() []layer {
 		"core/mediatype", "validations/engines/ecma", "validations/engines/engine", "validations/engines/expression",
 		"validations/engines/step", "validations/engines/tree", "validations/engines/xmltext",
 		"validations/engines/xpath", "validations/engines/xsd", "validations/engines/xsdpattern",
+		"validations/programs/port",
 	}
 	return []layer{
 		{folder: "core", may: []string{"core/db"}},
@@ -82,6 +83,7 @@ func layers() []layer {
 				"core/pages",
 			},
 		},
+		{folder: "validations/programs/port"},
 		{folder: "validations/engines/engine"},
 		{folder: "validations/engines/ecma", may: []string{"validations/engines/engine"}},
 		{folder: "validations/engines/step", may: []string{"validations/engines/engine"}},
