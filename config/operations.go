@@ -287,10 +287,9 @@ func (o *operations) doTask(ctx context.Context, action operation, t target, rec
 }
 
 func (o *operations) record(ctx context.Context, record core.AuditRecord) error {
-	_, err := db.InTx(ctx, o.project.db, func(tx db.Tx) (struct{}, error) {
+	return db.Do(ctx, o.project.db, func(tx db.Tx) error {
 		batch := tx.NewBatch()
 		core.Audit(batch, record)
-		return struct{}{}, batch.Send(ctx)
+		return batch.Send(ctx)
 	})
-	return err
 }

@@ -161,7 +161,7 @@ func deleteOrganization(ctx context.Context, database *db.DB, orgID uuid.UUID, d
 	if err != nil {
 		return err
 	}
-	_, err = db.InTx(ctx, database, func(tx db.Tx) (struct{}, error) {
+	err = db.Do(ctx, database, func(tx db.Tx) error {
 		batch := tx.NewBatch()
 		// A version refers to its definition, and the database deletes what refers to the organization in any order.
 		batch.Queue(`DELETE FROM workflows WHERE org_id = $1`, orgID)
@@ -170,7 +170,7 @@ func deleteOrganization(ctx context.Context, database *db.DB, orgID uuid.UUID, d
 			ID: auditID, Action: auditDeletion, TargetType: "organization", TargetID: orgID.String(),
 			Detail: detail,
 		})
-		return struct{}{}, batch.Send(ctx)
+		return batch.Send(ctx)
 	})
 	if err != nil {
 		return fmt.Errorf("delete the organization: %w", err)

@@ -35,13 +35,12 @@ func DiscardDeadLetter(ctx context.Context, database *db.DB, id int64, record co
 func auditDeadLetter(
 	ctx context.Context, database *db.DB, id int64, record core.AuditRecord, statement string,
 ) error {
-	_, err := db.InTx(ctx, database, func(tx db.Tx) (struct{}, error) {
+	return db.Do(ctx, database, func(tx db.Tx) error {
 		if err := changeDeadLetter(ctx, tx, id, statement); err != nil {
-			return struct{}{}, err
+			return err
 		}
 		batch := tx.NewBatch()
 		core.Audit(batch, record)
-		return struct{}{}, batch.Send(ctx)
+		return batch.Send(ctx)
 	})
-	return err
 }

@@ -98,10 +98,10 @@ func newJobs(n int) []jobs.Job {
 // stage stages jobs and commits.
 func (b *testBundle) stage(tb testing.TB, list ...jobs.Job) {
 	tb.Helper()
-	_, err := db.InTx(tb.Context(), b.db, func(tx db.Tx) (struct{}, error) {
+	err := db.Do(tb.Context(), b.db, func(tx db.Tx) error {
 		batch := tx.NewBatch()
 		jobs.Stage(batch, list...)
-		return struct{}{}, batch.Send(tb.Context())
+		return batch.Send(tb.Context())
 	})
 	if err != nil {
 		tb.Fatalf("stage jobs: %v", err)

@@ -103,8 +103,8 @@ It works until %s, for %s alone. If you do not know what this is about, do nothi
 
 // askForPassword sends a link to the address if there is an account with it. It does the same work for all addresses.
 func (s *Service) askForPassword(ctx context.Context, email string) error {
-	_, err := db.InTx(ctx, s.db, func(tx db.Tx) (struct{}, error) {
-		return struct{}{}, s.queueMail(ctx, tx, mailForgotten, normalizeEmail(email), nil)
+	err := db.Do(ctx, s.db, func(tx db.Tx) error {
+		return s.queueMail(ctx, tx, mailForgotten, normalizeEmail(email), nil)
 	})
 	s.wakeMails()
 	return err

@@ -152,11 +152,10 @@ func (s *Service) checkPassword(ctx context.Context, visitor pages.Visitor, pass
 }
 
 func (s *Service) noteProof(ctx context.Context, visitor pages.Visitor, way string, from browser) error {
-	_, err := db.InTx(ctx, s.db, func(tx db.Tx) (struct{}, error) {
+	return db.Do(ctx, s.db, func(tx db.Tx) error {
 		if err := updateProved(ctx, tx, from.Secret, visitor.UserID); err != nil {
-			return struct{}{}, err
+			return err
 		}
-		return struct{}{}, auditUser(ctx, tx, visitor.UserID, visitor.UserID, "session.prove", from.how(way))
+		return auditUser(ctx, tx, visitor.UserID, visitor.UserID, "session.prove", from.how(way))
 	})
-	return err
 }

@@ -136,11 +136,11 @@ func TestCharges(t *testing.T) {
 		org := b.org(t, "org", 2)
 		b.charge(t, org)
 		refusal := errors.New("no")
-		_, err := db.InTx(t.Context(), b.db, func(tx db.Tx) (struct{}, error) {
+		err := db.Do(t.Context(), b.db, func(tx db.Tx) error {
 			if _, err := chargeIn(t.Context(), tx, org); err != nil {
-				return struct{}{}, err
+				return err
 			}
-			return struct{}{}, refusal
+			return refusal
 		})
 		if !errors.Is(err, refusal) {
 			t.Fatalf("InTx = %v, want the refusal", err)

@@ -143,11 +143,10 @@ func (s *Service) Unlink(ctx context.Context, email string) error {
 	if err != nil {
 		return err
 	}
-	_, err = db.InTx(ctx, s.db, func(tx db.Tx) (struct{}, error) {
+	return db.Do(ctx, s.db, func(tx db.Tx) error {
 		if err := deleteIdentities(ctx, tx, user.ID); err != nil {
-			return struct{}{}, err
+			return err
 		}
-		return struct{}{}, auditUser(ctx, tx, uuid.Nil, user.ID, "identity.unlink", "")
+		return auditUser(ctx, tx, uuid.Nil, user.ID, "identity.unlink", "")
 	})
-	return err
 }

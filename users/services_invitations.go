@@ -145,23 +145,22 @@ func (s *Service) makeLink(
 
 // revokeInvitation ends an open invitation and its link. Repeating it is not an error.
 func (s *Service) revokeInvitation(ctx context.Context, principal core.Principal, id uuid.UUID) error {
-	_, err := db.InTx(ctx, s.db, func(tx db.Tx) (struct{}, error) {
+	return db.Do(ctx, s.db, func(tx db.Tx) error {
 		open, err := lockInvitation(ctx, tx, principal.OrgID, id)
 		if core.HasCode(err, core.CodeNotFound) {
-			return struct{}{}, nil
+			return nil
 		}
 		if err != nil {
-			return struct{}{}, err
+			return err
 		}
 		if err := mayManage(principal, open.Role); err != nil {
-			return struct{}{}, err
+			return err
 		}
 		if err := updateInvitationRevoked(ctx, tx, principal.OrgID, id); err != nil {
-			return struct{}{}, err
+			return err
 		}
-		return struct{}{}, auditInvitation(ctx, tx, principal, "invitation.revoke", id, open.Email)
+		return auditInvitation(ctx, tx, principal, "invitation.revoke", id, open.Email)
 	})
-	return err
 }
 
 // accept makes the user a member by an invitation for the user's address. Repeating it changes nothing.

@@ -39,42 +39,40 @@ func (s *Service) setRole(
 
 // removeMember ends a membership. It is not an error if there is none.
 func (s *Service) removeMember(ctx context.Context, principal core.Principal, userID uuid.UUID) error {
-	_, err := db.InTx(ctx, s.db, func(tx db.Tx) (struct{}, error) {
+	return db.Do(ctx, s.db, func(tx db.Tx) error {
 		member, err := lockMember(ctx, tx, principal.OrgID, userID)
 		if core.HasCode(err, core.CodeNotFound) {
-			return struct{}{}, nil
+			return nil
 		}
 		if err != nil {
-			return struct{}{}, err
+			return err
 		}
 		if err := mayManage(principal, member.Role); err != nil {
-			return struct{}{}, err
+			return err
 		}
 		if err := deleteMembership(ctx, tx, principal.OrgID, userID); err != nil {
-			return struct{}{}, err
+			return err
 		}
-		return struct{}{}, auditMember(ctx, tx, principal, "member.remove", userID, member.Email)
+		return auditMember(ctx, tx, principal, "member.remove", userID, member.Email)
 	})
-	return err
 }
 
 // leave ends the principal's own membership. It takes a token with the whole role of its user: a token that may do less
 // does not take the rest away.
 func (s *Service) leave(ctx context.Context, principal core.Principal) error {
-	_, err := db.InTx(ctx, s.db, func(tx db.Tx) (struct{}, error) {
+	return db.Do(ctx, s.db, func(tx db.Tx) error {
 		member, err := lockMember(ctx, tx, principal.OrgID, principal.UserID)
 		if err != nil {
-			return struct{}{}, err
+			return err
 		}
 		if err := principal.Require(member.Role, "end the membership of its user"); err != nil {
-			return struct{}{}, err
+			return err
 		}
 		if err := deleteMembership(ctx, tx, principal.OrgID, principal.UserID); err != nil {
-			return struct{}{}, err
+			return err
 		}
-		return struct{}{}, auditMember(ctx, tx, principal, "member.leave", principal.UserID, member.Email)
+		return auditMember(ctx, tx, principal, "member.leave", principal.UserID, member.Email)
 	})
-	return err
 }
 
 // mayManage answers permission_denied unless the principal may give and take away the role.

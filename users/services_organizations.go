@@ -25,11 +25,11 @@ func (s *Service) CreateOrganization(ctx context.Context, slug, name string, quo
 	if err := s.check.Body(org); err != nil {
 		return Organization{}, err
 	}
-	_, err = db.InGormTx(ctx, s.db, func(tx db.GormTx) (struct{}, error) {
+	err = db.DoGorm(ctx, s.db, func(tx db.GormTx) error {
 		if err := gorm.G[Organization](tx.Gorm(ctx)).Create(ctx, &org); err != nil {
-			return struct{}{}, err //nolint:wrapcheck // what it means is said below
+			return err //nolint:wrapcheck // what it means is said below
 		}
-		return struct{}{}, auditOperator(ctx, tx.NewBatch(), id, "organization.create", slug+", "+describeQuota(quota))
+		return auditOperator(ctx, tx.NewBatch(), id, "organization.create", slug+", "+describeQuota(quota))
 	})
 	switch db.ViolatedConstraint(err) {
 	case "uq_organizations_slug":
@@ -61,16 +61,15 @@ func (s *Service) SetRunQuota(ctx context.Context, orgID uuid.UUID, quota *int64
 	if quota != nil && *quota < 0 {
 		return core.InvalidPayload("A quota is 0 or more.")
 	}
-	_, err := db.InGormTx(ctx, s.db, func(tx db.GormTx) (struct{}, error) {
+	return db.DoGorm(ctx, s.db, func(tx db.GormTx) error {
 		_, err := gorm.G[Organization](tx.Gorm(ctx)).Where("id = ?", orgID).Update(ctx, "run_quota", quota)
 		if err != nil {
-			return struct{}{}, fmt.Errorf("set the quota of organization %s: %w", orgID, err)
+			return fmt.Errorf("set the quota of organization %s: %w", orgID, err)
 		}
 		batch := tx.NewBatch()
 		queueQuota(batch, orgID, quota)
-		return struct{}{}, auditOperator(ctx, batch, orgID, "organization.set_quota", describeQuota(quota))
+		return auditOperator(ctx, batch, orgID, "organization.set_quota", describeQuota(quota))
 	})
-	return err
 }
 
 // KeyPolicy says whether an organization requires idempotency keys, and how long they are kept.
@@ -110,14 +109,13 @@ func (s *Service) SetOverage(ctx context.Context, orgID uuid.UUID, allowed bool)
 func (s *Service) setColumns(
 	ctx context.Context, orgID uuid.UUID, action, detail string, columns map[string]any,
 ) error {
-	_, err := db.InGormTx(ctx, s.db, func(tx db.GormTx) (struct{}, error) {
+	return db.DoGorm(ctx, s.db, func(tx db.GormTx) error {
 		err := tx.Gorm(ctx).Model(&Organization{}).Where("id = ?", orgID).Updates(columns).Error
 		if err != nil {
-			return struct{}{}, fmt.Errorf("change organization %s: %w", orgID, err)
+			return fmt.Errorf("change organization %s: %w", orgID, err)
 		}
-		return struct{}{}, auditOperator(ctx, tx.NewBatch(), orgID, action, detail)
+		return auditOperator(ctx, tx.NewBatch(), orgID, action, detail)
 	})
-	return err
 }
 
 // interval is a length of time as a value of a column.

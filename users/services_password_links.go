@@ -107,19 +107,18 @@ func (s *Service) resetPassword(ctx context.Context, secret, password string, fr
 	if err != nil {
 		return err
 	}
-	_, err = db.InTx(ctx, s.db, func(tx db.Tx) (struct{}, error) {
+	return db.Do(ctx, s.db, func(tx db.Tx) error {
 		used, err := deletePasswordLink(ctx, tx, secret)
 		if err != nil {
-			return struct{}{}, err
+			return err
 		}
 		// A link that arrived by mail has proven who owns the address.
 		if err := updatePassword(ctx, tx, used.userID, hash, addressProof(used.origin == originMailed)); err != nil {
-			return struct{}{}, err
+			return err
 		}
 		detail := fmt.Sprintf("with a link that was %s, all sessions ended, %s", used.origin, from.origin())
-		return struct{}{}, auditUser(ctx, tx, used.userID, used.userID, "password.reset", detail)
+		return auditUser(ctx, tx, used.userID, used.userID, "password.reset", detail)
 	})
-	return err
 }
 
 // noSuchLink is also the answer to a link that never existed.

@@ -19,17 +19,16 @@ func (s *Service) beginFactor(ctx context.Context, userID uuid.UUID, from browse
 	if err != nil {
 		return core.Unavailable(err)
 	}
-	_, err = db.InTx(ctx, s.db, func(tx db.Tx) (struct{}, error) {
+	return db.Do(ctx, s.db, func(tx db.Tx) error {
 		added, err := upsertFactor(ctx, tx, userID, sealed)
 		if err == nil && !added {
 			err = core.InvalidPayload("You have set up an authenticator app already. Remove it first.")
 		}
 		if err != nil {
-			return struct{}{}, err
+			return err
 		}
-		return struct{}{}, auditUser(ctx, tx, userID, userID, "second_factor.begin", from.origin())
+		return auditUser(ctx, tx, userID, userID, "second_factor.begin", from.origin())
 	})
-	return err
 }
 
 // pendingFactor is the secret that the user is setting up; false if there is none.
@@ -89,29 +88,27 @@ func (s *Service) renewRecoveryCodes(ctx context.Context, userID uuid.UUID, from
 // removeOwnFactor removes the second factor of the user, or the one that is being set up. It is not an error if there
 // is none.
 func (s *Service) removeOwnFactor(ctx context.Context, userID uuid.UUID, from browser) error {
-	_, err := db.InTx(ctx, s.db, func(tx db.Tx) (struct{}, error) {
-		return struct{}{}, removeFactor(ctx, tx, userID, userID, from.origin())
+	return db.Do(ctx, s.db, func(tx db.Tx) error {
+		return removeFactor(ctx, tx, userID, userID, from.origin())
 	})
-	return err
 }
 
 // removeMembersFactor removes the second factor of a member who has lost it. Together with a link for a new password it
 // gives full access to the account, so it requires the same right.
 func (s *Service) removeMembersFactor(ctx context.Context, principal core.Principal, userID uuid.UUID) error {
-	_, err := db.InTx(ctx, s.db, func(tx db.Tx) (struct{}, error) {
+	return db.Do(ctx, s.db, func(tx db.Tx) error {
 		member, err := lockMember(ctx, tx, principal.OrgID, userID)
 		if err != nil {
-			return struct{}{}, err
+			return err
 		}
 		if err := mayManage(principal, member.Role); err != nil {
-			return struct{}{}, err
+			return err
 		}
 		if err := mustAdminister(ctx, tx, principal.UserID, member); err != nil {
-			return struct{}{}, err
+			return err
 		}
-		return struct{}{}, removeFactor(ctx, tx, principal.UserID, userID, "by an administrator")
+		return removeFactor(ctx, tx, principal.UserID, userID, "by an administrator")
 	})
-	return err
 }
 
 // RemoveFactor removes the second factor of a user on the operator's behalf.
@@ -120,13 +117,12 @@ func (s *Service) RemoveFactor(ctx context.Context, email string) error {
 	if err != nil {
 		return err
 	}
-	_, err = db.InTx(ctx, s.db, func(tx db.Tx) (struct{}, error) {
+	return db.Do(ctx, s.db, func(tx db.Tx) error {
 		if _, err := deleteFactor(ctx, tx, user.ID); err != nil {
-			return struct{}{}, err
+			return err
 		}
-		return struct{}{}, auditUser(ctx, tx, uuid.Nil, user.ID, "second_factor.remove", "by the operator")
+		return auditUser(ctx, tx, uuid.Nil, user.ID, "second_factor.remove", "by the operator")
 	})
-	return err
 }
 
 func removeFactor(ctx context.Context, tx db.Tx, actor, userID uuid.UUID, detail string) error {

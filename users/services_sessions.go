@@ -67,14 +67,13 @@ func (b browser) origin() string {
 
 // SignOut ends the browser's session. Repeating it is not an error.
 func (s *Service) SignOut(ctx context.Context, from browser) error {
-	_, err := db.InTx(ctx, s.db, func(tx db.Tx) (struct{}, error) {
+	return db.Do(ctx, s.db, func(tx db.Tx) error {
 		userID, err := deleteSession(ctx, tx, sessionDigest(from.Secret))
 		if err != nil || userID == uuid.Nil {
-			return struct{}{}, err
+			return err
 		}
-		return struct{}{}, auditUser(ctx, tx, userID, userID, "session.end", "signed out "+from.origin())
+		return auditUser(ctx, tx, userID, userID, "session.end", "signed out "+from.origin())
 	})
-	return err
 }
 
 // SetPassword gives the user a password on the operator's behalf, who thereby confirms that the e-mail address is the
@@ -84,13 +83,12 @@ func (s *Service) SetPassword(ctx context.Context, userID uuid.UUID, password st
 	if err != nil {
 		return err
 	}
-	_, err = db.InTx(ctx, s.db, func(tx db.Tx) (struct{}, error) {
+	return db.Do(ctx, s.db, func(tx db.Tx) error {
 		if err := updatePassword(ctx, tx, userID, hash, addressConfirmed); err != nil {
-			return struct{}{}, err
+			return err
 		}
-		return struct{}{}, auditUser(ctx, tx, uuid.Nil, userID, "password.set", "all sessions ended")
+		return auditUser(ctx, tx, uuid.Nil, userID, "password.set", "all sessions ended")
 	})
-	return err
 }
 
 // HasPassword reports whether it is the user's password.
@@ -100,18 +98,17 @@ func (s *Service) HasPassword(ctx context.Context, user User, password string) (
 
 // SetOperator sets whether the user may use the operations page, from the user's next page on.
 func (s *Service) SetOperator(ctx context.Context, userID uuid.UUID, isOperator bool) error {
-	_, err := db.InGormTx(ctx, s.db, func(tx db.GormTx) (struct{}, error) {
+	return db.DoGorm(ctx, s.db, func(tx db.GormTx) error {
 		_, err := gorm.G[User](tx.Gorm(ctx)).Where("id = ?", userID).Update(ctx, "is_operator", isOperator)
 		if err != nil {
-			return struct{}{}, fmt.Errorf("set whether user %s is an operator: %w", userID, err)
+			return fmt.Errorf("set whether user %s is an operator: %w", userID, err)
 		}
 		detail := "no operator any more"
 		if isOperator {
 			detail = "operator of the installation"
 		}
-		return struct{}{}, auditUser(ctx, tx.Tx, uuid.Nil, userID, "user.set_operator", detail)
+		return auditUser(ctx, tx.Tx, uuid.Nil, userID, "user.set_operator", detail)
 	})
-	return err
 }
 
 // maxSessions bounds the list of sessions.
@@ -132,15 +129,14 @@ func (s *Service) sessions(ctx context.Context, userID uuid.UUID, current string
 
 // endOtherSessions ends all sessions of the user but the browser's.
 func (s *Service) endOtherSessions(ctx context.Context, userID uuid.UUID, from browser) error {
-	_, err := db.InTx(ctx, s.db, func(tx db.Tx) (struct{}, error) {
+	return db.Do(ctx, s.db, func(tx db.Tx) error {
 		ended, err := deleteOtherSessions(ctx, tx, userID, sessionDigest(from.Secret))
 		if err != nil {
-			return struct{}{}, err
+			return err
 		}
 		detail := core.Plural(int(ended), "other session") + " " + from.origin()
-		return struct{}{}, auditUser(ctx, tx, userID, userID, "session.end", detail)
+		return auditUser(ctx, tx, userID, userID, "session.end", detail)
 	})
-	return err
 }
 
 // changePassword sets a new password for a user who knows the current one, ends all sessions and begins a new one.
@@ -192,10 +188,9 @@ func (s *Service) beginSession(ctx context.Context, userID uuid.UUID, detail str
 
 // recordAction audits an action that has changed nothing else.
 func (s *Service) recordAction(ctx context.Context, actor, userID uuid.UUID, action, detail string) error {
-	_, err := db.InTx(ctx, s.db, func(tx db.Tx) (struct{}, error) {
-		return struct{}{}, auditUser(ctx, tx, actor, userID, action, detail)
+	return db.Do(ctx, s.db, func(tx db.Tx) error {
+		return auditUser(ctx, tx, actor, userID, action, detail)
 	})
-	return err
 }
 
 // PurgeSessions deletes the sessions that have expired.

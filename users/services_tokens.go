@@ -99,17 +99,16 @@ func (s *Service) createToken(
 
 // revokeToken ends a token for good. One that is revoked already stays as it is.
 func (s *Service) revokeToken(ctx context.Context, principal core.Principal, id uuid.UUID) error {
-	_, err := db.InTx(ctx, s.db, func(tx db.Tx) (struct{}, error) {
+	return db.Do(ctx, s.db, func(tx db.Tx) error {
 		token, err := lockToken(ctx, tx, principal, id)
 		if err != nil || token.State == TokenRevoked {
-			return struct{}{}, err
+			return err
 		}
 		if err := updateRevoked(ctx, tx, principal.OrgID, id); err != nil {
-			return struct{}{}, err
+			return err
 		}
-		return struct{}{}, auditToken(ctx, tx, principal, "token.revoke", token.ID, token.Label)
+		return auditToken(ctx, tx, principal, "token.revoke", token.ID, token.Label)
 	})
-	return err
 }
 
 // RevokeToken ends a token for good on the operator's behalf.

@@ -101,10 +101,9 @@ func (s *Service) SetMembership(ctx context.Context, orgID, userID uuid.UUID, ro
 	if err := checkRole(role); err != nil {
 		return err
 	}
-	_, err := db.InTx(ctx, s.db, func(tx db.Tx) (struct{}, error) {
-		return struct{}{}, setMembership(ctx, tx, orgID, userID, role)
+	return db.Do(ctx, s.db, func(tx db.Tx) error {
+		return setMembership(ctx, tx, orgID, userID, role)
 	})
-	return err
 }
 
 func setMembership(ctx context.Context, tx db.Tx, orgID, userID uuid.UUID, role core.Role) error {

@@ -18,18 +18,17 @@ func (s *Service) SetDisabled(ctx context.Context, userID uuid.UUID, disabled bo
 	if disabled {
 		action, statement = "user.disable", `UPDATE users SET disabled_at = coalesce(disabled_at, now()) WHERE id = $1`
 	}
-	_, err := db.InTx(ctx, s.db, func(tx db.Tx) (struct{}, error) {
+	return db.Do(ctx, s.db, func(tx db.Tx) error {
 		batch := tx.NewBatch()
 		batch.Queue(statement, userID)
 		if disabled {
 			queueSignOut(batch, userID)
 		}
 		if err := batch.Send(ctx); err != nil {
-			return struct{}{}, fmt.Errorf("%s: %w", action, err)
+			return fmt.Errorf("%s: %w", action, err)
 		}
-		return struct{}{}, auditUser(ctx, tx, uuid.Nil, userID, action, reason)
+		return auditUser(ctx, tx, uuid.Nil, userID, action, reason)
 	})
-	return err
 }
 
 // userFootprint counts what belongs to a user.

@@ -66,17 +66,17 @@ func (s *Service) Accounts(ctx context.Context) ([]Account, error) {
 // the links, the accounts at the provider and the mails that wait. Runs and audit records keep the id alone. The last
 // owner of an organization is refused with last_owner.
 func (s *Service) DeleteUser(ctx context.Context, email string) error {
-	_, err := db.InTx(ctx, s.db, func(tx db.Tx) (struct{}, error) {
+	err := db.Do(ctx, s.db, func(tx db.Tx) error {
 		var id uuid.UUID
 		var orgs []uuid.UUID
 		err := tx.QueryRow(ctx, `
 			SELECT id, ARRAY(SELECT org_id FROM memberships WHERE user_id = users.id ORDER BY org_id)
 			FROM users WHERE email = lower($1) FOR UPDATE`, email).Scan(&id, &orgs)
 		if errors.Is(err, pgx.ErrNoRows) {
-			return struct{}{}, core.NewError(core.CodeNotFound, fmt.Sprintf("There is no user %q.", email))
+			return core.NewError(core.CodeNotFound, fmt.Sprintf("There is no user %q.", email))
 		}
 		if err != nil {
-			return struct{}{}, fmt.Errorf("find user %s: %w", email, err)
+			return fmt.Errorf("find user %s: %w", email, err)
 		}
 		batch := tx.NewBatch()
 		batch.Queue(`DELETE FROM invitations WHERE email = lower($1)`, email)
@@ -88,13 +88,13 @@ func (s *Service) DeleteUser(ctx context.Context, email string) error {
 		for _, orgID := range orgs {
 			auditID, err := core.NewID()
 			if err != nil {
-				return struct{}{}, err
+				return err
 			}
 			core.Audit(batch, core.AuditRecord{
 				ID: auditID, OrgID: orgID, Action: "user.delete", TargetType: "user", TargetID: id.String(),
 			})
 		}
-		return struct{}{}, batch.Send(ctx)
+		return batch.Send(ctx)
 	})
 	if db.ViolatedConstraint(err) == "tr_memberships_last_owner" {
 		return core.NewError(core.CodeLastOwner,

@@ -99,8 +99,8 @@ func (b *bundle) prepared(tb testing.TB, ref WorkflowRef, content Content) Prepa
 // create creates a prepared run, or returns why it cannot be created.
 func (b *bundle) create(tb testing.TB, prepared Prepared) (uuid.UUID, error) {
 	tb.Helper()
-	_, err := db.InTx(tb.Context(), b.db, func(tx db.Tx) (struct{}, error) {
-		return struct{}{}, b.insert(tx, prepared).Send(tb.Context())
+	err := db.Do(tb.Context(), b.db, func(tx db.Tx) error {
+		return b.insert(tx, prepared).Send(tb.Context())
 	})
 	return prepared.Run.ID, err
 }

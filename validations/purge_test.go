@@ -75,15 +75,15 @@ func (b *bundle) rerun(tb testing.TB, earlier uuid.UUID) (uuid.UUID, error) {
 		tb.Fatal(err)
 	}
 	prepared.Run.UsageMetric = "runs"
-	_, err = db.InTx(tb.Context(), b.db, func(tx db.Tx) (struct{}, error) {
+	err = db.Do(tb.Context(), b.db, func(tx db.Tx) error {
 		batch := tx.NewBatch()
 		db.Grant(batch, []uuid.UUID{prepared.Run.ID})
 		documents := QueueDocumentLocks(batch, []Prepared{prepared})
 		b.service.Create(batch, []Prepared{prepared})
 		if err := batch.Send(tb.Context()); err != nil {
-			return struct{}{}, err
+			return err
 		}
-		return struct{}{}, documents.Require(prepared.Run)
+		return documents.Require(prepared.Run)
 	})
 	return prepared.Run.ID, err
 }
@@ -164,13 +164,13 @@ func TestPurge(t *testing.T) {
 		b := newBundle(t)
 		b.ended(t, 2*day)
 		policy := Retention{Content: day, Findings: day}
-		_, err := db.InTx(t.Context(), b.db, func(tx db.Tx) (struct{}, error) {
+		err := db.Do(t.Context(), b.db, func(tx db.Tx) error {
 			if _, err := tx.Exec(t.Context(), `SELECT FROM submissions FOR SHARE`); err != nil {
-				return struct{}{}, err
+				return err
 			}
 			_, err := tx.Exec(t.Context(), `SELECT FROM validation_runs FOR SHARE`)
 			b.purge(t, policy, Purged{})
-			return struct{}{}, err
+			return err
 		})
 		if err != nil {
 			t.Fatal(err)

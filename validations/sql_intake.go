@@ -18,7 +18,7 @@ func (in *Intake) append(ctx context.Context, id uuid.UUID, firstByte int64, chu
 	if in.db == nil {
 		return nil
 	}
-	_, err := db.InTx(ctx, in.db, func(tx db.Tx) (struct{}, error) {
+	err := db.Do(ctx, in.db, func(tx db.Tx) error {
 		batch := tx.NewBatch()
 		batch.Queue(asynchronousCommit)
 		batch.Queue(`
@@ -26,7 +26,7 @@ func (in *Intake) append(ctx context.Context, id uuid.UUID, firstByte int64, chu
 			ON CONFLICT (org_id, id) DO UPDATE SET sweep_after = excluded.sweep_after`, in.orgID, id)
 		batch.Queue(`INSERT INTO upload_chunks (org_id, upload_id, first_byte, bytes) VALUES ($1, $2, $3, $4)`,
 			in.orgID, id, firstByte, chunk)
-		return struct{}{}, batch.Send(ctx)
+		return batch.Send(ctx)
 	})
 	return uploadFailed(err)
 }
@@ -37,9 +37,9 @@ func (in *Intake) seal(ctx context.Context, id uuid.UUID, size int64) error {
 	if in.db == nil {
 		return nil
 	}
-	_, err := db.InTx(ctx, in.db, func(tx db.Tx) (struct{}, error) {
+	err := db.Do(ctx, in.db, func(tx db.Tx) error {
 		if _, err := tx.Exec(ctx, asynchronousCommit); err != nil {
-			return struct{}{}, err
+			return err
 		}
 		tag, err := tx.Exec(ctx, `
 			UPDATE uploads SET size = $3
@@ -48,7 +48,7 @@ func (in *Intake) seal(ctx context.Context, id uuid.UUID, size int64) error {
 		if err == nil && tag.RowsAffected() == 0 {
 			err = ErrUploadGone
 		}
-		return struct{}{}, err
+		return err
 	})
 	return uploadFailed(err)
 }
@@ -63,14 +63,13 @@ func uploadFailed(err error) error {
 
 // deleteUploads deletes the uploads that no run has adopted. It skips an upload that a transaction is adopting.
 func (in *Intake) deleteUploads(ctx context.Context) error {
-	_, err := db.InTx(ctx, in.db, func(tx db.Tx) (struct{}, error) {
+	return db.Do(ctx, in.db, func(tx db.Tx) error {
 		_, err := tx.Exec(ctx, `
 			DELETE FROM uploads WHERE ctid = ANY (ARRAY(SELECT ctid FROM uploads
 				WHERE org_id = $1 AND id = ANY($2) AND sweep_after IS NOT NULL FOR UPDATE SKIP LOCKED))`,
 			in.orgID, in.uploads)
-		return struct{}{}, err
+		return err
 	})
-	return err
 }
 
 // uploadBatch bounds the uploads that one transaction deletes: each may have many megabytes.

@@ -89,10 +89,10 @@ func TestSweepUploads(t *testing.T) {
 		b := newBundle(t)
 		prepared := b.prepared(t, b.workflow(t), b.takenIn(t, document(MaxInlineBytes+1)))
 		b.exec(t, `UPDATE uploads SET sweep_after = now() - interval '1 hour'`)
-		_, err := db.InTx(t.Context(), b.db, func(tx db.Tx) (struct{}, error) {
+		err := db.Do(t.Context(), b.db, func(tx db.Tx) error {
 			err := b.insert(tx, prepared).Send(t.Context())
 			b.sweepUploads(t, 0)
-			return struct{}{}, err
+			return err
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -280,14 +280,14 @@ func (i *importer) finish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = db.InTx(ctx, i.database, func(tx db.Tx) (struct{}, error) {
+	err = db.Do(ctx, i.database, func(tx db.Tx) error {
 		batch := tx.NewBatch()
 		batch.Queue(`UPDATE organizations SET import_digest = NULL WHERE id = $1`, i.header.Organization)
 		core.Audit(batch, core.AuditRecord{
 			ID: auditID, OrgID: i.header.Organization, Action: "organization.import", TargetType: "organization",
 			TargetID: i.header.Organization.String(), Detail: i.header.Slug,
 		})
-		return struct{}{}, batch.Send(ctx)
+		return batch.Send(ctx)
 	})
 	if err != nil {
 		return fmt.Errorf("end the import: %w", err)

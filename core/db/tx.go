@@ -72,6 +72,12 @@ func InTx[T any](ctx context.Context, db *DB, fn func(tx Tx) (T, error)) (T, err
 	return InPipeline(ctx, db, noOpening, func(tx Tx, _ struct{}, _ *Batch) (T, error) { return fn(tx) })
 }
 
+// Do is InTx for a transaction that answers nothing.
+func Do(ctx context.Context, db *DB, fn func(tx Tx) error) error {
+	_, err := InTx(ctx, db, func(tx Tx) (struct{}, error) { return struct{}{}, fn(tx) })
+	return err
+}
+
 // InGormTx is InTx for transactions that also write models. It goes through database/sql, which costs more than a hot
 // path should pay.
 func InGormTx[T any](ctx context.Context, db *DB, fn func(tx GormTx) (T, error)) (T, error) {
@@ -93,6 +99,12 @@ func InGormTx[T any](ctx context.Context, db *DB, fn func(tx GormTx) (T, error))
 			})
 		})
 	})
+}
+
+// DoGorm is InGormTx for a transaction that answers nothing.
+func DoGorm(ctx context.Context, db *DB, fn func(tx GormTx) error) error {
+	_, err := InGormTx(ctx, db, func(tx GormTx) (struct{}, error) { return struct{}{}, fn(tx) })
+	return err
 }
 
 // InPipeline is InTx in as few as two round trips. What open queues travels with BEGIN, and what it returns is for fn,

@@ -266,8 +266,8 @@ func (w *world) complete(t *rapid.T) {
 // release lets an administrator free a key. A use without a subject ends; otherwise the completer goes on.
 func (w *world) release(t *rapid.T) {
 	u := w.drawUse(t, func(use) bool { return true })
-	_, err := db.InTx(t.Context(), w.db, func(tx db.Tx) (struct{}, error) {
-		return struct{}{}, idempotency.Release(t.Context(), tx, w.org, u.ID)
+	err := db.Do(t.Context(), w.db, func(tx db.Tx) error {
+		return idempotency.Release(t.Context(), tx, w.org, u.ID)
 	})
 	switch {
 	case !u.abandoned():

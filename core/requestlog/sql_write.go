@@ -39,15 +39,14 @@ func writeEntries(ctx context.Context, database *db.DB, taken buffer) error {
 			return err
 		}
 	}
-	_, err = db.InTx(ctx, database, func(tx db.Tx) (struct{}, error) {
+	return db.Do(ctx, database, func(tx db.Tx) error {
 		batch := tx.NewBatch()
 		if len(rows) > 0 {
 			insertRows(batch, rows)
 		}
 		upsertRefusals(batch, taken.refusals)
-		return struct{}{}, batch.Send(ctx)
+		return batch.Send(ctx)
 	})
-	return err
 }
 
 // clockAhead measures by how much the database's clock is ahead of this process's, to half of a round trip.

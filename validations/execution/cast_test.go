@@ -158,10 +158,10 @@ func (b *testBundle) createOf(tb testing.TB, ref validations.WorkflowRef, conten
 ) {
 	tb.Helper()
 	prepared := b.prepared(tb, ref, content)
-	_, err := db.InTx(tb.Context(), b.db, func(tx db.Tx) (struct{}, error) {
+	err := db.Do(tb.Context(), b.db, func(tx db.Tx) error {
 		batch := tx.NewBatch()
 		b.insert(batch, prepared)
-		return struct{}{}, batch.Send(tb.Context())
+		return batch.Send(tb.Context())
 	})
 	return jobs.Job{Kind: validations.JobExecute, OrgID: b.orgID, SubjectID: prepared.Run.ID, Epoch: 1}, err
 }

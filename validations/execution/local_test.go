@@ -67,10 +67,10 @@ func (c localCast) reserve(tb testing.TB, ref validations.WorkflowRef) localRun 
 func (c localCast) insert(tb testing.TB, r localRun) {
 	tb.Helper()
 	r.Lease = r.place.Lease()
-	_, err := db.InTx(tb.Context(), c.db, func(tx db.Tx) (struct{}, error) {
+	err := db.Do(tb.Context(), c.db, func(tx db.Tx) error {
 		batch := tx.NewBatch()
 		c.testBundle.insert(batch, r.Prepared)
-		return struct{}{}, batch.Send(tb.Context())
+		return batch.Send(tb.Context())
 	})
 	if err != nil {
 		tb.Fatalf("create run: %v", err)

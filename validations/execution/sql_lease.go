@@ -145,7 +145,7 @@ func (e *Executor) handOver(ctx context.Context, run validations.Run) {
 
 // handOverAll hands over the runs whose leases were not lost.
 func (e *Executor) handOverAll(ctx context.Context, runs []validations.Run) ([]struct{}, error) {
-	_, err := db.InTx(ctx, e.db, func(tx db.Tx) (struct{}, error) {
+	err := db.Do(ctx, e.db, func(tx db.Tx) error {
 		rows, err := tx.Query(ctx, `
 			UPDATE validation_runs AS r SET lease_until = NULL, epoch = r.epoch + 1, attempts = r.attempts - 1,
 				started_at = `+unlessUnbegun+`,
@@ -158,7 +158,7 @@ func (e *Executor) handOverAll(ctx context.Context, runs []validations.Run) ([]s
 			db.IDColumn(runs, func(run *validations.Run) *uuid.UUID { return &run.ID }),
 			db.Column(runs, func(run *validations.Run) int { return run.Epoch }), e.cfg.SweepAfter.Milliseconds())
 		if err != nil {
-			return struct{}{}, fmt.Errorf("hand over runs: %w", err)
+			return fmt.Errorf("hand over runs: %w", err)
 		}
 		job := jobs.Job{Kind: validations.JobExecute}
 		var staged []jobs.Job
@@ -167,11 +167,11 @@ func (e *Executor) handOverAll(ctx context.Context, runs []validations.Run) ([]s
 			return nil
 		})
 		if err != nil || len(staged) == 0 {
-			return struct{}{}, err
+			return err
 		}
 		batch := tx.NewBatch()
 		jobs.Stage(batch, staged...)
-		return struct{}{}, batch.Send(ctx)
+		return batch.Send(ctx)
 	})
 	if err != nil {
 		return nil, err

@@ -82,23 +82,23 @@ func (e *Executor) RotateSigningKey(ctx context.Context, who core.Principal) err
 	if err != nil {
 		return err
 	}
-	_, err = db.InTx(ctx, e.db, func(tx db.Tx) (struct{}, error) {
+	return db.Do(ctx, e.db, func(tx db.Tx) error {
 		if err := e.createKey(ctx, tx, orgID); err != nil {
-			return struct{}{}, err
+			return err
 		}
 		row := sealedKeys{orgID: orgID}
 		err := tx.QueryRow(ctx, `SELECT sealed FROM signing_keys WHERE org_id = $1 FOR UPDATE`, orgID).
 			Scan(&row.current)
 		if err != nil {
-			return struct{}{}, fmt.Errorf("lock the signing key of organization %s: %w", orgID, err)
+			return fmt.Errorf("lock the signing key of organization %s: %w", orgID, err)
 		}
 		last, err := e.open(row)
 		if err != nil {
-			return struct{}{}, err
+			return err
 		}
 		row, err = e.seal(orgID, signingKeys{current: newSigningKey(), previous: last.current})
 		if err != nil {
-			return struct{}{}, err
+			return err
 		}
 		batch := tx.NewBatch()
 		batch.Queue(`UPDATE signing_keys SET sealed = $2, sealed_previous = $3, rotated_at = now() WHERE org_id = $1`,
@@ -107,9 +107,8 @@ func (e *Executor) RotateSigningKey(ctx context.Context, who core.Principal) err
 			ID: auditID, OrgID: orgID, ActorID: who.UserID, TokenID: who.TokenID, Action: "signing_secret.rotate",
 			TargetType: "organization", TargetID: orgID.String(), RequestID: core.RequestID(ctx),
 		})
-		return struct{}{}, batch.Send(ctx)
+		return batch.Send(ctx)
 	})
-	return err
 }
 
 // session is a transaction or the pool.

@@ -58,15 +58,14 @@ func (b *bundle) commits() []string {
 
 // inTx runs statements in a transaction, as the product does.
 func (b *bundle) inTx(ctx context.Context, statements ...string) error {
-	_, err := db.InTx(ctx, b.through, func(tx db.Tx) (struct{}, error) {
+	return db.Do(ctx, b.through, func(tx db.Tx) error {
 		for _, statement := range statements {
 			if _, err := tx.Exec(ctx, statement); err != nil {
-				return struct{}{}, err
+				return err
 			}
 		}
-		return struct{}{}, nil
+		return nil
 	})
-	return err
 }
 
 func (b *bundle) notes(tb testing.TB) int {
@@ -93,26 +92,24 @@ func TestCommitsAreFound(t *testing.T) {
 		},
 		"StatementsWithParameters": {
 			func(ctx context.Context, b *bundle) error {
-				_, err := db.InTx(ctx, b.through, func(tx db.Tx) (struct{}, error) {
+				return db.Do(ctx, b.through, func(tx db.Tx) error {
 					for range 3 {
 						if _, err := tx.Exec(ctx, `INSERT INTO notes (text) VALUES ($1)`, "a"); err != nil {
-							return struct{}{}, err
+							return err
 						}
 					}
-					return struct{}{}, nil
+					return nil
 				})
-				return err
 			}, []string{"insert notes"},
 		},
 		"ABatch": {
 			func(ctx context.Context, b *bundle) error {
-				_, err := db.InTx(ctx, b.through, func(tx db.Tx) (struct{}, error) {
+				return db.Do(ctx, b.through, func(tx db.Tx) error {
 					batch := tx.NewBatch()
 					batch.Queue(`INSERT INTO notes (text) VALUES ($1)`, "a")
 					batch.Queue(`DELETE FROM notes WHERE text = $1`, "a")
-					return struct{}{}, batch.Send(ctx)
+					return batch.Send(ctx)
 				})
-				return err
 			}, []string{"insert notes, delete notes"},
 		},
 		"ACopyAmongOthers": {
@@ -129,10 +126,9 @@ func TestCommitsAreFound(t *testing.T) {
 		},
 		"Gorm": {
 			func(ctx context.Context, b *bundle) error {
-				_, err := db.InGormTx(ctx, b.through, func(tx db.GormTx) (struct{}, error) {
-					return struct{}{}, tx.Gorm(ctx).Exec(`INSERT INTO notes (text) VALUES (?)`, "a").Error
+				return db.DoGorm(ctx, b.through, func(tx db.GormTx) error {
+					return tx.Gorm(ctx).Exec(`INSERT INTO notes (text) VALUES (?)`, "a").Error
 				})
-				return err
 			}, []string{"insert notes"},
 		},
 		"ACommitInAPipeline": {

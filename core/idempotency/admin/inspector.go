@@ -161,13 +161,12 @@ func (i *Inspector) Refusals(ctx context.Context, orgID uuid.UUID, days int) ([]
 
 // Release frees a stuck key as idempotency.Release does, and writes the audit record in the same transaction.
 func (i *Inspector) Release(ctx context.Context, orgID, id uuid.UUID, audit core.AuditRecord) error {
-	_, err := db.InTx(ctx, i.db, func(tx db.Tx) (struct{}, error) {
+	return db.Do(ctx, i.db, func(tx db.Tx) error {
 		if err := idempotency.Release(ctx, tx, orgID, id); err != nil {
-			return struct{}{}, err
+			return err
 		}
 		batch := tx.NewBatch()
 		core.Audit(batch, audit)
-		return struct{}{}, batch.Send(ctx)
+		return batch.Send(ctx)
 	})
-	return err
 }

@@ -14,14 +14,13 @@ import (
 // writeCounts adds the counts to their tables in one transaction. Each statement sorts its rows, because two processes
 // that upsert the same rows in different orders would deadlock.
 func writeCounts(ctx context.Context, database *db.DB, taken counts) error {
-	_, err := db.InTx(ctx, database, func(tx db.Tx) (struct{}, error) {
+	return db.Do(ctx, database, func(tx db.Tx) error {
 		batch := tx.NewBatch()
 		upsertKeys(batch, slices.Collect(maps.Values(taken.keys)))
 		upsertDays(batch, slices.Collect(maps.Values(taken.days)))
 		upsertHours(batch, slices.Collect(maps.Values(taken.hours)))
-		return struct{}{}, batch.Send(ctx)
+		return batch.Send(ctx)
 	})
-	return err
 }
 
 // upsertKeys adds the repetitions of each key. The key may be gone by now; Purge then deletes its row. The time of a
