@@ -220,7 +220,7 @@ func TestModelChecks(t *testing.T) {
 		{
 			"RuleNotEvaluated", `{"rules": [{"id": "a", "assert": "10 / counts['Zone'] > 1", "severity": "INFO"}]}`,
 			complete(""),
-			[]brief{{Code: "rule.a", Message: "not evaluated: it divides by zero"}},
+			[]brief{{Code: "rule.a", Message: "not evaluated: division by zero"}},
 		},
 	}
 	for _, tt := range tests {

@@ -51,7 +51,7 @@ func costModels() []cel.EnvOption {
 		models = append(models, model(id, cost.EvalCost(cost.Sum(cost.Const(cost.CallCost),
 			cost.Scale(cost.Sum(cost.Length(first), cost.Length(second)), stepCost)))))
 	}
-	for _, id := range []string{"sum_list", "min_list", "max_list", "avg_list", "percentile_list_dyn"} {
+	for _, id := range []string{"sum_list", "min_list", "max_list", "avg_list", "mean_list", "percentile_list_dyn"} {
 		models = append(models, cost.Overload(id, cost.EvalCost(cost.Sum(cost.Const(cost.CallCost),
 			cost.Scale(cost.Length(cost.Arg(0)), stepCost)))))
 	}
@@ -74,7 +74,7 @@ func costTrackers() []cost.TrackerOption {
 	}
 	for _, overload := range []string{
 		overloads.Equals, overloads.NotEquals, overloads.InList, "sum_list", "min_list", "max_list", "avg_list",
-		"percentile_list_dyn",
+		"mean_list", "percentile_list_dyn",
 	} {
 		trackers = append(trackers, cost.OverloadTracker(overload, tracked(func(args []ref.Val) uint64 {
 			total := uint64(1)

@@ -50,17 +50,17 @@ func NewEnv(limits engine.Limits, variables ...cel.EnvOption) (*cel.Env, error) 
 	if err != nil {
 		return nil, err
 	}
-	options := slices.Concat([]cel.EnvOption{
+	options := slices.Concat(library, []cel.EnvOption{
 		cel.ParserExpressionSizeLimit(limits.MaxRuleChars),
 		cel.ParserRecursionLimit(maxExpressionDepth),
 		cel.CrossTypeNumericComparisons(true),
 		cel.ExpressionNodeLimit(maxExpressionNodes),
 		cel.RegexProgramSizeLimit(maxRegexProgram),
-		cel.ASTValidators(cel.ValidateRegexLiterals(),
+		cel.ASTValidators(patternValidator{limits}, comparisonValidator{},
 			cel.ValidateComprehensionNestingLimit(maxComprehensions),
 			cel.ValidateBindNestingLimit(maxBindings), cel.ValidateDurationLiterals()),
-	}, library, variables)
-	env, err := cel.NewEnv(options...)
+	}, variables)
+	env, err := cel.NewCustomEnv(options...)
 	if err != nil {
 		return nil, fmt.Errorf("declare variables of rules: %w", err)
 	}
@@ -74,10 +74,7 @@ func (c *Rules) compile(env *cel.Env, source string) (*Expression, error) {
 	}
 	checked, issues := env.Compile(source)
 	if issues.Err() != nil {
-		return nil, c.mistake(env, source, issues.Errors()[0])
-	}
-	if err := c.decimalArithmetic(checked, source); err != nil {
-		return nil, err
+		return nil, c.mistake(source, issues.Errors()[0])
 	}
 	estimate, err := env.EstimateCost(checked, sizes{})
 	if err != nil {

@@ -22,7 +22,8 @@ func listFunctions() []cel.EnvOption {
 		unary("sum", func(numbers []float64) ref.Val { return types.Double(total(numbers)) }),
 		unary("min", ofSome(slices.Min[[]float64])),
 		unary("max", ofSome(slices.Max[[]float64])),
-		unary("avg", ofSome(func(numbers []float64) float64 { return total(numbers) / float64(len(numbers)) })),
+		unary("avg", ofSome(mean)),
+		unary("mean", ofSome(mean)),
 		cel.Function("percentile", cel.Overload("percentile_list_dyn", []*cel.Type{list, cel.DynType}, cel.DoubleType,
 			cel.BinaryBinding(percentile))),
 		cel.Function("distinct", cel.MemberOverload("list_distinct", []*cel.Type{anything}, anything,
@@ -36,6 +37,10 @@ func total(numbers []float64) float64 {
 		sum += number
 	}
 	return sum
+}
+
+func mean(numbers []float64) float64 {
+	return total(numbers) / float64(len(numbers))
 }
 
 // ofSome is a function that has no result for an empty list.

@@ -4,78 +4,105 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/overloads"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
 
-// mistake says in plain words what is wrong with an expression, and where. CEL's own messages list tokens of its
-// grammar and signatures of its functions, and do not know what people write in other languages.
-func (c *Rules) mistake(env *cel.Env, source string, found *cel.Error) error {
-	code := scan(source)
-	at := offset(code.plain, found.Location.Line(), found.Location.Column())
-	var words string
-	if token, isSyntax := strings.CutPrefix(found.Message, "Syntax error: "); isSyntax {
-		at, words = syntaxMistake(code, at, token)
-	} else {
-		at, words = c.meaningMistake(env, code, at, found.Message)
-	}
-	if found.Location.Line() < 1 || found.Location.Column() < 0 {
-		// What is wrong with the expression as a whole has no place.
-		return errors.New(words)
-	}
-	return errors.New(place(code.plain, at) + engine.ClipTo(words, 4*engine.MaxQuoted))
-}
-
-// offset is the index of a place that CEL gives as a line from 1 and a column from 0.
-func offset(source []rune, line, column int) int {
-	at := 0
-	for range line - 1 {
-		for at < len(source) && source[at] != '\n' {
-			at++
-		}
-		at++
-	}
-	return max(0, min(at+column, len(source)))
-}
-
-// place is the start of a message: the column, and the line where there are several.
-func place(source []rune, at int) string {
-	before := string(source[:min(at, len(source))])
-	line := strings.Count(before, "\n") + 1
-	column := len([]rune(before[strings.LastIndex(before, "\n")+1:])) + 1
-	if strings.Contains(string(source), "\n") {
-		return fmt.Sprintf("line %d, column %d: ", line, column)
-	}
-	return fmt.Sprintf("column %d: ", column)
-}
-
-// rephrasing is how one kind of mistake is said.
-type rephrasing struct {
+// hints are what to write instead of what people know from other languages. They are looked for in CEL's message and,
+// on its second line, the expression.
+var hints = []struct {
 	found *regexp.Regexp
 	words string
+}{
+	{hint(`reference to '(len|length|count)'`), "use size(x)"},
+	{hint(`reference to '(now|today)'`), "a rule has no clock; write timestamp('2026-03-01T06:00:00Z')"},
+	{hint(`reference to '(none|nil|undefined|true|false)'`), "use null, true or false"},
+	{hint(`reference to '(abs|ceil|floor|round|trunc|sqrt)'`), "use a function of math, as in math.round(x)"},
+	{
+		hint(`reference to '(str|tostring|float|number|parsefloat|parseint|integer)'`),
+		"use string(x), double(x) or int(x)",
+	},
+	{
+		hint(`reference to '(lower|tolowercase|upper|touppercase|strip)'`),
+		"use x.lowerAscii(), x.upperAscii() or x.trim()",
+	},
+	{
+		hint(`reference to '(all|exists|filter|map|every|some|any|find|where)'|(input|identifier:) '?for\b`),
+		"a loop is x.all(i, i > 1), x.exists(i, i > 1), x.filter(i, i > 1) or x.map(i, i * 2)",
+	},
+	{hint(`(input|identifier:) '?(if|then|else|when)\b`), "write condition ? a : b"},
+	{hint(`input '(and|or|is|like|between|not)'|Syntax error: .*\n.*\bnot\s`), "the operators are &&, ||, !, == and in"},
+	{hint(`error at: '[=&|]`), "use == to compare, && and || to join"},
 }
 
-// say rephrases what an expression matches as a whole.
-func say(found, words string) rephrasing {
-	return rephrasing{regexp.MustCompile(`^(?s:` + found + `)$`), words}
+func hint(found string) *regexp.Regexp {
+	return regexp.MustCompile(`(?i)` + found)
 }
 
-// rephrase returns the words of the first rephrasing that fits, with what its groups have found in the words of shown.
-func rephrase(list []rephrasing, message string, shown func(string) string) (string, bool) {
-	for _, r := range list {
-		groups := r.found.FindStringSubmatch(message)
-		if groups == nil {
+// mistake says what CEL finds wrong with an expression, and where.
+func (c *Rules) mistake(source string, found *cel.Error) error {
+	// The parser lists all that it would take instead, and the name of a container that expressions do not have.
+	words, _, _ := strings.Cut(found.Message, " expecting {")
+	words, _, _ = strings.Cut(words, " (in container")
+	if strings.Contains(words, "nesting limit") {
+		words += c.cheaper()
+	}
+	for _, h := range hints {
+		if h.found.MatchString(found.Message + "\n" + source) {
+			words += "; " + h.words
+			break
+		}
+	}
+	words = engine.ClipTo(words, 4*engine.MaxQuoted)
+	line, column := found.Location.Line(), found.Location.Column()+1
+	switch {
+	case line < 1 || column < 1:
+		// What is wrong with the expression as a whole has no place.
+		return errors.New(words)
+	case strings.Contains(source, "\n"):
+		return fmt.Errorf("line %d, column %d: %s", line, column, words)
+	default:
+		return fmt.Errorf("column %d: %s", column, words)
+	}
+}
+
+// reason says why an expression cannot be evaluated.
+func (e *Expression) reason(message string) string {
+	switch {
+	case strings.Contains(message, "cost limit"):
+		return "it costs too much" + e.cheaper
+	case strings.Contains(message, "no such overload"):
+		return "it does not fit the types of the values, or a value is missing"
+	}
+	return engine.ClipTo(message, 2*engine.MaxQuoted)
+}
+
+// patternValidator refuses patterns that RE2 does not have, and says why, which CEL's own validator does not.
+type patternValidator struct {
+	limits engine.Limits
+}
+
+// Name is that of CEL's validator, which it replaces.
+func (patternValidator) Name() string { return cel.ValidateRegexLiterals().Name() }
+
+// Validate looks at the patterns that are written as texts.
+func (v patternValidator) Validate(_ *cel.Env, _ cel.ValidatorConfig, tree *ast.AST, issues *cel.Issues) {
+	for _, call := range ast.MatchDescendants(ast.NavigateAST(tree), ast.FunctionMatcher(overloads.Matches)) {
+		args := call.AsCall().Args()
+		if len(args) == 0 || args[0].Kind() != ast.LiteralKind {
 			continue
 		}
-		words := r.words
-		for i, group := range groups {
-			words = strings.ReplaceAll(words, "$"+strconv.Itoa(i), shown(group))
+		pattern, ok := args[0].AsLiteral().Value().(string)
+		if !ok {
+			continue
 		}
-		return words, true
+		if _, err := engine.CompilePattern(pattern, v.limits); err != nil {
+			issues.ReportErrorAtID(args[0].ID(), "%s", strings.Replace(err.Error(), "error parsing regexp: ", "", 1))
+		}
 	}
-	return "", false
 }

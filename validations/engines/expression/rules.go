@@ -4,7 +4,6 @@ import (
 	"regexp"
 
 	"cel.dev/cel-go/cel"
-	"cel.dev/cel-go/common/ast"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
@@ -16,8 +15,6 @@ type Rules struct {
 	Limits engine.Limits
 	// Cheaper says how to write a rule with fewer steps, after a semicolon. It may be empty.
 	Cheaper string
-	// Decimal says that an operand is a decimal although its type is only known with the document. It may be nil.
-	Decimal func(operand ast.Expr) bool
 	ids     map[string]bool
 	Faults  []engine.ConfigError
 }

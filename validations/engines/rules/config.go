@@ -62,7 +62,6 @@ func newTreeRuleCompiler(limits engine.Limits) (*treeRuleCompiler, error) {
 	}
 	rules := expression.NewRules(limits)
 	rules.Cheaper = "set path to the elements of one list, as in /zones/*, and loop over the other list only"
-	rules.Decimal = isMember
 	return &treeRuleCompiler{Rules: rules, env: env, operators: operators}, nil
 }
 

@@ -5,7 +5,6 @@ import (
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
-	celoperators "cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
@@ -91,20 +90,6 @@ func chainOf(node ast.Expr) (need, bool) {
 func (n need) below(other need) bool {
 	return n.variable == other.variable && len(n.names) >= len(other.names) &&
 		slices.Equal(n.names[:len(other.names)], other.names)
-}
-
-// isMember reports whether an operand is read of the document, whose numbers are all decimals.
-func isMember(operand ast.Expr) bool {
-	switch operand.Kind() {
-	case ast.SelectKind:
-		return true
-	case ast.IdentKind:
-		return operand.AsIdent() == variableValue
-	case ast.CallKind:
-		return operand.AsCall().FunctionName() == celoperators.Index
-	default:
-		return false
-	}
 }
 
 // explain names what is missing where that is why the expression could not be evaluated.

@@ -84,7 +84,7 @@ func TestJoins(t *testing.T) {
 		report := run(t, bounded, buildingOf(t, 1, 1000), "application/json")
 		same(t, []brief{{"rule.r", "", 1, 1, 0, "not evaluated: it costs too much" + cheaper}}, briefs(report))
 		deep := `"assert": "doc.a.all(a, doc.b.all(b, doc.c.all(c, a == b || b == c)))"`
-		same(t, "column 36: loops may be two deep, not three"+cheaper,
+		same(t, "column 36: comprehension exceeds nesting limit"+cheaper,
 			refused(t, engines.KindRules, oneRule(deep)).Detail)
 		matches := `.matches('` + strings.Repeat("a*b*", 200) + `')`
 		pairs := `"assert": "doc.a.all(a, doc.b.all(b, a` + matches + ` && b` + matches + `))"`

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"cel.dev/cel-go/cel"
-	"cel.dev/cel-go/common/ast"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 	"github.com/simplevalidations/simplevalidations/validations/engines/expression"
@@ -77,7 +76,6 @@ func newRuleCompiler(columns []*column, limits engine.Limits) (*ruleCompiler, er
 		return nil, err
 	}
 	c := &ruleCompiler{expression.NewRules(limits), columns, row, dataset}
-	c.Decimal = c.isDecimal
 	return c, nil
 }
 
@@ -169,22 +167,6 @@ func (r *datasetRule) read(c *ruleCompiler, e *expression.Expression, counts map
 			r.percentiles[i] = append(r.percentiles[i], found...)
 		}
 	}
-}
-
-// isDecimal reports whether an operand is the value of a column of decimals.
-func (c *ruleCompiler) isDecimal(operand ast.Expr) bool {
-	for _, variable := range []string{"row", "previous"} {
-		if name, ok := expression.Member(operand, variable); ok {
-			i := columnIndex(c.columns, name)
-			return i >= 0 && c.columns[i].kind == typeNumber
-		}
-	}
-	if operand.Kind() != ast.SelectKind {
-		return false
-	}
-	// All aggregates of a column are decimals, also of whole numbers.
-	_, ok := expression.Member(operand.AsSelect().Operand(), "columns")
-	return ok
 }
 
 func (c *ruleCompiler) noField(name string) string {

@@ -142,12 +142,6 @@ func TestTableConfigurations(t *testing.T) {
 		{"RuleSeverity", rule(`"assert": "true", "severity": "FATAL"`), "/row_rules/0/severity"},
 		{"RuleSyntax", rule(`"assert": "row.a >"`), "/row_rules/0/assert"},
 		{"RuleVariable", rule(`"assert": "rows > 1"`), "/row_rules/0/assert"},
-		{"RuleArithmetic", rule(`"assert": "row.a / 2 > 1"`), "/row_rules/0/assert"},
-		{
-			"RuleArithmeticOfPrevious", rule(`"assert": "row.a - previous.a > 1 && 2 * previous.a > 1"`),
-			"/row_rules/0/assert",
-		},
-		{"AggregateArithmetic", dataset(`"assert": "columns.a.sum / 2 > 1"`), "/dataset_rules/0/assert"},
 		{"RuleField", rule(`"assert": "row.b > 1"`), "/row_rules/0/assert"},
 		{"RuleFieldByIndex", rule(`"assert": "row['b'] > 1"`), "/row_rules/0/assert"},
 		{"RuleIsNoCondition", rule(`"assert": "1 + 1"`), "/row_rules/0/assert"},
