@@ -15,7 +15,7 @@ import (
 var version string
 
 func main() {
-	config.RunChild(os.Environ())
+	config.RunChild(os.Args)
 	os.Exit(run())
 }
 

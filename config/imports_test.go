@@ -38,9 +38,9 @@ func layers() []layer {
 	packagesOfCore := []string{"core", "core/db"}
 	partsOfEngines := []string{
 		"core/mediatype", "validations/engines/ecma", "validations/engines/engine", "validations/engines/expression",
-		"validations/engines/step", "validations/engines/tree", "validations/engines/xmltext",
-		"validations/engines/xpath", "validations/engines/xsd", "validations/engines/xsdpattern",
-		"validations/programs/port",
+		"validations/engines/program", "validations/engines/step", "validations/engines/tree",
+		"validations/engines/xmltext", "validations/engines/xpath", "validations/engines/xsd",
+		"validations/engines/xsdpattern", "validations/programs/port",
 	}
 	return []layer{
 		{folder: "core", may: []string{"core/db"}},
@@ -85,6 +85,10 @@ func layers() []layer {
 		},
 		{folder: "validations/programs/port"},
 		{folder: "validations/engines/engine"},
+		{
+			folder: "validations/engines/program",
+			may:    []string{"validations/engines/engine", "validations/programs/port"},
+		},
 		{folder: "validations/engines/ecma", may: []string{"validations/engines/engine"}},
 		{folder: "validations/engines/step", may: []string{"validations/engines/engine"}},
 		{folder: "validations/engines/xsdpattern", may: []string{"validations/engines/engine"}},

@@ -30,7 +30,7 @@ type Limits struct {
 
 	// MaxLintTime is the processor time of the child process that checks by XML Schema, MaxLintBytes its memory.
 	MaxLintTime  time.Duration
-	MaxLintBytes uint64
+	MaxLintBytes int64
 
 	// MaxXPathWork is what checking one document by Schematron may cost, in nodes visited and bytes read.
 	MaxXPathWork int

@@ -9,6 +9,6 @@ import (
 
 // TestMain lets the program of the tests be the reader of Parquet files that the engine starts.
 func TestMain(m *testing.M) {
-	parquetrows.RunChild(os.Environ())
+	parquetrows.RunChild(os.Args)
 	os.Exit(m.Run())
 }

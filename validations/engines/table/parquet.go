@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"runtime"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+	"github.com/simplevalidations/simplevalidations/validations/engines/program"
 	"github.com/simplevalidations/simplevalidations/validations/engines/table/parquetrows"
 )
 
@@ -25,8 +25,8 @@ const (
 	leastParquetMemory = 256 << 20
 	// parquetFactor is the memory for each byte of a large file.
 	parquetFactor = 8
-	// parquetKillDelay is how long the pipes of a killed reader are still read.
-	parquetKillDelay = time.Second
+	// parquetTime is the processor time of a reader.
+	parquetTime = time.Minute
 )
 
 // ParquetMemory is how many bytes of memory the reader of a Parquet file may use.
@@ -37,11 +37,11 @@ func ParquetMemory(size int64) int64 {
 // parquetFile reads a table of Apache Parquet. Another process decodes it (parquetrows), because what a hostile file
 // makes its reader allocate has no other bound.
 type parquetFile struct {
-	child  *exec.Cmd
-	memory int64
-	said   bytes.Buffer
-	source *bufio.Reader
-	limits engine.Limits
+	process *program.Process
+	ended   chan struct{}
+	output  *io.PipeReader
+	source  *bufio.Reader
+	limits  engine.Limits
 
 	row int
 	raw []byte
@@ -54,25 +54,31 @@ type parquetFile struct {
 func openParquet(
 	ctx context.Context, content *io.SectionReader, dialect dialectConfig, limits engine.Limits,
 ) (*parquetFile, error) {
-	program, err := thisProgram()
+	this, err := thisProgram()
 	if err != nil {
 		return nil, err
 	}
-	f := &parquetFile{memory: ParquetMemory(content.Size()), limits: limits, row: -1}
-	f.child = exec.CommandContext(ctx, program) //nolint:gosec // It is this program.
-	f.child.Args = []string{"simplevalidations-parquet"}
-	f.child.Env = parquetrows.Environment(f.memory)
-	f.child.Dir = "/"
-	f.child.Stdin, f.child.Stderr = content, &f.said
-	f.child.WaitDelay = parquetKillDelay
-	output, err := f.child.StdoutPipe()
-	if err == nil {
-		err = f.child.Start()
+	reader := program.Command{
+		Path: this, Args: []string{parquetrows.Name}, Memory: ParquetMemory(content.Size()), Time: parquetTime,
 	}
+	output, rows := io.Pipe()
+	said := new(program.Said)
+	process, err := reader.Start(ctx, program.Streams{In: content, Out: rows, Err: said})
 	if err != nil {
-		return nil, fmt.Errorf("start the reader of Parquet files: %w", err)
+		return nil, fmt.Errorf("read a Parquet file: %w", err)
 	}
-	f.source = bufio.NewReader(output)
+	f := &parquetFile{
+		process: process, ended: make(chan struct{}), output: output, source: bufio.NewReader(output), limits: limits,
+		row: -1,
+	}
+	go func() {
+		defer close(f.ended)
+		end, err := process.Wait()
+		if err == nil {
+			err = parquetEnd(reader, end, said)
+		}
+		_ = rows.CloseWithError(err) // It never fails.
+	}()
 	if dialect.hasHeader() {
 		return f, nil
 	}
@@ -94,11 +100,28 @@ func thisProgram() (string, error) {
 	return program, nil
 }
 
+// parquetEnd is nil at the end of the file, or why the process ended before.
+func parquetEnd(reader program.Command, end program.End, said *program.Said) error {
+	reason := engine.ClipTo(strings.TrimSpace(said.String()), engine.MaxMessage)
+	switch {
+	case end == program.End{}:
+		return nil
+	case end.Code == parquetrows.ExitMalformed:
+		return &rowError{code: "csv.malformed", message: "the file cannot be read: " + reason, final: true}
+	case said.OutOfMemory():
+		return reader.OutOfMemory()
+	case end.OutOfTime:
+		return reader.OutOfTime()
+	}
+	return fmt.Errorf("the reader of Parquet files ended with %d: %s", end.Code, reason)
+}
+
 // Close ends the process, which may have more to say.
 func (f *parquetFile) Close() error {
-	_ = f.child.Process.Kill() // It may have ended by itself.
-	_ = f.child.Wait()         // How it ended does not matter any more.
-	return nil
+	f.process.Kill()
+	err := f.output.Close()
+	<-f.ended // It may still read the file.
+	return err
 }
 
 func (f *parquetFile) blank() bool     { return false }
@@ -144,33 +167,11 @@ func (f *parquetFile) readLine() error {
 		case errors.Is(err, bufio.ErrBufferFull):
 			continue
 		case errors.Is(err, io.EOF):
-			return f.end()
+			return io.EOF
 		case err != nil:
 			return fmt.Errorf("read the rows of a Parquet file: %w", err)
 		}
 		return nil
-	}
-}
-
-// end is io.EOF, or why the process ended before the file.
-func (f *parquetFile) end() error {
-	err := f.child.Wait()
-	exit, failed := errors.AsType[*exec.ExitError](err)
-	said := strings.TrimSpace(f.said.String())
-	switch {
-	case err == nil:
-		return io.EOF
-	case failed && exit.ExitCode() == parquetrows.ExitMalformed:
-		message := "the file cannot be read: " + engine.ClipTo(said, engine.MaxMessage)
-		return &rowError{code: "csv.malformed", message: message, final: true}
-	case failed && (strings.Contains(said, "cannot allocate memory") || strings.Contains(said, "out of memory")):
-		return &engine.ExhaustedError{Reason: fmt.Sprintf("needed more than %d MiB of memory", f.memory>>20)}
-	case failed && !exit.Exited():
-		return &engine.ExhaustedError{
-			Reason: fmt.Sprintf("needed more than %ds of processor time", parquetrows.ProcessorSeconds),
-		}
-	default:
-		return fmt.Errorf("read a Parquet file: %w: %s", err, engine.ClipTo(said, engine.MaxMessage))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+	"github.com/simplevalidations/simplevalidations/validations/engines/program"
 	"github.com/simplevalidations/simplevalidations/validations/engines/xmltext"
 	"github.com/simplevalidations/simplevalidations/validations/engines/xsd"
 )
@@ -20,9 +21,9 @@ type schema struct {
 	// forms are the texts in equivalent forms, the fastest first and the schema as it was written last.
 	forms [][][]byte
 	// form is the first of them that xmllint has not refused.
-	form   atomic.Int32
-	lint   xmllint
-	limits engine.Limits
+	form    atomic.Int32
+	xmllint program.Command
+	limits  engine.Limits
 }
 
 // complaint is one line of xmllint's output that is about the document.
@@ -82,13 +83,13 @@ func compileSchema(c stepConfig, limits engine.Limits) (*schema, []engine.Config
 	if len(faults) > 0 {
 		return nil, faults
 	}
-	lint, installed := findXMLLint(limits)
+	xmllint, installed := findXMLLint(limits)
 	if !installed {
 		detail := "this server cannot check by XML Schema: the program xmllint is missing (Debian: libxml2-utils)"
 		return nil, engine.Refuse("/schema", "xml.not_installed", detail)
 	}
-	written := bundle.Texts(schemaLocation)
-	return &schema{bundle: bundle, forms: formsOf(written, limits), lint: lint, limits: limits}, nil
+	written := bundle.Texts(program.FileName)
+	return &schema{bundle: bundle, forms: formsOf(written, limits), xmllint: xmllint, limits: limits}, nil
 }
 
 // formsOf returns texts in equivalent forms, the fastest first and as they were written last.
@@ -124,7 +125,7 @@ func (s *schema) try(ctx context.Context) ([]engine.ConfigError, error) {
 
 func (s *schema) tryForm(ctx context.Context, form int) ([]engine.ConfigError, lintEnd, error) {
 	var faults []engine.ConfigError
-	end, err := s.lint.run(ctx, s.forms[form], []byte("<x/>"), func(line string) {
+	end, err := s.lint(ctx, s.forms[form], []byte("<x/>"), func(line string) {
 		if fault, ok := s.fault(line); ok && len(faults) < maxSchemaFaults {
 			faults = append(faults, fault)
 		}
@@ -140,18 +141,18 @@ func (s *schema) fault(line string) (engine.ConfigError, bool) {
 	}
 	index, err := strconv.Atoi(found[1])
 	number, alsoErr := strconv.Atoi(found[2])
-	if err != nil || alsoErr != nil || index < firstSchemaFile {
+	if err != nil || alsoErr != nil || index < program.FirstFile {
 		return engine.ConfigError{}, false
 	}
 	names := s.bundle.Names()
 	sentence := schemaFile.ReplaceAllStringFunc(found[3], func(file string) string {
 		number, err := strconv.Atoi(file[strings.LastIndexByte(file, '/')+1:])
-		if err != nil || number <= firstSchemaFile || number-firstSchemaFile >= len(names) {
+		if err != nil || number <= program.FirstFile || number-program.FirstFile >= len(names) {
 			return "schema"
 		}
-		return names[number-firstSchemaFile]
+		return names[number-program.FirstFile]
 	})
-	return s.bundle.Fault(index-firstSchemaFile, number, engine.ClipTo(sentence, engine.MaxMessage)), true
+	return s.bundle.Fault(index-program.FirstFile, number, engine.ClipTo(sentence, engine.MaxMessage)), true
 }
 
 // check adds what a well-formed document fails.
@@ -190,11 +191,11 @@ func (s *schema) lintDocument(ctx context.Context, text []byte) (*complaints, er
 	case err != nil:
 		return nil, err
 	case end == lintOutOfTime:
-		return nil, exhausted("needed more than %s of processor time", s.limits.MaxLintTime)
+		return nil, s.xmllint.OutOfTime()
 	case found.last == gaveUp:
 		return nil, exhausted("has a pattern or a content model that takes too much work")
 	case end == lintOutOfMemory, found.costly:
-		return nil, exhausted("needed more than %d MiB of memory", s.limits.MaxLintBytes>>20)
+		return nil, s.xmllint.OutOfMemory()
 	case end == lintSchemaInvalid, end == lintMalformed && len(found.list) == 0:
 		return nil, fmt.Errorf("xmllint ended with %d and said nothing of the document", end)
 	}
@@ -210,7 +211,7 @@ func (s *schema) lintBySimplest(ctx context.Context, text []byte) (*complaints, 
 	for {
 		form := s.form.Load()
 		found := &complaints{most: s.limits.MaxFindings, acceptable: map[valuePlace]int{}}
-		end, err := s.lint.run(ctx, s.forms[form], text, found.add)
+		end, err := s.lint(ctx, s.forms[form], text, found.add)
 		found.finish()
 		if err != nil || end != lintSchemaInvalid || int(form) == len(s.forms)-1 {
 			return found, end, err

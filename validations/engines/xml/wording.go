@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+	"github.com/simplevalidations/simplevalidations/validations/engines/program"
 )
 
 // Patterns of xmllint's lines: the whole of one, what it is about, and a namespace in a name.
@@ -110,7 +111,7 @@ func readComplaint(line string) (*complaint, bool) {
 func (c *complaint) goOn(line string) {
 	switch {
 	case c.sentence == "":
-	case c.tail == "" && len(c.sentence)+len(line) < maxLintLine:
+	case c.tail == "" && len(c.sentence)+len(line) < program.MaxKept:
 		c.sentence += " " + line
 	default:
 		c.tail = line
@@ -123,7 +124,7 @@ func (c *complaint) phrase() {
 		return
 	}
 	if c.tail != "" {
-		c.sentence += cutMark + c.tail
+		c.sentence += program.CutMark + c.tail
 	}
 	about := "<" + c.subject + ">"
 	if c.attribute != "" {

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package xml
+package program
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 )
 
 // confine has no effect here: only the time of a child is limited. Use Linux in production.
-func confine(int, uint64, time.Duration) error {
+func confine(int, Command, int) error {
 	return nil
 }
 
@@ -21,9 +21,12 @@ func boundedHere(ctx context.Context, most time.Duration) (context.Context, cont
 	return context.WithTimeout(ctx, most)
 }
 
+// endWithLeader has no effect here: what a child leaves behind ends with the context alone.
+func (*Process) endWithLeader() {}
+
 // textFile returns a file that has lost its name.
 func textFile(text []byte) (*os.File, error) {
-	file, err := os.CreateTemp("", "schema")
+	file, err := os.CreateTemp("", "text")
 	if err != nil {
 		return nil, fmt.Errorf("make a temporary file: %w", err)
 	}
