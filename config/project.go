@@ -33,7 +33,7 @@ import (
 // App is what every installed app gives to the project.
 type App interface {
 	// Routes adds the app's routes to the authenticated API.
-	Routes(api *echo.Group)
+	Routes(api *core.Routes)
 }
 
 // PagesApp is an app that has pages on the dashboard.
@@ -69,8 +69,6 @@ type Project struct {
 	probe      databaseProbe
 	// stopping is closed when the process is asked to stop; nil where nothing asks.
 	stopping <-chan struct{}
-	// prefetches are the look-ups that routes make together with the one of their caller's token.
-	prefetches users.Prefetches
 
 	activity   *admin.Activity
 	requestLog *requestlog.Log
@@ -132,9 +130,8 @@ func NewProject(
 	}
 	p := &Project{
 		settings: settings, version: version, db: database, redis: client, log: log, metrics: measured, staged: staged,
-		tracer:     tracer,
-		prefetches: users.Prefetches{},
-		activity:   admin.NewActivity(), waiters: waiters,
+		tracer:   tracer,
+		activity: admin.NewActivity(), waiters: waiters,
 		inspector:  admin.NewInspector(database, completeMaxAttempts, operationNames()),
 		runService: runs, executor: executor, workflowService: workflows.NewService(database, runs, check),
 	}
@@ -187,8 +184,7 @@ func newWorkflows(
 		Service: p.workflowService, Usage: p.userService, Starter: starter, Waiters: p.waiters, Guard: guard,
 		Limiter: p.runLimiter(), Validator: check,
 		Limits: body.DefaultLimits(p.settings.MaxBodyBytes), Address: p.settings.Address(), RunPages: p.validations,
-		Prefetches: p.prefetches,
-		Samples:    execution.NewSamples(p.limit("samples", samplesPerSecond, samplesBurst)),
+		Samples: execution.NewSamples(p.limit("samples", samplesPerSecond, samplesBurst)),
 	})
 }
 

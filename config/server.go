@@ -38,6 +38,7 @@ func NewRouter(project *Project) (*echo.Echo, error) {
 	}
 	e.HTTPErrorHandler = core.HandleError(project.log, writeError)
 	e.IPExtractor = clientAddress(project.settings.TrustedProxies)
+	api := core.NewRoutes(e.Group(apiPrefix))
 	e.Pre(shortMethod, trailingSlash, routeHead)
 	e.Use(
 		restoreHead,
@@ -50,8 +51,8 @@ func NewRouter(project *Project) (*echo.Echo, error) {
 		fixedHeaders(project.settings),
 		pages.HostCookies(project.settings.isEncrypted()),
 		core.WellFormed,
-		authenticated(idempotency.EchoKey),
-		authenticated(project.users.Authenticate(project.edge, project.prefetches)),
+		authenticated(idempotency.ReadKey),
+		authenticated(project.users.Authenticate(project.edge, api)),
 		authenticated(knownParameters),
 		visited(project.users.Visit(project.edge.Trust)),
 	)
@@ -59,7 +60,6 @@ func NewRouter(project *Project) (*echo.Echo, error) {
 	if err := registerDocs(e); err != nil {
 		return nil, err
 	}
-	api := e.Group(apiPrefix)
 	for _, app := range project.apps() {
 		app.Routes(api)
 	}

@@ -30,28 +30,6 @@ type Limiter interface {
 	Allow(id uuid.UUID) core.Allowance
 }
 
-// Prefetch adds look-ups that a request will need to the one of its token, so that they cost no round trip of their
-// own. What they find must not be used before the token has turned out to be valid. It may be called twice for a
-// request; then the second look-ups count.
-type Prefetch func(c echo.Context, caller Caller, loader *db.Loader)
-
-// Prefetches holds the Prefetch of each route that has one.
-type Prefetches map[string]Prefetch
-
-// Add sets the Prefetch of a route.
-func (p Prefetches) Add(route *echo.Route, prefetch Prefetch) {
-	p[route.Method+" "+route.Path] = prefetch
-}
-
-// of returns the Prefetch of the request's route.
-func (p Prefetches) of(c echo.Context) func(Caller, *db.Loader) {
-	prefetch, ok := p[c.Request().Method+" "+c.Path()]
-	if !ok {
-		return func(Caller, *db.Loader) {}
-	}
-	return func(caller Caller, loader *db.Loader) { prefetch(c, caller, loader) }
-}
-
 // Edge bounds the requests of tokens.
 type Edge struct {
 	// Requests bounds those of one token, and OrgRequests those of all tokens of an organization together.
@@ -63,15 +41,15 @@ type Edge struct {
 
 // Authenticate lets only requests with a valid Bearer token through and puts their principal into the context. A
 // revoked token is refused from the next request on, in every process: its holder is cached, but each request asks the
-// database whether the entry is still valid.
-func (a *App) Authenticate(edge Edge, prefetches Prefetches) echo.MiddlewareFunc {
+// database whether the entry is still valid. The Prefetch of the request's route goes with that question.
+func (a *App) Authenticate(edge Edge, routes *core.Routes) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			authenticate := a.admitToken
 			if onBehalf(c.Request().Context()) {
 				authenticate = a.serveVisitor
 			}
-			if err := authenticate(c, edge, prefetches.of(c)); err != nil {
+			if err := authenticate(c, edge, routes.PrefetchOf(c)); err != nil {
 				return err
 			}
 			return next(c)
@@ -80,7 +58,7 @@ func (a *App) Authenticate(edge Edge, prefetches Prefetches) echo.MiddlewareFunc
 }
 
 // admitToken is what Authenticate does for the holder of a token.
-func (a *App) admitToken(c echo.Context, edge Edge, prefetch func(Caller, *db.Loader)) error {
+func (a *App) admitToken(c echo.Context, edge Edge, prefetch func(core.CallerOrg, *db.Loader)) error {
 	secret, err := bearer(c.Request().Header.Values(echo.HeaderAuthorization))
 	if err != nil {
 		return err
@@ -124,7 +102,7 @@ func onBehalf(ctx context.Context) bool {
 
 // serveVisitor is what Authenticate does for a visitor: the rate limits count as for a token, and the look-ups of the
 // route are made.
-func (a *App) serveVisitor(c echo.Context, edge Edge, prefetch func(Caller, *db.Loader)) error {
+func (a *App) serveVisitor(c echo.Context, edge Edge, prefetch func(core.CallerOrg, *db.Loader)) error {
 	principal, err := core.Caller(c)
 	if err != nil {
 		return err
@@ -133,8 +111,7 @@ func (a *App) serveVisitor(c echo.Context, edge Edge, prefetch func(Caller, *db.
 		return err
 	}
 	var loader db.Loader
-	org := db.Param{Name: "org", Type: "uuid", Value: principal.OrgID}
-	prefetch(Caller{Org: "asked.org", Param: org}, &loader)
+	prefetch(core.CallerOrg{Param: orgParam(principal.OrgID)}, &loader)
 	if err := a.service.db.Load(c.Request().Context(), &loader); err != nil {
 		return core.Unavailable(fmt.Errorf("look up for a visitor: %w", err))
 	}
@@ -179,7 +156,7 @@ func bearer(headers []string) (string, error) {
 // identify returns the holder of the token, from the cache while the entry is valid. The prefetched look-ups follow its
 // own.
 func (s *Service) identify(
-	ctx context.Context, digest tokenDigest, prefetch func(Caller, *db.Loader),
+	ctx context.Context, digest tokenDigest, prefetch func(core.CallerOrg, *db.Loader),
 ) (core.Principal, error) {
 	cached, ok := s.tokenCache.Get(digest)
 	if !ok {
@@ -187,7 +164,7 @@ func (s *Service) identify(
 	}
 	var loader db.Loader
 	unchanged := cached.lookUpTag(&loader)
-	prefetch(knownCaller(cached), &loader)
+	prefetch(cached.org(), &loader)
 	if err := s.db.Load(ctx, &loader); err != nil {
 		return core.Principal{}, core.Unavailable(fmt.Errorf("look a token up: %w", err))
 	}
@@ -203,12 +180,11 @@ func (s *Service) identify(
 }
 
 func (s *Service) identifyByToken(
-	ctx context.Context, digest tokenDigest, prefetch func(Caller, *db.Loader),
+	ctx context.Context, digest tokenDigest, prefetch func(core.CallerOrg, *db.Loader),
 ) (core.Principal, error) {
 	var loader db.Loader
-	caller := unknownCaller(digest[:])
-	found := lookUpHolder(&loader, caller)
-	prefetch(caller, &loader)
+	found := lookUpHolder(&loader, digest)
+	prefetch(core.CallerOrg{Param: orgOfToken(digest)}, &loader)
 	if err := s.db.Load(ctx, &loader); err != nil {
 		return core.Principal{}, core.Unavailable(fmt.Errorf("look a token up: %w", err))
 	}

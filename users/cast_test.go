@@ -135,7 +135,7 @@ func (b *testBundle) authenticate(tb testing.TB, secret string) (core.Principal,
 		tb.Fatal(err)
 	}
 	edge := users.Edge{Requests: unlimited{}, OrgRequests: unlimited{}}
-	err = app.Authenticate(edge, users.Prefetches{})(func(c echo.Context) error {
+	err = app.Authenticate(edge, new(core.Routes))(func(c echo.Context) error {
 		var err error
 		principal, err = core.Caller(c)
 		return err

@@ -10,29 +10,23 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
-// Caller names the organization of a request's token to a Prefetch.
-type Caller struct {
-	// Org is SQL for the id of the organization over the parameter Param.
-	Org   string
-	Param db.Param
-	// OrgID and Tag are those of the cached holder; they are zero when only the token is known. What was read under
-	// this access tag is still true if the caller is let through: otherwise all is looked up again by the token.
-	OrgID uuid.UUID
-	Tag   uuid.UUID
+// orgParam is the organization of a caller who is known.
+func orgParam(id uuid.UUID) db.Param {
+	return db.Param{Name: "org", Type: "uuid", Value: id}
 }
 
-// unknownCaller names the organization by the digest of a token, which may be invalid.
-func unknownCaller(digest []byte) Caller {
-	return Caller{
-		Org:   "(SELECT org_id FROM api_tokens WHERE digest = asked.digest)",
-		Param: db.Param{Name: "digest", Type: "bytea", Value: digest},
+// orgOfToken is the organization of a token that may be invalid.
+func orgOfToken(digest tokenDigest) db.Param {
+	return db.Param{
+		Name: "org", Type: "bytea", Value: digest[:],
+		Query: "SELECT org_id FROM api_tokens WHERE digest = given.org",
 	}
 }
 
-// knownCaller names the organization of a cached holder.
-func knownCaller(h tokenHolder) Caller {
+// org is the organization of a cached holder.
+func (h tokenHolder) org() core.CallerOrg {
 	id := h.principal.OrgID
-	return Caller{Org: "asked.org", Param: db.Param{Name: "org", Type: "uuid", Value: id}, OrgID: id, Tag: h.tag}
+	return core.CallerOrg{Param: orgParam(id), ID: id, Tag: h.tag}
 }
 
 // lookUpTag asks whether the cached holder is still valid. Every change of a role, a membership, a token or the
@@ -45,17 +39,17 @@ func (h tokenHolder) lookUpTag(loader *db.Loader) *db.Future[*bool] {
 		}
 		err := row.Scan(&current.tag, &current.now)
 		return current.tag == h.tag && (h.expiresAt == nil || h.expiresAt.After(current.now)), err
-	}, "SELECT access_tag, now() FROM organizations WHERE id = asked.org", knownCaller(h).Param)
+	}, "SELECT access_tag, now() FROM organizations WHERE id = asked.org", orgParam(h.principal.OrgID))
 }
 
 // lookUpHolder looks up the holder of the token.
-func lookUpHolder(loader *db.Loader, caller Caller) *db.Future[*tokenHolder] {
+func lookUpHolder(loader *db.Loader, digest tokenDigest) *db.Future[*tokenHolder] {
 	return db.Lookup(loader, func(row pgx.CollectableRow) (tokenHolder, error) {
 		var found tokenHolder
 		var err error
 		found.holder, err = scanHolderAnd(row, &found.tag, &found.expiresAt)
 		return found, err
-	}, holderQuery, caller.Param)
+	}, holderQuery, db.Param{Name: "digest", Type: "bytea", Value: digest[:]})
 }
 
 const holderQuery = `

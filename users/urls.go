@@ -8,7 +8,7 @@ import (
 )
 
 // Routes adds the app's routes to the authenticated API.
-func (a *App) Routes(api *echo.Group) {
+func (a *App) Routes(api *core.Routes) {
 	const viewer, admin = core.RoleViewer, core.RoleAdmin
 	api.GET("/me/", core.As(viewer, "see the caller", a.me))
 	api.GET("/orgs/", core.As(viewer, "list organizations", a.orgs))

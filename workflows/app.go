@@ -46,8 +46,6 @@ type App struct {
 	runPages RunPages
 	pages    *pages.Set
 	files    *FileParser
-	// prefetches has the look-ups that starts make together with that of their caller's token.
-	prefetches users.Prefetches
 	// samples checks sample documents by unsaved definitions.
 	samples *execution.Samples
 }
@@ -71,8 +69,6 @@ type Deps struct {
 	// Address is the URL of the service, for snippets and files that are used elsewhere.
 	Address  string
 	RunPages RunPages
-	// Prefetches are filled with the look-ups that starts make together with that of their caller's token.
-	Prefetches users.Prefetches
 	// Samples checks sample documents by unsaved definitions.
 	Samples *execution.Samples
 }
@@ -96,7 +92,7 @@ func New(deps Deps) (*App, error) {
 		service: deps.Service, usage: deps.Usage, runs: deps.Service.runs, starter: deps.Starter,
 		starts: start.NewAPI(deps.Starter, versions, deps.Waiters, deps.Limiter, deps.Limits),
 		guard:  deps.Guard, check: deps.Validator, limits: deps.Limits, address: deps.Address, runPages: deps.RunPages,
-		pages: set, files: files, prefetches: deps.Prefetches, samples: deps.Samples,
+		pages: set, files: files, samples: deps.Samples,
 	}, nil
 }
 

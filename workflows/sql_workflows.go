@@ -11,7 +11,6 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
-	"github.com/simplevalidations/simplevalidations/users"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
 
@@ -86,7 +85,7 @@ func (s *Service) withDefinition(ctx context.Context, found *Version) (Version, 
 // lookUpVersion looks a version up together with the caller's token. keep is called with the version that was found and
 // the access tag under which it was read.
 func lookUpVersion(
-	loader *db.Loader, caller users.Caller, idOrSlug string, number int,
+	loader *db.Loader, org core.CallerOrg, idOrSlug string, number int,
 	keep func(version Version, tag uuid.UUID) validations.WorkflowRef,
 ) *db.Future[*validations.WorkflowRef] {
 	column, value := nameOf(idOrSlug)
@@ -98,9 +97,9 @@ func lookUpVersion(
 		}
 		return keep(version, tag), nil
 	}, `SELECT version.*, o.access_tag
-		FROM (`+findQuery(caller.Org, column, "asked.name", "asked.number")+`) AS version
+		FROM (`+findQuery("asked.org", column, "asked.name", "asked.number")+`) AS version
 		JOIN organizations AS o ON o.id = version.org_id`,
-		caller.Param,
+		org.Param,
 		db.Param{Name: "name", Type: typeOf(column), Value: value},
 		db.Param{Name: "number", Type: "integer", Value: number})
 }

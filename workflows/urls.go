@@ -10,9 +10,9 @@ import (
 
 const editWorkflows = "edit workflows"
 
-// Routes adds the app's routes to the authenticated API. A route with a Prefetch looks up what it needs in the round
-// trip that authenticates its caller.
-func (a *App) Routes(api *echo.Group) {
+// Routes adds the app's routes to the authenticated API. Starts look up their workflow and their key in the round trip
+// that authenticates their caller.
+func (a *App) Routes(api *core.Routes) {
 	const viewer, author = core.RoleViewer, core.RoleAuthor
 	api.GET("/workflows/", core.As(viewer, "list workflows", a.list))
 	api.GET("/workflows/:id/", a.onVersion(viewer, "see workflows", a.read))
@@ -27,11 +27,11 @@ func (a *App) Routes(api *echo.Group) {
 	api.GET("/v1/orgs/:org/workflows/", core.As(viewer, "list workflows", a.list), core.OwnOrganization)
 	api.GET("/v1/orgs/:org/workflows/:id/", a.onVersion(viewer, "see workflows", a.read), core.OwnOrganization)
 
-	a.prefetches.Add(api.POST("/workflows/:id/start/",
-		a.starts.Start(a.starts.Current()), a.guard.Keyed), a.starts.Prefetch)
+	current, existing := a.starts.Start(a.starts.Current()), a.starts.Start(a.starts.Existing())
+	api.Prefetch(api.POST("/workflows/:id/start/", current, a.guard.Keyed), a.starts.Prefetch)
 	// The existing clients send no keys and cannot be made to.
-	a.prefetches.Add(api.POST("/v1/orgs/:org/workflows/:id/runs/",
-		a.starts.Start(a.starts.Existing()), core.OwnOrganization, a.guard.KeyOptional), a.starts.Prefetch)
+	api.Prefetch(api.POST("/v1/orgs/:org/workflows/:id/runs/",
+		existing, core.OwnOrganization, a.guard.KeyOptional), a.starts.Prefetch)
 }
 
 // Pages adds the app's pages to the dashboard. Those of one workflow come below its slug or id, so that no slug can be

@@ -7,8 +7,8 @@ import (
 	"github.com/google/uuid"
 	lru "github.com/hashicorp/golang-lru/v2"
 
+	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
-	"github.com/simplevalidations/simplevalidations/users"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
 
@@ -44,10 +44,10 @@ func newVersionCache(service *Service) (*versionCache, error) {
 
 // PrefetchVersion looks a version up together with the caller's token, unless it is cached under the caller's tag.
 func (v *versionCache) PrefetchVersion(
-	loader *db.Loader, caller users.Caller, idOrSlug string, number int,
+	loader *db.Loader, org core.CallerOrg, idOrSlug string, number int,
 ) *db.Future[*validations.WorkflowRef] {
-	name := versionName{orgID: caller.OrgID, workflow: idOrSlug, number: number}
-	if cached, ok := v.entries.Get(name); ok && cached.tag == caller.Tag {
+	name := versionName{orgID: org.ID, workflow: idOrSlug, number: number}
+	if cached, ok := v.entries.Get(name); ok && cached.tag == org.Tag {
 		return db.Known(&cached.version)
 	}
 	keep := func(version Version, tag uuid.UUID) validations.WorkflowRef {
@@ -55,7 +55,7 @@ func (v *versionCache) PrefetchVersion(
 		v.entries.Add(name, cachedVersion{version: version.ref(), tag: tag})
 		return version.ref()
 	}
-	return lookUpVersion(loader, caller, idOrSlug, number, keep)
+	return lookUpVersion(loader, org, idOrSlug, number, keep)
 }
 
 // FindVersion returns a version with its definition, or answers not_found.

@@ -24,15 +24,20 @@ type Loader struct {
 
 // Param is a parameter of a look-up, whose query calls it asked.NAME.
 type Param struct {
-	Name  string
+	Name string
+	// Type is that of Value.
 	Type  string
 	Value any
+	// Query finds what the parameter stands for, where that is not Value itself; it calls Value given.NAME.
+	Query string
 }
 
 type lookup struct {
 	query  string
 	params []Param
 	scan   func(pgx.CollectableRow) error
+	// kind is equal for look-ups that can share a statement.
+	kind string
 }
 
 // Lookup adds a look-up and returns its row as scan reads it; the future's value is nil when no row is found.
@@ -43,11 +48,15 @@ func Lookup[T any](
 	l *Loader, scan func(pgx.CollectableRow) (T, error), query string, params ...Param,
 ) *Future[*T] {
 	found := &Future[*T]{sent: &l.loaded}
-	l.lookups = append(l.lookups, lookup{query: query, params: params, scan: func(row pgx.CollectableRow) error {
+	added := lookup{query: query, params: params, kind: query, scan: func(row pgx.CollectableRow) error {
 		value, err := scan(row)
 		found.value = &value
 		return err
-	}})
+	}}
+	for _, param := range params {
+		added.kind += param.Query
+	}
+	l.lookups = append(l.lookups, added)
 	return found
 }
 
@@ -120,10 +129,10 @@ func questions(loaders []*Loader) []*question {
 	known := make(map[string]*question)
 	for i, loader := range loaders {
 		for _, l := range loader.lookups {
-			q, ok := known[l.query]
+			q, ok := known[l.kind]
 			if !ok {
 				q = &question{}
-				known[l.query] = q
+				known[l.kind] = q
 				all = append(all, q)
 			}
 			q.asked, q.by = append(q.asked, l), append(q.by, i)
@@ -134,12 +143,12 @@ func questions(loaders []*Loader) []*question {
 
 // statement returns the question's statement, which is written once.
 func (db *DB) statement(q *question) string {
-	query := q.asked[0].query
-	known, _ := db.statements.Load(query)
+	kind := q.asked[0].kind
+	known, _ := db.statements.Load(kind)
 	statement, ok := known.(string)
 	if !ok {
 		statement = q.statement()
-		db.statements.Store(query, statement)
+		db.statements.Store(kind, statement)
 	}
 	return statement
 }
@@ -147,14 +156,19 @@ func (db *DB) statement(q *question) string {
 // statement finds the rows one by one, so that each uses the same index whatever the tables hold and however many are
 // asked for. The sub-selects hide the length of the arrays from the planner, which would make a new plan for each.
 func (q *question) statement() string {
-	var arrays, names strings.Builder
+	var arrays, names, values strings.Builder
 	for i, param := range q.asked[0].params {
 		arrays.WriteString("(SELECT $" + strconv.Itoa(i+1) + "::" + param.Type + "[]), ")
 		names.WriteString(param.Name + ", ")
+		if param.Query == "" {
+			values.WriteString("given." + param.Name + ", ")
+		} else {
+			values.WriteString("(" + param.Query + ") AS " + param.Name + ", ")
+		}
 	}
-	return "SELECT asked.place, found.* FROM unnest(" + strings.TrimSuffix(arrays.String(), ", ") +
-		") WITH ORDINALITY AS asked (" + names.String() + "place) CROSS JOIN LATERAL (" + q.asked[0].query +
-		" LIMIT 1) AS found"
+	return "SELECT asked.place, found.* FROM (SELECT " + values.String() + "given.place FROM unnest(" +
+		strings.TrimSuffix(arrays.String(), ", ") + ") WITH ORDINALITY AS given (" + names.String() +
+		"place)) AS asked CROSS JOIN LATERAL (" + q.asked[0].query + " LIMIT 1) AS found"
 }
 
 // arguments returns the parameters column by column.

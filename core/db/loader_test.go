@@ -72,6 +72,22 @@ func TestLoad(t *testing.T) {
 		wantFound(t, third, 9)
 	})
 
+	t.Run("FindsWhatAParameterStandsFor", func(t *testing.T) {
+		t.Parallel()
+		loader := new(db.Loader)
+		both := make([]*db.Future[*int], 0, 2)
+		for _, query := range []string{"", "SELECT 10 * given.a"} {
+			both = append(both, db.Lookup(loader, pgx.RowTo[int], `SELECT asked.a + asked.b`,
+				db.Param{Name: "a", Type: "integer", Value: 2, Query: query},
+				db.Param{Name: "b", Type: "integer", Value: 3}))
+		}
+		if err := database.Load(t.Context(), loader); err != nil {
+			t.Fatal(err)
+		}
+		wantFound(t, both[0], 5)
+		wantFound(t, both[1], 23)
+	})
+
 	t.Run("FindsNilWhereThereIsNoRow", func(t *testing.T) {
 		t.Parallel()
 		loader, future := double(1001, func(pgx.CollectableRow) (int, error) {

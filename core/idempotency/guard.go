@@ -1,7 +1,6 @@
 package idempotency
 
 import (
-	"context"
 	"net/http"
 	"time"
 
@@ -15,22 +14,6 @@ import (
 
 // HeaderWarning warns a client that its key came under another name and was ignored.
 const HeaderWarning = "Idempotency-Warning"
-
-// Key is the idempotency key of a request, if it has one.
-type Key struct {
-	Value string
-	// Given is false when the request has no key.
-	Given bool
-}
-
-// keyKey is the context key of the request's Key.
-type keyKey struct{}
-
-// KeyFrom returns the key of a request on a route with Guard.Keyed or Guard.KeyOptional.
-func KeyFrom(ctx context.Context) Key {
-	key, _ := ctx.Value(keyKey{}).(Key)
-	return key
-}
 
 // Recorder records what keys are used for, so that people can see it. Its methods return at once and cannot fail.
 type Recorder interface {
@@ -107,27 +90,28 @@ func (g *Guard) Keyed(next echo.HandlerFunc) echo.HandlerFunc {
 	})
 }
 
-// KeyOptional reads the request's key before the view, and refuses a key that is not well formed. A key under a name
-// that is often mistaken for the right one protects nothing, so its answer carries a warning.
+// KeyOptional refuses a key that is not well formed before the view. A key under a name that is often mistaken for the
+// right one protects nothing, so its answer carries a warning.
 func (g *Guard) KeyOptional(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		value, given, err := ParseKey(c.Request().Header)
-		if err != nil {
+		key, isRead := c.Request().Context().Value(keyKey{}).(requestKey)
+		if !isRead {
+			return errKeyNotRead
+		}
+		if key.err != nil {
 			g.metrics.Request(metrics.OutcomeInvalid)
-			return err
+			return key.err
 		}
 		principal, err := core.Caller(c)
 		if err != nil {
 			return err
 		}
-		if misnamed := misnamedKey(c.Request()); !given && misnamed != "" {
+		if misnamed := misnamedKey(c.Request()); !key.Given && misnamed != "" {
 			g.recorder.Misnamed(principal.OrgID)
 			c.Response().Header().Set(HeaderWarning, misnamed+" is not recognized; send "+Header)
 		}
-		ctx := context.WithValue(c.Request().Context(), keyKey{}, Key{Value: value, Given: given})
-		c.SetRequest(c.Request().WithContext(ctx))
 		err = next(c)
-		g.metrics.Request(outcomeOf(given, c.Response().Header(), err))
+		g.metrics.Request(outcomeOf(key.Given, c.Response().Header(), err))
 		return err
 	}
 }

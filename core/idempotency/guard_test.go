@@ -48,7 +48,11 @@ func TestGuardRecords(t *testing.T) {
 	misnamed.Header.Set("X-Idempotency-Key", "k")
 	misnamed = misnamed.WithContext(core.WithPrincipal(t.Context(), core.Principal{OrgID: uuid.New()}))
 	c := echo.New().NewContext(misnamed, httptest.NewRecorder())
-	if err := guard.KeyOptional(func(echo.Context) error { return nil })(c); err != nil {
+	view := guard.KeyOptional(func(echo.Context) error { return nil })
+	if err := view(c); err == nil {
+		t.Error("a guarded route passed although its key was not read, want an error")
+	}
+	if err := idempotency.ReadKey(view)(c); err != nil {
 		t.Errorf("misnamed key: %v", err)
 	}
 	want := []string{"replay", string(core.CodeKeyReused), string(core.CodeKeyInProgress), "misnamed"}

@@ -28,12 +28,12 @@ func once(t *testing.T, database *db.DB, key string, failure error) error {
 		request.Header.Set(idempotency.Header, key)
 	}
 	ctx := core.WithPrincipal(t.Context(), core.Principal{OrgID: uuid.New(), Role: core.RoleOwner})
-	view := guard.Keyed(func(c echo.Context) error {
+	view := idempotency.ReadKey(guard.Keyed(func(c echo.Context) error {
 		operation := idempotency.Operation{Endpoint: endpoint}
 		return guard.Once(c, operation, func(context.Context, db.Tx) (idempotency.Response, error) {
 			return idempotency.Response{}, failure
 		})
-	})
+	}))
 	return view(echo.New().NewContext(request.WithContext(ctx), httptest.NewRecorder()))
 }
 

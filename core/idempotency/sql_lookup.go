@@ -39,12 +39,12 @@ func Lookup(
 	return record, !record.Absent(), nil
 }
 
-// Prefetch adds the look-up of a key to a loader. The organization is SQL over the parameter param. The future's value
-// is nil when there is no such row; check Record.Absent for an expired one.
-func Prefetch(loader *db.Loader, org string, param db.Param, endpoint Endpoint, key string) *db.Future[*Record] {
+// Prefetch adds the look-up of a key to a loader. The future's value is nil when there is no such row; check
+// Record.Absent for an expired one.
+func Prefetch(loader *db.Loader, org core.CallerOrg, endpoint Endpoint, key string) *db.Future[*Record] {
 	return db.Lookup(loader, scanRecord, `SELECT `+recordColumns+` FROM idempotency_keys
-		WHERE org_id = `+org+` AND key = asked.key AND endpoint = asked.endpoint`,
-		param, db.Param{Name: "key", Type: "text", Value: key},
+		WHERE org_id = asked.org AND key = asked.key AND endpoint = asked.endpoint`,
+		org.Param, db.Param{Name: "key", Type: "text", Value: key},
 		db.Param{Name: "endpoint", Type: "text", Value: string(endpoint)})
 }
 

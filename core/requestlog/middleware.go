@@ -117,10 +117,7 @@ func (e *Entry) complete(c echo.Context, describe Describe, body *watchedBody, p
 	request, answer := c.Request(), c.Response().Header()
 	e.Method = request.Method
 	e.Path = core.StorableUpTo(request.URL.EscapedPath(), maxPath)
-	e.Key = answer.Get(idempotency.Header)
-	if key, given, err := idempotency.ParseKey(http.Header{idempotency.Header: {e.Key}}); given && err == nil {
-		e.Key = key // As it is stored: without the quotation marks that it may have come with.
-	}
+	e.Key = idempotency.KeyFrom(request.Context()).Value
 	// An address that cannot be parsed stays zero, which means that it is not known.
 	e.Address, _ = netip.ParseAddr(c.RealIP())
 	e.Address = e.Address.WithZone("")

@@ -8,7 +8,7 @@ import (
 )
 
 // Routes adds the app's routes to the authenticated API.
-func (a *App) Routes(api *echo.Group) {
+func (a *App) Routes(api *core.Routes) {
 	api.GET("/requests/", core.As(core.RoleViewer, "see requests", a.list))
 	api.GET("/requests/:id/", core.As(core.RoleViewer, "see requests", a.read))
 }

@@ -26,7 +26,7 @@ func TestCallbacksAreLimited(t *testing.T) {
 	router := echo.New()
 	router.HTTPErrorHandler = core.HandleError(slog.New(slog.DiscardHandler), core.WriteProblem)
 	// No executor is needed: a refused callback does nothing.
-	(&App{Deps: Deps{Callbacks: refusing{}}}).Routes(router.Group("/api"))
+	(&App{Deps: Deps{Callbacks: refusing{}}}).Routes(core.NewRoutes(router.Group("/api")))
 	answer := httptest.NewRecorder()
 	request := httptest.NewRequest(http.MethodPost, "/api/callbacks/"+uuid.NewString()+"/", http.NoBody)
 	router.ServeHTTP(answer, request)

@@ -9,7 +9,7 @@ import (
 )
 
 // Routes adds the app's routes to the authenticated API.
-func (a *App) Routes(api *echo.Group) {
+func (a *App) Routes(api *core.Routes) {
 	api.GET("/runs/", core.As(core.RoleViewer, "list runs", a.listRuns))
 	api.GET("/runs/:id/", onRun("see runs", a.getRun))
 	api.GET("/runs/:id/findings/", onRun("see findings", a.listFindings))

@@ -2,7 +2,9 @@ package start
 
 import (
 	"context"
+	"errors"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
@@ -10,7 +12,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
-	"github.com/simplevalidations/simplevalidations/users"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
 
@@ -19,40 +20,54 @@ type Versions interface {
 	// PrefetchVersion looks a version up together with the caller's token: by the id or slug of its workflow and its
 	// number, 0 for the latest. Its definition is not loaded. The future's value is nil where there is no such version.
 	PrefetchVersion(
-		loader *db.Loader, caller users.Caller, idOrSlug string, number int,
+		loader *db.Loader, org core.CallerOrg, idOrSlug string, number int,
 	) *db.Future[*validations.WorkflowRef]
 	// FindVersion returns a version with its definition, or answers not_found.
 	FindVersion(ctx context.Context, orgID, workflowID uuid.UUID, number int) (validations.WorkflowRef, error)
 }
-
-const prefetchKey = "workflows.start.prefetch"
 
 // prefetched is what a start looks up in the round trip that authenticates its caller.
 type prefetched struct {
 	workflow *db.Future[*validations.WorkflowRef]
 	// record is the key; nil where the request has none.
 	record *db.Future[*idempotency.Record]
+	// err is the fault of a request that names no version.
+	err error
 }
 
-// Prefetch looks up the workflow and the key of a start together with the caller's token, which saves a round trip. A
-// request that is not well formed is left to the view, which refuses it before it uses either.
-func (a *API) Prefetch(c echo.Context, caller users.Caller, loader *db.Loader) {
-	number, err := VersionNumber(c)
-	if err != nil {
-		return
+var errNoPrefetch = errors.New("the route has no prefetch")
+
+// prefetchedKey is the context key of a request's *atomic.Pointer[prefetched].
+type prefetchedKey struct{}
+
+// Prefetch looks up the workflow and the key of a start together with the caller's token, which saves a round trip.
+func (a *API) Prefetch(c echo.Context, org core.CallerOrg, loader *db.Loader) {
+	ctx := c.Request().Context()
+	latest, again := ctx.Value(prefetchedKey{}).(*atomic.Pointer[prefetched])
+	if !again {
+		latest = new(atomic.Pointer[prefetched])
+		c.SetRequest(c.Request().WithContext(context.WithValue(ctx, prefetchedKey{}, latest)))
 	}
-	found := prefetched{workflow: a.versions.PrefetchVersion(loader, caller, c.Param("id"), number)}
-	if key, given, err := idempotency.ParseKey(c.Request().Header); given && err == nil {
-		found.record = idempotency.Prefetch(loader, caller.Org, caller.Param, Endpoint, key)
+	var found prefetched
+	var number int
+	if number, found.err = VersionNumber(c); found.err == nil {
+		found.workflow = a.versions.PrefetchVersion(loader, org, c.Param("id"), number)
+		if key := idempotency.KeyFrom(ctx); key.Given {
+			found.record = idempotency.Prefetch(loader, org, Endpoint, key.Value)
+		}
 	}
-	c.Set(prefetchKey, found)
+	latest.Store(&found)
 }
 
-// prefetched returns the workflow and the key that Prefetch has found for the request.
-func (a *API) prefetched(c echo.Context) (validations.WorkflowRef, *idempotency.Record, error) {
-	found, ok := c.Get(prefetchKey).(prefetched)
+// prefetchedOf returns the workflow and the key that Prefetch has found for the request.
+func prefetchedOf(ctx context.Context) (validations.WorkflowRef, *idempotency.Record, error) {
+	latest, ok := ctx.Value(prefetchedKey{}).(*atomic.Pointer[prefetched])
 	if !ok {
-		return validations.WorkflowRef{}, nil, core.NotFound("workflow")
+		return validations.WorkflowRef{}, nil, errNoPrefetch
+	}
+	found := latest.Load()
+	if found.err != nil {
+		return validations.WorkflowRef{}, nil, found.err
 	}
 	workflow, err := found.workflow.Get()
 	if err != nil {

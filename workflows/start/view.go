@@ -93,10 +93,7 @@ func (a *API) authorize(c echo.Context, source validations.Source) (Request, err
 	if err != nil {
 		return Request{}, err
 	}
-	if _, err := VersionNumber(c); err != nil {
-		return Request{}, err
-	}
-	workflow, stored, err := a.prefetched(c)
+	workflow, stored, err := prefetchedOf(ctx)
 	if err != nil {
 		return Request{}, err
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // Routes adds the app's routes to the authenticated API.
-func (a *App) Routes(api *echo.Group) {
+func (a *App) Routes(api *core.Routes) {
 	api.GET("/idempotency-keys/", core.As(core.RoleViewer, "see keys", a.list))
 	api.GET("/idempotency-keys/activity/", core.As(core.RoleViewer, "see keys", a.activity))
 	api.GET("/idempotency-keys/:id/", core.As(core.RoleViewer, "see keys", a.read))
