@@ -129,7 +129,7 @@ build-clients: ## build the packages of the clients into build/clients
 	core/client/typescript/scripts/pack.sh build/clients
 
 .PHONY: bench
-bench: ## hold this machine to every target of speed, FULL=1 takes more than an hour
+bench: ## hold this machine to every target of speed, FULL=1 with longer measurements
 	@.ci/setup postgresql redis
 	go run ./core/coretest/bench $(if $(FULL),-full)
 

@@ -1,10 +1,9 @@
-// Command echo is a bare handler: it reads a request to its end, checks nothing, and answers with the same bytes each
-// time. Nothing that is built on Echo can be faster.
+// Command echo is a bare handler: it reads a request to its end, checks nothing, and answers with the response that is
+// in a file, byte for byte. Nothing that is built on Echo can be faster.
 package main
 
 import (
-	"encoding/json"
-	"flag"
+	"bufio"
 	"fmt"
 	"io"
 	"maps"
@@ -14,29 +13,25 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-type answer struct {
-	Status int         `json:"status"`
-	Header http.Header `json:"header"`
-	Body   []byte      `json:"body"`
-}
-
 func main() {
-	address := flag.String("address", "", "where to listen")
-	file := flag.String("answer", "", "file with the answer")
-	flag.Parse()
-	if err := run(*address, *file); err != nil {
+	if err := run(os.Getenv("ADDRESS"), os.Getenv("ANSWER")); err != nil {
 		fmt.Fprintln(os.Stderr, "echo:", err)
 		os.Exit(1)
 	}
 }
 
-func run(address, file string) error {
-	text, err := os.ReadFile(file) //nolint:gosec // G304: the file is the caller's choice
+func run(address, path string) error {
+	file, err := os.Open(path) //nolint:gosec // G304: the file is the caller's choice
 	if err != nil {
 		return fmt.Errorf("read the answer: %w", err)
 	}
-	var always answer
-	if err := json.Unmarshal(text, &always); err != nil {
+	defer file.Close()
+	always, err := http.ReadResponse(bufio.NewReader(file), nil)
+	if err != nil {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	body, err := io.ReadAll(always.Body)
+	if err != nil {
 		return fmt.Errorf("read the answer: %w", err)
 	}
 	e := echo.New()
@@ -47,8 +42,8 @@ func run(address, file string) error {
 			return err
 		}
 		maps.Copy(c.Response().Header(), always.Header)
-		c.Response().WriteHeader(always.Status)
-		_, err := c.Response().Write(always.Body)
+		c.Response().WriteHeader(always.StatusCode)
+		_, err := c.Response().Write(body)
 		return err
 	})
 	return e.Start(address)

@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -30,6 +31,9 @@ const (
 	stopLimit     = 10 * time.Second
 )
 
+//go:embed schema.sql
+var schema string
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -52,6 +56,9 @@ func run(ctx context.Context) error {
 		return err
 	}
 	defer pool.Close()
+	if err := makeTables(ctx, pool); err != nil {
+		return err
+	}
 	jobs, err := startRiver(ctx, pool, os.Getenv("WORKERS") != "")
 	if err != nil {
 		return err
@@ -71,6 +78,20 @@ func run(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopLimit)
 	defer cancel()
 	return errors.Join(server.Shutdown(ctx), stopRiver(ctx, jobs))
+}
+
+// makeTables makes the tables with the organizations that the benchmark knows, in the empty schema of the connections.
+func makeTables(ctx context.Context, pool *pgxpool.Pool) error {
+	conn, err := pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	if _, err := conn.Exec(ctx, "SELECT set_config('bench.step', $1, false)", os.Getenv("STEP")); err != nil {
+		return err
+	}
+	_, err = conn.Exec(ctx, schema)
+	return err
 }
 
 func startRiver(ctx context.Context, pool *pgxpool.Pool, works bool) (*river.Client[pgx.Tx], error) {

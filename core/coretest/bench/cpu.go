@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,22 +14,9 @@ import (
 // tick is the unit of the times in /proc on every Linux.
 const tick = time.Second / 100
 
-// Places in /proc/PID/stat, counted behind the program's name.
-const (
-	statParent   = 1
-	statUser     = 11
-	statSystem   = 12
-	statEndedUse = 13
-	statEndedSys = 14
-	statFields   = 15
-)
-
 // cpuTimes are the processor time that each side has used.
 type cpuTimes struct {
-	postgres time.Duration
-	service  time.Duration
-	redis    time.Duration
-	load     time.Duration
+	postgres, service, redis, load time.Duration
 }
 
 func (c cpuTimes) sub(before cpuTimes) cpuTimes {
@@ -40,11 +26,9 @@ func (c cpuTimes) sub(before cpuTimes) cpuTimes {
 	}
 }
 
-func (c cpuTimes) total() time.Duration { return c.postgres + c.service + c.redis + c.load }
-
 // meter reads the processor times. Where there is no /proc it knows those of this process alone.
 type meter struct {
-	// services are the processes of the service.
+	// services are the processes of the service, whose children count as well.
 	services []int
 	postgres int
 	// redis is 0 where no server of its own is used.
@@ -66,114 +50,63 @@ func newMeter(service int, cluster string) (meter, error) {
 }
 
 func (m meter) read() (cpuTimes, error) {
-	load, err := ownTime()
-	if err != nil {
-		return cpuTimes{}, err
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		return cpuTimes{}, fmt.Errorf("read processor time: %w", err)
 	}
-	times := cpuTimes{load: load}
+	times := cpuTimes{load: time.Duration(usage.Utime.Nano() + usage.Stime.Nano())}
+	files, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return cpuTimes{}, fmt.Errorf("list processes: %w", err)
+	}
+	all := make(map[int]processStat)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue // Processes end while the list is read.
+		}
+		if pid, stat, ok := parseStat(text); ok {
+			all[pid] = stat
+		}
+	}
 	for _, service := range m.services {
-		used, err := familyTime(service)
-		if errors.Is(err, os.ErrNotExist) {
-			return times, nil
-		}
-		if err != nil {
-			return cpuTimes{}, err
-		}
-		times.service += used
+		times.service += familyTime(all, service)
 	}
-	if m.redis != 0 {
-		if times.redis, err = familyTime(m.redis); err != nil {
-			return cpuTimes{}, err
-		}
-	}
-	times.postgres, err = familyTime(m.postgres)
-	return times, err
+	times.redis, times.postgres = familyTime(all, m.redis), familyTime(all, m.postgres)
+	return times, nil
 }
 
-// familyTime adds a server's processes up, those that have ended included.
-func familyTime(server int) (time.Duration, error) {
-	main, err := readStat(server)
-	if err != nil {
-		return 0, err
-	}
-	total := main.used + main.ended
-	family, err := familyOf(server)
-	if err != nil {
-		return 0, err
-	}
-	for _, pid := range family[1:] {
-		// Processes end while the list is read.
-		if child, err := readStat(pid); err == nil {
-			total += child.used + child.ended
-		}
-	}
-	return total, nil
-}
-
-// familyOf returns a process and all that descend from it.
-func familyOf(server int) ([]int, error) {
-	folders, err := filepath.Glob("/proc/[0-9]*")
-	if err != nil {
-		return nil, fmt.Errorf("list processes: %w", err)
-	}
-	children := make(map[int][]int)
-	for _, folder := range folders {
-		pid, err := strconv.Atoi(filepath.Base(folder))
-		if err != nil {
-			continue
-		}
-		// Processes end while the list is read.
-		if child, err := readStat(pid); err == nil {
-			children[child.parent] = append(children[child.parent], pid)
-		}
-	}
-	family := []int{server}
-	for i := 0; i < len(family); i++ {
-		family = append(family, children[family[i]]...)
-	}
-	return family, nil
-}
-
+// processStat is what a process has used, those of its children that have ended included.
 type processStat struct {
 	parent int
 	used   time.Duration
-	// ended is what its children had used when they ended.
-	ended time.Duration
 }
 
-func readStat(pid int) (processStat, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return processStat{}, fmt.Errorf("read processor time: %w", err)
-	}
-	return parseStat(text)
-}
-
-func parseStat(text []byte) (processStat, error) {
-	// The name before the last parenthesis may hold anything.
-	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
-	if len(fields) < statFields {
-		return processStat{}, fmt.Errorf("read processor time: %d fields", len(fields))
-	}
-	var numbers [statFields]int
-	for _, place := range []int{statParent, statUser, statSystem, statEndedUse, statEndedSys} {
-		number, err := strconv.Atoi(string(fields[place]))
-		if err != nil {
-			return processStat{}, fmt.Errorf("read processor time: %w", err)
+// familyTime adds up a server's process and its children, which PostgreSQL has one of for each session.
+func familyTime(all map[int]processStat, server int) time.Duration {
+	total := all[server].used
+	for _, child := range all {
+		if server != 0 && child.parent == server {
+			total += child.used
 		}
-		numbers[place] = number
 	}
-	return processStat{
-		parent: numbers[statParent],
-		used:   time.Duration(numbers[statUser]+numbers[statSystem]) * tick,
-		ended:  time.Duration(numbers[statEndedUse]+numbers[statEndedSys]) * tick,
-	}, nil
+	return total
 }
 
-func ownTime() (time.Duration, error) {
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		return 0, fmt.Errorf("read processor time: %w", err)
+// parseStat reads a line of /proc/PID/stat.
+func parseStat(text []byte) (int, processStat, bool) {
+	const parent, user, endedSystem = 1, 11, 14
+	pid, err := strconv.Atoi(string(text[:max(bytes.IndexByte(text, ' '), 0)]))
+	// The name before the last parenthesis may hold anything.
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	if err != nil || len(fields) <= endedSystem {
+		return 0, processStat{}, false
 	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano()), nil
+	var stat processStat
+	stat.parent, _ = strconv.Atoi(fields[parent])
+	for _, field := range fields[user : endedSystem+1] {
+		ticks, _ := strconv.Atoi(field)
+		stat.used += time.Duration(ticks) * tick
+	}
+	return pid, stat, true
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -15,8 +14,6 @@ import (
 // standIn answers as the service does, apart from the fault that it was given.
 type standIn struct {
 	fault string
-	// begun hears of each new run.
-	begun func()
 	mu    sync.Mutex
 	runs  map[string]int
 }
@@ -32,7 +29,6 @@ func (s *standIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !known {
 		number = len(s.runs) + 1
 		s.runs[key] = number
-		s.begun()
 	}
 	if known != (s.fault == "wrong mark") {
 		w.Header().Set("Idempotent-Replayed", "true")
@@ -52,7 +48,7 @@ func (s *standIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func setup(t *testing.T) (*standIn, loader) {
 	t.Helper()
-	service := &standIn{begun: func() {}, runs: make(map[string]int)}
+	service := &standIn{runs: make(map[string]int)}
 	server := httptest.NewServer(service)
 	t.Cleanup(server.Close)
 	tenants, err := newTenants()
@@ -60,7 +56,7 @@ func setup(t *testing.T) (*standIn, loader) {
 		t.Fatalf("make tenants: %v", err)
 	}
 	address := strings.TrimPrefix(server.URL, "http://")
-	if _, err := prime(t.Context(), address, tenants); err != nil {
+	if err := prime(t.Context(), address, tenants); err != nil {
 		t.Fatalf("prime: %v", err)
 	}
 	own := meter{services: []int{os.Getpid()}, postgres: os.Getpid()}
@@ -76,7 +72,7 @@ func TestLoader(t *testing.T) {
 		service, l := setup(t)
 		done := allTenants
 		for _, what := range []work{workMany, workHot} {
-			got, err := l.measure(t.Context(), what, clients, duration)
+			got, err := l.measure(t.Context(), row{what, clients}, duration)
 			if err != nil {
 				t.Fatalf("measure: %v", err)
 			}
@@ -98,7 +94,7 @@ func TestLoader(t *testing.T) {
 	t.Run("StartsNothingByReplays", func(t *testing.T) {
 		t.Parallel()
 		service, l := setup(t)
-		if _, err := l.measure(t.Context(), workReplay, clients, duration); err != nil {
+		if _, err := l.measure(t.Context(), row{workReplay, clients}, duration); err != nil {
 			t.Fatalf("measure: %v", err)
 		}
 		if got := len(service.runs); got != allTenants {
@@ -109,35 +105,12 @@ func TestLoader(t *testing.T) {
 	t.Run("CountsOthersAlone", func(t *testing.T) {
 		t.Parallel()
 		service, l := setup(t)
-		got, err := l.measure(t.Context(), workOthers, clients, duration)
+		got, err := l.measure(t.Context(), row{workOthers, clients}, duration)
 		if err != nil {
 			t.Fatalf("measure: %v", err)
 		}
 		if started := len(service.runs) - allTenants; got.requests == 0 || got.requests > started {
 			t.Errorf("counted %d of %d starts, want those of the others", got.requests, started)
-		}
-	})
-
-	t.Run("KeepsThePaceAndCountsRefusals", func(t *testing.T) {
-		t.Parallel()
-		service, l := setup(t)
-		const perSecond, enough = 200, 20
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		service.fault, service.begun = "busy", func() {
-			if len(service.runs) == allTenants+enough {
-				cancel()
-			}
-		}
-		began := time.Now()
-		got, err := l.pace(ctx, perSecond, clients)
-		if err != nil {
-			t.Fatalf("pace: %v", err)
-		}
-		// A busy machine sends later than it is due, and nothing sends sooner.
-		most := int(perSecond * time.Since(began).Seconds())
-		if n := len(got.latencies); n < enough || n > most || got.refused != n {
-			t.Errorf("%d requests, %d refused; want %d to %d, all refused", n, got.refused, enough, most)
 		}
 	})
 
@@ -157,7 +130,7 @@ func TestLoader(t *testing.T) {
 			t.Parallel()
 			service, l := setup(t)
 			service.fault = tt.fault
-			_, err := l.measure(t.Context(), tt.what, clients, time.Hour)
+			_, err := l.measure(t.Context(), row{tt.what, clients}, time.Hour)
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error = %v, want one with %q", err, tt.want)
 			}
@@ -168,12 +141,12 @@ func TestLoader(t *testing.T) {
 func TestParseStat(t *testing.T) {
 	t.Parallel()
 	text := "7 (a name) (of 2) S 1 7 7 0 -1 4194560 100 200 0 0 250 50 30 20 20 0 9 0 100 0 0\n"
-	got, err := parseStat([]byte(text))
-	if err != nil {
-		t.Fatalf("parse: %v", err)
+	pid, got, ok := parseStat([]byte(text))
+	if want := (processStat{parent: 1, used: 3500 * time.Millisecond}); pid != 7 || got != want || !ok {
+		t.Errorf("process %d = %+v, %t; want 7 with %+v", pid, got, ok, want)
 	}
-	want := processStat{parent: 1, used: 3 * time.Second, ended: 500 * time.Millisecond}
-	if got != want {
-		t.Errorf("stat = %+v, want %+v", got, want)
+	all := map[int]processStat{7: got, 8: {parent: 7, used: time.Second}, 9: {parent: 8, used: time.Hour}}
+	if got, want := familyTime(all, 7), 4500*time.Millisecond; got != want {
+		t.Errorf("a server and its sessions used %s, want %s", got, want)
 	}
 }

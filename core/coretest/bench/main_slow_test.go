@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,18 +17,20 @@ func TestRun(t *testing.T) {
 	t.Run("MeasuresAndLeavesNothing", func(t *testing.T) {
 		t.Parallel()
 		dir := dataDir(t)
-		var page strings.Builder
+		var page, progress strings.Builder
 		args := []string{
-			"-dir", dir, "-rounds", "1", "-duration", "1s", "-clients", "2", "-only",
-			"verdicts,young,river,backlog,idle,rates,replays,requestlog,quota,wait,queue",
+			"-dir", dir, "-rounds", "1", "-duration", "1s", "-clients", "2",
 		}
-		if got := run(t.Context(), args, &page, t.Output()); got != 0 {
+		if got := run(t.Context(), args, &page, io.MultiWriter(&progress, t.Output())); got != 0 {
 			t.Fatalf("exit code = %d, want 0", got)
 		}
-		for _, r := range planned([]int{2}) {
-			if !strings.Contains(page.String(), "| "+string(r.what)+" |") {
-				t.Errorf("the page has no row for %s:\n%s", r.what, page.String())
+		for _, p := range parts() {
+			if !strings.Contains(progress.String(), "next: "+p.title) {
+				t.Errorf("%s was not measured:\n%s", p.title, progress.String())
 			}
+		}
+		if !strings.Contains(page.String(), "| replays of 1,000 keys | 2 | starts alone | ") {
+			t.Errorf("the page has no replays:\n%s", page.String())
 		}
 		expectEmpty(t, dir)
 	})
@@ -36,7 +39,7 @@ func TestRun(t *testing.T) {
 		t.Parallel()
 		dir := dataDir(t)
 		ctx, cancel := context.WithCancel(t.Context())
-		output := &watcher{word: "1 of ", seen: cancel}
+		output := &watcher{word: "clients: 1", seen: cancel}
 		args := []string{"-dir", dir, "-rounds", "100", "-duration", "1s", "-clients", "2"}
 		if got := run(ctx, args, t.Output(), output); got != exitFailed {
 			t.Errorf("exit code = %d, want %d", got, exitFailed)

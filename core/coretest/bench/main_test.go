@@ -15,8 +15,6 @@ func TestMain(m *testing.M) { coretest.Main(m) }
 func TestParseOptions(t *testing.T) {
 	t.Parallel()
 
-	seven := shortOptions().scale
-	seven.rounds = 7
 	for name, tt := range map[string]struct {
 		args []string
 		want options
@@ -26,15 +24,17 @@ func TestParseOptions(t *testing.T) {
 		},
 		"Full": {
 			args: []string{"-full"},
-			want: fullOptions(),
+			want: options{
+				dir: ".data/bench", clients: []int{8, 32, 64}, rounds: 3, duration: 5 * time.Second, youth: time.Minute,
+			},
 		},
 		"Chosen": {
 			args: []string{
-				"-dir", "/elsewhere", "-rounds", "7", "-duration", "4s", "-clients", "1, 16", "-only", "rates,purge",
+				"-dir", "/elsewhere", "-rounds", "7", "-duration", "4s", "-clients", "1, 16", "-only", "rates,young",
 			},
 			want: options{
 				dir: "/elsewhere", clients: []int{1, 16}, rounds: 7, duration: 4 * time.Second,
-				only: []string{"rates", "purge"}, scale: seven,
+				only: []string{"rates", "young"}, youth: 15 * time.Second,
 			},
 		},
 	} {
@@ -44,7 +44,7 @@ func TestParseOptions(t *testing.T) {
 			if err != nil {
 				t.Fatalf("parse %q: %v", tt.args, err)
 			}
-			if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(options{}, scale{})); diff != "" {
+			if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(options{})); diff != "" {
 				t.Errorf("options (-want +got):\n%s", diff)
 			}
 		})

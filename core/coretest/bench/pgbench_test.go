@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -40,18 +42,19 @@ func TestParsePgbench(t *testing.T) {
 	}
 }
 
-func TestParseLatencies(t *testing.T) {
+func TestTakeLatencies(t *testing.T) {
 	t.Parallel()
-	got, err := parseLatencies([]byte("0 1 2500 0 1795000000 1\n1 1 900 0 1795000000 2\n"))
-	if err != nil {
-		t.Fatalf("parse: %v", err)
+	prefix := filepath.Join(t.TempDir(), "log")
+	if err := os.WriteFile(prefix+".1", []byte("0 1 2500 0 1795000000 1\n1 1 900 0 1795000000 2\n"), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	want := latencies{2500 * time.Microsecond, 900 * time.Microsecond}
+	got, err := takeLatencies(prefix)
+	if err != nil {
+		t.Fatalf("read the logs: %v", err)
+	}
+	want := latencies{900 * time.Microsecond, 2500 * time.Microsecond}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("latencies (-want +got):\n%s", diff)
-	}
-	if _, err := parseLatencies([]byte("0 1\n")); err == nil {
-		t.Error("half a line was read, want an error")
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,9 +30,11 @@ type process struct {
 	log  string
 }
 
-// startProcess starts a server whose messages go to a file. Ctrl-C in a terminal reaches this program alone, which then
-// ends its servers in order.
-func startProcess(cmd *exec.Cmd, log string) (*process, error) {
+// startProcess starts a server whose messages go to a file, and returns when it answers, or with the reason why it never
+// will. Ctrl-C in a terminal reaches this program alone, which then ends its servers in order.
+func startProcess(
+	ctx context.Context, cmd *exec.Cmd, log string, answers func(context.Context) bool,
+) (*process, error) {
 	messages, err := os.Create(log)
 	if err != nil {
 		return nil, fmt.Errorf("create log: %w", err)
@@ -42,22 +45,23 @@ func startProcess(cmd *exec.Cmd, log string) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &process{cmd: cmd, done: done, log: log}, nil
+	p := &process{cmd: cmd, done: done, log: log}
+	if err := p.await(ctx, answers); err != nil {
+		return nil, errors.Join(err, p.stop())
+	}
+	return p, nil
 }
 
-// await returns when the server answers, or the reason why it never will.
 func (p *process) await(ctx context.Context, answers func(context.Context) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, readyPatience)
 	defer cancel()
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
 	for !answers(ctx) {
 		select {
 		case <-p.done:
 			return fmt.Errorf("%s ended at its start: %s", filepath.Base(p.cmd.Path), p.tail())
 		case <-ctx.Done():
 			return fmt.Errorf("wait for %s: %w: %s", filepath.Base(p.cmd.Path), ctx.Err(), p.tail())
-		case <-ticker.C:
+		case <-time.After(pollInterval):
 		}
 	}
 	return nil
@@ -73,28 +77,19 @@ func (p *process) frozen(do func() error) error {
 	return errors.Join(do(), p.thaw())
 }
 
-func (p *process) freeze() error { return p.signal(syscall.SIGSTOP) }
+func (p *process) freeze() error { return p.cmd.Process.Signal(syscall.SIGSTOP) }
 
-func (p *process) thaw() error { return p.signal(syscall.SIGCONT) }
-
-func (p *process) signal(s os.Signal) error {
-	if err := p.cmd.Process.Signal(s); err != nil {
-		return fmt.Errorf("send %s to %s: %w", s, filepath.Base(p.cmd.Path), err)
-	}
-	return nil
-}
+func (p *process) thaw() error { return p.cmd.Process.Signal(syscall.SIGCONT) }
 
 // stop asks the server to end and waits for it.
 func (p *process) stop() error {
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("stop %s: %w", filepath.Base(p.cmd.Path), err)
 	}
-	timer := time.NewTimer(stopPatience)
-	defer timer.Stop()
 	select {
 	case <-p.done:
 		return nil
-	case <-timer.C:
+	case <-time.After(stopPatience):
 	}
 	err := p.cmd.Process.Kill()
 	<-p.done
@@ -107,4 +102,12 @@ func (p *process) tail() string {
 		return err.Error()
 	}
 	return strings.TrimSpace(string(text[max(0, len(text)-logTail):]))
+}
+
+func freeAddress(ctx context.Context) (string, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("find a free port: %w", err)
+	}
+	return listener.Addr().String(), listener.Close()
 }

@@ -3,128 +3,150 @@ package main
 import (
 	"fmt"
 	"io"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
 )
 
-// header says where the figures come from.
-type header struct {
-	date     time.Time
-	took     time.Duration
-	rounds   int
-	duration time.Duration
-	machine  string
+// key says what a cell holds: the samples of a load in a lane, one for each round.
+type key struct {
+	what    work
+	clients int
+	lane    string
 }
 
-// report prints the results as Markdown.
-func report(out io.Writer, h header, found results) error {
-	if len(found.goals)+len(found.rows)+len(found.verdicts) == 0 {
+type cell struct {
+	key
+	samples []sample
+}
+
+// cells are in the order in which they were first measured.
+type cells []*cell
+
+// with returns the cells with one more sample.
+func (c cells) with(k key, s sample) cells {
+	i := slices.IndexFunc(c, func(other *cell) bool { return other.key == k })
+	if i < 0 {
+		i, c = len(c), append(c, &cell{key: k})
+	}
+	c[i].samples = append(c[i].samples, s)
+	return c
+}
+
+// values are those of each round. Without a number of clients they are of the number with the highest value.
+func (c cells) values(k key, of metric) []float64 {
+	var highest []float64
+	for _, cell := range c {
+		if cell.what != k.what || cell.lane != k.lane || k.clients != 0 && cell.clients != k.clients {
+			continue
+		}
+		for i, s := range cell.samples {
+			if i == len(highest) {
+				highest = append(highest, 0)
+			}
+			highest[i] = max(highest[i], of(s))
+		}
+	}
+	return highest
+}
+
+// metric is a figure of a sample.
+type metric func(sample) float64
+
+func rate(s sample) float64 { return float64(s.requests) / s.elapsed.Seconds() }
+
+func percentile(percent int) metric {
+	return func(s sample) float64 { return float64(s.latencies.percentile(percent)) / float64(time.Millisecond) }
+}
+
+func cost(used func(cpuTimes) time.Duration) metric {
+	return func(s sample) float64 {
+		return float64(used(s.cpu)) / float64(time.Microsecond) / float64(max(s.requests, 1))
+	}
+}
+
+// target is a line of the first table: a figure of one cell and the least that it should be, or the most, in times of
+// that of another cell, or a second where there is no other.
+type target struct {
+	text  string
+	of    metric
+	value key
+	to    key
+	bound float64
+	most  bool
+}
+
+// judge returns the value of each round, none where it was not measured.
+func (t target) judge(found cells) []float64 {
+	values := found.values(t.value, t.of)
+	if t.to == (key{}) {
+		return values
+	}
+	others := found.values(t.to, t.of)
+	ratios := make([]float64, min(len(values), len(others)))
+	for i := range ratios {
+		ratios[i] = values[i] / others[i]
+	}
+	return ratios
+}
+
+func (t target) line(found cells) string {
+	values := t.judge(found)
+	if len(values) == 0 {
+		return ""
+	}
+	write, bound, s := func(v float64) string { return thousands(v) + " a second" }, "at least", spreadOf(values)
+	if t.to != (key{}) {
+		write = func(v float64) string { return hundredths(v) + " times" }
+	}
+	met := s.median >= t.bound
+	if t.most {
+		bound, met = "at most", s.median <= t.bound
+	}
+	result := "missed"
+	if met {
+		result = "met"
+	}
+	between := ""
+	if len(values) > 1 {
+		between = write(s.least) + " to " + write(s.most)
+	}
+	return fmt.Sprintf("| %s | %s %s | %s | %s | %s |\n",
+		t.text, bound, write(t.bound), write(s.median), between, result)
+}
+
+// report prints the results as Markdown: the targets, and then every cell.
+func report(out io.Writer, title string, found cells) error {
+	if len(found) == 0 {
 		return nil
 	}
 	var page strings.Builder
-	fmt.Fprintf(&page, "%s, %d processors (%s/%s), %s, %s. %d rounds of %s each, %s in all.\n\n",
-		h.date.Format(time.DateOnly), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), h.machine,
-		h.rounds, h.duration, h.took.Round(time.Second))
-	writeGoals(&page, found.goals)
-	writeVerdicts(&page, found.verdicts)
-	if len(found.rows) > 0 {
-		for _, write := range []func(*strings.Builder, []row){writeRates, writeLatencies, writeCosts} {
-			page.WriteByte('\n')
-			write(&page, found.rows)
-		}
+	fmt.Fprintf(&page, "%s\n\n| what | target | median | range | result |\n|---|---|---|---|---|\n", title)
+	for _, t := range targets() {
+		page.WriteString(t.line(found))
 	}
-	_, err := io.WriteString(out, page.String())
-	if err != nil {
+	page.WriteString("\n| load | clients | by | a second | p50, p99 in ms | µs of service, PostgreSQL, Redis, load |\n" +
+		"|---|---|---|---|---|---|\n")
+	for _, c := range found {
+		median := func(of metric) float64 { return spreadOf(found.values(c.key, of)).median }
+		rates := spreadOf(found.values(c.key, rate))
+		fmt.Fprintf(&page, "| %s | %d | %s | %s (%s to %s) | %.2f, %.2f | %.0f, %.0f, %.0f, %.0f |\n",
+			c.what, c.clients, c.lane, thousands(rates.median), thousands(rates.least), thousands(rates.most),
+			median(percentile(50)), median(percentile(99)),
+			median(cost(func(c cpuTimes) time.Duration { return c.service })),
+			median(cost(func(c cpuTimes) time.Duration { return c.postgres })),
+			median(cost(func(c cpuTimes) time.Duration { return c.redis })),
+			median(cost(func(c cpuTimes) time.Duration { return c.load })))
+	}
+	if _, err := io.WriteString(out, page.String()); err != nil {
 		return fmt.Errorf("print results: %w", err)
 	}
 	return nil
 }
 
-// writeRates compares requests a second, also with the number of clients that pgbench does best with.
-func writeRates(page *strings.Builder, rows []row) {
-	best := make(map[work]float64)
-	for _, r := range rows {
-		best[r.what] = max(best[r.what], spreadOfPairs(r.pairs, yardstickRate).median)
-	}
-	page.WriteString("| requests a second | clients | pgbench | service | ratio | ratio to pgbench at its best |\n" +
-		"|---|---|---|---|---|---|\n")
-	for _, r := range rows {
-		service := spreadOfPairs(r.pairs, serviceRate)
-		fmt.Fprintf(page, "| %s | %d | %s | %s | %s | %.2f |\n", r.what, r.clients,
-			spreadOfPairs(r.pairs, yardstickRate).text(thousands), service.text(thousands),
-			spreadOfPairs(r.pairs, pair.ratio).text(hundredths), service.median/best[r.what])
-	}
-}
-
-func writeLatencies(page *strings.Builder, rows []row) {
-	page.WriteString("| latency in ms | clients | pgbench p50 | service p50 | pgbench p99 | service p99 " +
-		"| p99 ratio |\n" +
-		"|---|---|---|---|---|---|---|\n")
-	for _, r := range rows {
-		fmt.Fprintf(page, "| %s | %d | %s | %s | %s | %s | %s |\n", r.what, r.clients,
-			spreadOfPairs(r.pairs, func(p pair) float64 { return millis(p.yardstick, 50) }).text(hundredths),
-			spreadOfPairs(r.pairs, func(p pair) float64 { return millis(p.service, 50) }).text(hundredths),
-			spreadOfPairs(r.pairs, func(p pair) float64 { return millis(p.yardstick, 99) }).text(hundredths),
-			spreadOfPairs(r.pairs, func(p pair) float64 { return millis(p.service, 99) }).text(hundredths),
-			spreadOfPairs(r.pairs, percentileRatio(99)).text(hundredths))
-	}
-}
-
-// writeCosts shows where the processor time went, as medians.
-func writeCosts(page *strings.Builder, rows []row) {
-	page.WriteString("| CPU in µs a request | clients | PostgreSQL under pgbench | pgbench " +
-		"| PostgreSQL under the service | service | load generator | generator's share |\n" +
-		"|---|---|---|---|---|---|---|---|\n")
-	for _, r := range rows {
-		median := func(value func(pair) float64) float64 { return spreadOfPairs(r.pairs, value).median }
-		fmt.Fprintf(page, "| %s | %d | %.0f | %.0f | %.0f | %.0f | %.0f | %.0f %% |\n", r.what, r.clients,
-			median(func(p pair) float64 { return each(p.yardstick, p.yardstick.cpu.postgres) }),
-			median(func(p pair) float64 { return each(p.yardstick, p.yardstick.cpu.load) }),
-			median(func(p pair) float64 { return each(p.service, p.service.cpu.postgres) }),
-			median(func(p pair) float64 { return each(p.service, p.service.cpu.service) }),
-			median(func(p pair) float64 { return each(p.service, p.service.cpu.load) }),
-			median(func(p pair) float64 {
-				return float64(p.service.cpu.load) / float64(max(p.service.cpu.total(), 1)) * 100
-			}))
-	}
-}
-
-func yardstickRate(p pair) float64 { return p.yardstick.perSecond() }
-
-func serviceRate(p pair) float64 { return p.service.perSecond() }
-
-func millis(s sample, percent int) float64 { return millisOf(s.latencies, percent) }
-
-func millisOf(l latencies, percent int) float64 {
-	return float64(l.percentile(percent)) / float64(time.Millisecond)
-}
-
-// percentileRatio is the service's percentile in times of pgbench's.
-func percentileRatio(percent int) func(pair) float64 {
-	return func(p pair) float64 { return millis(p.service, percent) / millis(p.yardstick, percent) }
-}
-
-func each(s sample, used time.Duration) float64 {
-	return float64(used) / float64(time.Microsecond) / float64(s.requests)
-}
-
 // spread is the median of the rounds and their range.
 type spread struct {
 	median, least, most float64
-}
-
-func spreadOfPairs(pairs []pair, value func(pair) float64) spread {
-	return spreadOf(valuesOf(pairs, value))
-}
-
-func valuesOf(pairs []pair, value func(pair) float64) []float64 {
-	values := make([]float64, len(pairs))
-	for i, p := range pairs {
-		values[i] = value(p)
-	}
-	return values
 }
 
 func spreadOf(values []float64) spread {
@@ -135,10 +157,6 @@ func spreadOf(values []float64) spread {
 		median = (values[middle-1] + values[middle]) / 2
 	}
 	return spread{median: median, least: values[0], most: values[len(values)-1]}
-}
-
-func (s spread) text(format func(float64) string) string {
-	return fmt.Sprintf("%s (%s to %s)", format(s.median), format(s.least), format(s.most))
 }
 
 func hundredths(value float64) string { return fmt.Sprintf("%.2f", value) }

@@ -5,12 +5,15 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -31,29 +34,30 @@ const (
 	dataName       = "run"
 	module         = "github.com/simplevalidations/simplevalidations"
 	stopWorldLimit = 2 * time.Minute
+	// secretKey is the same in all processes, and protects nothing.
+	secretKey = "dGhlIGtleSBvZiB0aGUgdGVzdHMnIGluc3RhbGxhdCE="
 )
 
 // world is everything that is measured: the servers, and the organizations that start runs.
 type world struct {
-	dir         string
-	lock        *embedded.Lock
-	postgres    *embedded.Postgres
-	service     *process
+	dir      string
+	lock     *embedded.Lock
+	postgres *embedded.Postgres
+	// service is a web server alone: workers would execute the runs on the processors that are measured.
+	service *process
+	// address is where the service listens.
+	address     string
 	redisServer *process
 	redisURL    string
 	redis       *redis.Client
 	// busy says how much others asked of the machine before.
-	busy string
-	// address is where the service listens.
-	address string
+	busy    string
 	db      *pgx.Conn
 	tenants []tenant
-	// sampleAnswer is an answer of the service, which pgbench stores as its own.
-	sampleAnswer []byte
 }
 
 // startWorld builds the service, starts all servers and fills the database. On an error nothing of it remains.
-func startWorld(ctx context.Context, dir string, show *progress) (*world, error) {
+func startWorld(ctx context.Context, dir string, out io.Writer) (*world, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, fmt.Errorf("find folder: %w", err)
@@ -67,9 +71,6 @@ func startWorld(ctx context.Context, dir string, show *progress) (*world, error)
 		return nil, fmt.Errorf("lock folder: %w", err)
 	}
 	w := &world{dir: filepath.Join(dir, dataName), lock: lock, busy: loadAverage()}
-	if err := makeEmpty(w.dir); err != nil {
-		return nil, errors.Join(err, lock.Unlock())
-	}
 	for _, step := range []struct {
 		text string
 		run  func(context.Context) error
@@ -81,7 +82,7 @@ func startWorld(ctx context.Context, dir string, show *progress) (*world, error)
 		{"making the organizations", w.populate},
 		{"filling the write-ahead log", w.fillLog},
 	} {
-		show.say(step.text)
+		fmt.Fprintln(out, step.text)
 		if err := step.run(ctx); err != nil {
 			return nil, errors.Join(fmt.Errorf("%s: %w", step.text, err), w.stop(ctx))
 		}
@@ -95,16 +96,12 @@ func (w *world) stop(ctx context.Context) error {
 	defer cancel()
 	var failures []error
 	if w.db != nil {
-		failures = append(failures, w.db.Close(ctx))
+		failures = append(failures, w.db.Close(ctx), w.redis.Close())
 	}
-	if w.service != nil {
-		failures = append(failures, w.service.stop())
-	}
-	if w.redis != nil {
-		failures = append(failures, w.redis.Close())
-	}
-	if w.redisServer != nil {
-		failures = append(failures, w.redisServer.stop())
+	for _, p := range []*process{w.service, w.redisServer} {
+		if p != nil {
+			failures = append(failures, p.stop())
+		}
 	}
 	if w.postgres != nil {
 		failures = append(failures, w.postgres.Stop(ctx), os.RemoveAll(w.postgres.Dir()))
@@ -123,9 +120,15 @@ func (w *world) settle(ctx context.Context) error {
 	return nil
 }
 
-func (w *world) binary() string { return filepath.Join(w.dir, "simplevalidations") }
-
+// build also removes what a killed benchmark left behind.
 func (w *world) build(ctx context.Context) error {
+	if err := os.RemoveAll(w.dir); err != nil {
+		return fmt.Errorf("empty folder: %w", err)
+	}
+	// PostgreSQL runs as another user when this program runs as root, and has to get through.
+	if err := os.Mkdir(w.dir, 0o711); err != nil {
+		return fmt.Errorf("make folder: %w", err)
+	}
 	output, err := exec.CommandContext(ctx, "go", "build", "-o", w.binary(), module).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%w: %s", err, output)
@@ -133,22 +136,16 @@ func (w *world) build(ctx context.Context) error {
 	return nil
 }
 
+func (w *world) binary() string { return filepath.Join(w.dir, "simplevalidations") }
+
 func (w *world) startPostgres(ctx context.Context) error {
-	server, err := embedded.StartPostgres(ctx, embedded.PostgresConfig{
+	var err error
+	w.postgres, err = embedded.StartPostgres(ctx, embedded.PostgresConfig{
 		Dir: filepath.Join(w.dir, "postgres"), BinDir: os.Getenv("PG_BIN_DIR"), Durable: true,
 		MaxConnections: maxConnections, Log: slog.New(slog.DiscardHandler),
 	})
-	if err != nil {
-		return err
-	}
-	w.postgres = server
-	if _, err := os.Stat(w.pgbench()); err != nil {
-		return fmt.Errorf("pgbench is missing beside postgres: %w", err)
-	}
-	return nil
+	return err
 }
-
-func (w *world) pgbench() string { return filepath.Join(w.postgres.BinDir(), "pgbench") }
 
 func (w *world) startRedis(ctx context.Context) error {
 	program, err := exec.LookPath("redis-server")
@@ -159,47 +156,36 @@ func (w *world) startRedis(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return fmt.Errorf("split %s: %w", address, err)
-	}
+	_, port, _ := net.SplitHostPort(address)
 	password := rand.Text()
-	server, err := startProcess(exec.CommandContext(context.WithoutCancel(ctx), program, "--bind", host,
-		"--port", port, "--requirepass", password, "--dir", w.dir, "--save", "", "--maxmemory-policy", "noeviction"),
-		filepath.Join(w.dir, "redis.log"))
-	if err != nil {
-		return err
-	}
-	w.redisServer, w.redisURL = server, "redis://:"+password+"@"+address+"/0"
-	return server.await(ctx, func(ctx context.Context) bool {
-		conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
-		return err == nil && conn.Close() == nil
+	w.redisURL = "redis://:" + password + "@" + address + "/0"
+	w.redis = redis.NewClient(&redis.Options{Addr: address, Password: password})
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), program, "--bind", "127.0.0.1", "--port", port,
+		"--requirepass", password, "--dir", w.dir, "--save", "", "--maxmemory-policy", "noeviction")
+	w.redisServer, err = startProcess(ctx, cmd, filepath.Join(w.dir, "redis.log"), func(ctx context.Context) bool {
+		return w.redis.Ping(ctx).Err() == nil
 	})
-}
-
-// startService runs the web server alone: workers would execute the runs on the processors that are measured. The
-// surroundings are passed on, so that settings can be tried.
-func (w *world) startService(ctx context.Context) error {
-	service, address, err := w.serve(ctx, "web")
-	w.service, w.address = service, address
 	return err
 }
 
-// secretKey is the same in all processes, and protects nothing.
-const secretKey = "dGhlIGtleSBvZiB0aGUgdGVzdHMnIGluc3RhbGxhdCE="
+func (w *world) startService(ctx context.Context) error {
+	var err error
+	w.service, w.address, err = w.serve(ctx, "web")
+	return err
+}
 
-// serve starts a process that plays one part of the service, or with "" all of them, and returns where it answers. The
-// variables come after those that all processes get, and take precedence.
-func (w *world) serve(ctx context.Context, part string, variables ...string) (*process, string, error) {
+// serve starts a process that plays one role of the service, or with "" all of them, and returns where it answers. The
+// surroundings are passed on, so that settings can be tried; the variables come last and take precedence.
+func (w *world) serve(ctx context.Context, role string, variables ...string) (*process, string, error) {
 	address, err := freeAddress(ctx)
 	if err != nil {
 		return nil, "", err
 	}
-	args, listen, name := []string{"serve"}, "SV_ADDR", "all"
-	if part != "" {
-		args, name = append(args, "--only", part), part
+	args, listen := []string{"serve"}, "SV_ADDR"
+	if role != "" {
+		args = append(args, "--only", role)
 	}
-	if part == "worker" {
+	if role == "worker" {
 		listen = "SV_METRICS_ADDR"
 	}
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), w.binary(), args...)
@@ -208,41 +194,39 @@ func (w *world) serve(ctx context.Context, part string, variables ...string) (*p
 		"SV_REQUESTS_PER_SECOND=0", "SV_ORG_REQUESTS_PER_SECOND=0", "SV_RUNS_PER_MINUTE=0", "SV_LOG_FORMAT=json",
 		"SV_SECRET_KEY=" + secretKey,
 	}, variables)
-	server, err := startProcess(cmd, filepath.Join(w.dir, name+".log"))
-	if err != nil {
-		return nil, "", err
-	}
-	err = server.await(ctx, func(ctx context.Context) bool {
+	server, err := startProcess(ctx, cmd, filepath.Join(w.dir, "serve"+role+".log"), func(ctx context.Context) bool {
 		return coretest.Answers(ctx, "http://"+address+"/readyz/")
 	})
-	if err != nil {
-		return nil, "", errors.Join(err, server.stop())
-	}
-	return server, address, nil
+	return server, address, err
+}
+
+// embedded are the variables of a process that has its own Redis.
+func (w *world) embedded() []string {
+	return []string{"REDIS_URL=", "SV_DATA_DIR=" + filepath.Join(w.dir, "data")}
+}
+
+// redisDatabase are the variables of processes that share one database of redis-server, and see no worker of another.
+func (w *world) redisDatabase(number int) []string {
+	return []string{"REDIS_URL=" + w.redisURL[:len(w.redisURL)-1] + strconv.Itoa(number)}
 }
 
 func (w *world) populate(ctx context.Context) error {
-	db, err := pgx.Connect(ctx, w.postgres.URL())
-	if err != nil {
+	var err error
+	if w.db, err = pgx.Connect(ctx, w.postgres.URL()); err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
-	w.db = db
-	target, err := redis.ParseURL(w.redisURL)
-	if err != nil {
-		return fmt.Errorf("read the Redis URL: %w", err)
-	}
-	w.redis = redis.NewClient(target)
-	if err := seed(ctx, db); err != nil {
+	if err := seed(ctx, w.db); err != nil {
 		return err
 	}
-	if err := analyzeSeeded(ctx, db); err != nil {
-		return err
+	// A service that has run for a while has statistics of these. Plans for tables that are still empty would be worse.
+	if _, err := w.db.Exec(ctx, `VACUUM ANALYZE organizations, users, memberships, api_tokens, definitions, workflows,
+		workflow_versions`); err != nil {
+		return fmt.Errorf("gather statistics: %w", err)
 	}
 	if w.tenants, err = newTenants(); err != nil {
 		return err
 	}
-	w.sampleAnswer, err = prime(ctx, w.address, w.tenants)
-	return err
+	return prime(ctx, w.address, w.tenants)
 }
 
 // fillLog gives the server the files of its write-ahead log, as one that has run for a while has them: it takes those
@@ -263,43 +247,20 @@ func (w *world) fillLog(ctx context.Context) error {
 	return nil
 }
 
-// describe names the versions in use, and how busy the machine was already, as far as that can be found out.
+// describe names the machine and the versions in use, and how busy it was before, as far as that can be found out.
 func (w *world) describe(ctx context.Context) string {
-	var version string
-	if err := w.db.QueryRow(ctx, "SHOW server_version").Scan(&version); err != nil {
-		version = "of unknown version"
-	}
-	version, _, _ = strings.Cut(version, " ")
-	return "PostgreSQL " + version + ", redis-server" + w.busy
+	version := "of unknown version"
+	_ = w.db.QueryRow(ctx, "SELECT split_part(current_setting('server_version'), ' ', 1)").Scan(&version)
+	return fmt.Sprintf("%d processors (%s/%s), %s, PostgreSQL %s, load average before %s", runtime.NumCPU(),
+		runtime.GOOS, runtime.GOARCH, runtime.Version(), version, w.busy)
 }
 
 // loadAverage is of the minute before; where there is no /proc it is not known.
 func loadAverage() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
-		return ""
+		return "unknown"
 	}
 	minute, _, _ := strings.Cut(string(text), " ")
-	return ", load average before " + minute
-}
-
-// makeEmpty also removes what a killed benchmark left behind.
-func makeEmpty(dir string) error {
-	if err := os.RemoveAll(dir); err != nil {
-		return fmt.Errorf("empty folder: %w", err)
-	}
-	// PostgreSQL runs as another user when this program runs as root, and has to get through.
-	if err := os.Mkdir(dir, 0o711); err != nil {
-		return fmt.Errorf("make folder: %w", err)
-	}
-	return nil
-}
-
-func freeAddress(ctx context.Context) (string, error) {
-	var lc net.ListenConfig
-	listener, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("find a free port: %w", err)
-	}
-	return listener.Addr().String(), listener.Close()
+	return minute
 }

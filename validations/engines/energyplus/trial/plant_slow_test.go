@@ -1,13 +1,13 @@
-package main
+//go:build slow
+
+package trial_test
 
 import (
 	"context"
 	"fmt"
-	"io"
 	"regexp"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus"
 	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/dictionary"
@@ -80,29 +80,4 @@ func finds(report engine.Report, codes []string, line int) bool {
 func clip(text string) string {
 	const longest = 40
 	return text[:min(len(text), longest)]
-}
-
-// printScores prints a line for each kind, and the places that were missed where they are wanted.
-func printScores(out io.Writer, scores map[string]*score, listed bool) error {
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	planted, found := 0, 0
-	for _, f := range faults() {
-		s := scores[f.name]
-		if s == nil {
-			continue
-		}
-		planted += s.planted
-		found += s.planted - len(s.missed)
-		fmt.Fprintf(table, "%s\t%d planted\t%d found\n", f.name, s.planted, s.planted-len(s.missed))
-		if listed {
-			for _, missed := range s.missed {
-				fmt.Fprintf(table, "  missed: %s\n", missed)
-			}
-		}
-	}
-	fmt.Fprintf(table, "all\t%d planted\t%d found\n", planted, found)
-	if err := table.Flush(); err != nil {
-		return fmt.Errorf("print scores: %w", err)
-	}
-	return nil
 }

@@ -1,4 +1,4 @@
-package main
+package dictionary_test
 
 import (
 	"encoding/json"
@@ -17,7 +17,6 @@ type modelSchema struct {
 	Required   []string               `json:"required"`
 }
 
-//nolint:tagliatelle // the names are those of the epJSON schema
 type classSchema struct {
 	// PatternProperties has one member: the schema of every object of the class.
 	PatternProperties map[string]objectSchema `json:"patternProperties"`
@@ -35,7 +34,6 @@ type objectSchema struct {
 	Required   []string               `json:"required"`
 }
 
-//nolint:tagliatelle // the names are those of the epJSON schema
 type fieldSchema struct {
 	valueSchema
 
@@ -53,7 +51,6 @@ type fieldSchema struct {
 	MaxItems int           `json:"maxItems"`
 }
 
-//nolint:tagliatelle // the names are those of the epJSON schema
 type valueSchema struct {
 	Type    string       `json:"type"`
 	Enum    []any        `json:"enum"`

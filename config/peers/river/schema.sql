@@ -1,6 +1,6 @@
--- The tables of the programs, in a schema of their own. They hold what a start needs and have no index too many. The
--- rows that starts write do not refer to each other with foreign keys: their checks read pages that other starts write
--- to, on which SERIALIZABLE transactions abort each other.
+-- The tables of the service on River, in a schema of their own, and the organizations of the benchmark. They hold what a
+-- start needs and have no index too many. The rows that starts write do not refer to each other with foreign keys: their
+-- checks read pages that other starts write to.
 CREATE TABLE organizations (
     id uuid PRIMARY KEY
 );
@@ -38,11 +38,9 @@ CREATE TABLE idempotency_keys (
     request_ip inet,
     user_agent text NOT NULL,
     recovery_point text NOT NULL,
-    locked_at timestamptz,
     response_status smallint,
     response_headers jsonb,
-    response_body jsonb,
-    -- Programs that return the first answer byte for byte store it here.
+    -- The first answer, byte for byte.
     response_text bytea,
     validation_run_id uuid,
     created_at timestamptz NOT NULL,
@@ -95,8 +93,17 @@ CREATE TABLE findings (
     PRIMARY KEY (run_id, ordinal)
 );
 
-CREATE TABLE staged_jobs (
-    id bigserial PRIMARY KEY,
-    name text NOT NULL,
-    args jsonb NOT NULL
-);
+INSERT INTO organizations (id)
+SELECT ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid FROM generate_series(1, 1001) AS n;
+INSERT INTO tokens (digest, org_id, role)
+SELECT sha256(('sv_bench-' || right(id::text, 12))::bytea), id, 'executor' FROM organizations;
+INSERT INTO workflows (id, org_id, slug, version, config)
+SELECT ('00000000-0000-7000-9000-' || right(id::text, 12))::uuid, id, 'meter-readings', 1,
+    current_setting('bench.step')
+FROM organizations;
+INSERT INTO usage_counters (org_id) SELECT id FROM organizations;
+-- What a service that has run for a while has: ten keys of each organization that were used before.
+INSERT INTO idempotency_keys (id, org_id, key, endpoint, request_method, request_path, request_hash, user_agent,
+    recovery_point, created_at, expires_at)
+SELECT gen_random_uuid(), id, gen_random_uuid(), 'workflow_start', 'POST', '/', '', 'expired', 'finished', now(), now()
+FROM organizations, generate_series(1, 10);

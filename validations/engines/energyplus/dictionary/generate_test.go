@@ -1,9 +1,9 @@
-package main
+package dictionary_test
 
 import (
-	"io"
+	"bytes"
+	"flag"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -11,6 +11,8 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/dictionary"
 )
+
+var update = flag.Bool("update", false, "write the tables anew")
 
 // schema has one class of each form. Its bounds are written as draft 4 and as draft 7 do.
 const schema = `{
@@ -105,23 +107,37 @@ func TestSchemasThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestRunWritesTables(t *testing.T) {
+// TestSchemas compares the tables with the files Energy+.schema.epJSON that ENERGYPLUS_SCHEMAS names, oldest version
+// first and separated by spaces, and with -update it writes the tables anew. Every installation of EnergyPlus has the
+// file of its version. The facts are kept, the explanations are not.
+func TestSchemas(t *testing.T) {
 	t.Parallel()
-	folder := t.TempDir()
-	source, target := filepath.Join(folder, "schema.epJSON"), filepath.Join(folder, "tables.gz")
-	if err := os.WriteFile(source, []byte(schema), 0o600); err != nil {
-		t.Fatalf("write schema: %v", err)
+	dictionaries := []*dictionary.Dictionary{}
+	for _, file := range strings.FieldsSeq(os.Getenv("ENERGYPLUS_SCHEMAS")) {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := convert(content)
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		dictionaries = append(dictionaries, d)
 	}
-	if err := run([]string{"-o", target, source}, io.Discard); err != nil {
-		t.Fatalf("run: %v", err)
+	if len(dictionaries) == 0 {
+		return
 	}
-	tables, err := os.Open(target)
-	if err != nil {
-		t.Fatalf("open tables: %v", err)
+	var tables bytes.Buffer
+	if err := dictionary.Write(&tables, dictionaries); err != nil {
+		t.Fatal(err)
 	}
-	defer tables.Close()
-	d, err := dictionary.Read(tables, "9.3")
-	if err != nil || d.Class("Coil") == nil {
-		t.Errorf("dictionary = %+v with %v, want one with Coil", d, err)
+	if *update {
+		if err := os.WriteFile("tables.gz", tables.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if kept, err := os.ReadFile("tables.gz"); err != nil || !bytes.Equal(kept, tables.Bytes()) {
+		t.Errorf("tables.gz does not hold what the schemas say, run with -update: %v", err)
 	}
 }
