@@ -34,6 +34,9 @@ PLAIN = $(filter-out $(filter-out ./core/coretest/conformance,$(RACED)),$(PACKAG
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+# The validators that are programs of their own, each a module.
+PROGRAMS := ids schematron
+
 .PHONY: run
 run: ## start the service with a demonstration organization, data in .data
 	@test -n "$$DATABASE_URL" || .ci/setup postgresql
@@ -89,21 +92,27 @@ fuzz: ## look for inputs that break a parser, FUZZTIME=30s for each
 	@.ci/setup postgresql
 	go run ./core/coretest/withpostgres -- sh -c 'set -e; grep -r --include="*_test.go" "^func Fuzz" . | \
 		sed -E "s|^(.*)/[^/]*:func (Fuzz[A-Za-z0-9]*).*|\1 \2|" | while read -r package name; do \
-		go test -run "^$$" -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$package"; done'
+		go test -C "$$package" -run "^$$" -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) .; done'
 
 .PHONY: lint
 lint: $(LINT) ## check layers, shapes, names and formats
 	$(LINT) run $(PKG)
 	cd config/peers/river && go vet .
 	cd config/release && $(LINT) run
+	for program in $(PROGRAMS); do (cd validations/programs/$$program && $(LINT) run) || exit 1; done
 
 .PHONY: fmt
 fmt: $(LINT) ## format the code and sort its imports
 	$(LINT) fmt $(PKG)
 
 .PHONY: build
-build: ## build bin/simplevalidations, one static file
+build: programs ## build bin/simplevalidations, one static file, and its programs
 	CGO_ENABLED=0 go build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/simplevalidations .
+
+.PHONY: programs
+programs: ## build bin/programs, the validators that are programs of their own
+	@for program in $(PROGRAMS); do CGO_ENABLED=0 go build -C validations/programs/$$program -ldflags '-s -w' \
+		-o $(CURDIR)/bin/programs/$$program . || exit 1; done
 
 # A version that is no tag, such as VERSION=1.2.3-rc1, can be built from any commit.
 .PHONY: release
@@ -114,8 +123,15 @@ release: ## build the release into build/release: archives, OCI image, bills of 
 test-release: ## run the tests of the release, which is a module of its own
 	cd config/release && go test -vet=off '-ldflags=-s -w' .
 
+.PHONY: test-programs
+test-programs: ## run the tests of the programs, which are modules of their own
+	@for program in $(PROGRAMS); do go test -C validations/programs/$$program -vet=off '-ldflags=-s -w' \
+		-tags '$(PROGRAM_TAGS)' ./... || exit 1; done
+
+test-all: PROGRAM_TAGS = slow
 ifeq ($(PKG),./...)
 test test-all: test-release
+test-all: test-programs
 endif
 
 .PHONY: settle

@@ -22,26 +22,62 @@ const (
 	program    = "simplevalidations"
 )
 
-// binary is the program, built for a platform.
+// programs are the validators that the service runs as programs of their own. They stand in a folder beside it.
+var programs = []string{"ids", "schematron"}
+
+const programsFolder = "programs/"
+
+// binary is the program, built for a platform, with the programs that it runs.
 type binary struct {
 	platform
 
-	path string
+	folder string
 }
 
-// compile builds the program as a static file. It contains nothing of this machine: no path, and no build id.
+// files are those of the program and its programs, by their names in an archive.
+func (b binary) files() ([]entry, error) {
+	names := []string{program, programsFolder}
+	for _, name := range programs {
+		names = append(names, programsFolder+name)
+	}
+	var entries []entry
+	for _, name := range names {
+		one := entry{name: name, mode: executable}
+		if name != programsFolder {
+			var err error
+			if one.content, err = os.ReadFile(filepath.Join(b.folder, filepath.FromSlash(name))); err != nil {
+				return nil, fmt.Errorf("read the program: %w", err)
+			}
+		}
+		entries = append(entries, one)
+	}
+	return entries, nil
+}
+
+// compile builds the program and its programs as static files. They contain nothing of this machine: no path, and no
+// build id.
 func (r *release) compile(ctx context.Context, work string, p platform) (binary, error) {
-	built := binary{platform: p, path: filepath.Join(work, p.String(), program)}
+	built := binary{platform: p, folder: filepath.Join(work, p.String())}
+	err := r.compileModule(ctx, p, "", filepath.Join(built.folder, program))
+	for _, name := range programs {
+		target := filepath.Join(built.folder, filepath.FromSlash(programsFolder), name)
+		err = errors.Join(err, r.compileModule(ctx, p, filepath.Join("validations", "programs", name), target))
+	}
+	return built, err
+}
+
+// compileModule builds the program of the module in a folder.
+func (r *release) compileModule(ctx context.Context, p platform, folder, target string) error {
 	//nolint:gosec // G204: whoever makes the release chooses the version, and check has looked at it.
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-mod=readonly",
-		"-ldflags", "-s -w -buildid= -X main.version="+r.version, "-o", built.path, ".")
-	cmd.Dir = r.root
+		"-ldflags", "-s -w -buildid= -X main.version="+r.version, "-o", target, ".")
+	cmd.Dir = filepath.Join(r.root, folder)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOTOOLCHAIN=local", "GOAMD64=v1", "GOARM64=v8.0",
 		"GOOS="+p.system, "GOARCH="+p.architecture)
 	if output, err := cmd.CombinedOutput(); err != nil {
-		return binary{}, fmt.Errorf("build for %s: %w\n%s", p, err, output)
+		return fmt.Errorf("build %s for %s: %w\n%s", filepath.Base(target), p, err, output)
 	}
-	return built, nil
+	return nil
 }
 
 // entry is a file of an archive. A folder ends with a slash.
@@ -54,11 +90,14 @@ type entry struct {
 // archive packs the program with what an operator needs besides it.
 func (r *release) archive(built binary) error {
 	top := program + "_" + r.version + "_" + built.String() + "/"
-	content, err := os.ReadFile(built.path)
+	files, err := built.files()
 	if err != nil {
-		return fmt.Errorf("read the program: %w", err)
+		return err
 	}
-	entries := []entry{{top, executable, nil}, {top + program, executable, content}}
+	entries := []entry{{top, executable, nil}}
+	for _, file := range files {
+		entries = append(entries, entry{top + file.name, file.mode, file.content})
+	}
 	for _, file := range []struct{ name, source string }{
 		{"LICENSE", "LICENSE"}, {"CHANGELOG.md", "docs/changelog.md"},
 	} {

@@ -103,19 +103,18 @@ func (r *release) imageOf(made *image, built binary) (oci.Descriptor, error) {
 
 // files lists what is in the image.
 func (r *release) files(built binary) ([]entry, error) {
-	content, err := os.ReadFile(built.path)
+	files, err := built.files()
 	if err != nil {
-		return nil, fmt.Errorf("read the program: %w", err)
+		return nil, err
 	}
-	return []entry{
-		{program, executable, content},
+	return append(files, []entry{
 		{"etc/", executable, nil},
 		{"etc/group", publicFile, []byte("nonroot:x:" + user + ":\n")},
 		{"etc/passwd", publicFile, []byte("nonroot:x:" + user + ":" + user + "::/:/simplevalidations\n")},
 		{"etc/ssl/", executable, nil},
 		{"etc/ssl/certs/", executable, nil},
 		{"etc/ssl/certs/ca-certificates.crt", publicFile, certificates()},
-	}, nil
+	}...), nil
 }
 
 // certificates lists the authorities that Mozilla trusts, without those that it trusts under conditions: a file of

@@ -51,6 +51,7 @@ func TestImage(t *testing.T) {
 	if got := says(t, binary.content, "version"); got != "simplevalidations "+testVersion+"\n" {
 		t.Errorf("version = %q, want %s", got, testVersion)
 	}
+	hasPrograms(t, files, "")
 	parsed, err := elf.NewFile(bytes.NewReader(binary.content))
 	if err != nil {
 		t.Fatal(err)

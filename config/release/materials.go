@@ -7,7 +7,9 @@ import (
 	"encoding/hex"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,12 +17,12 @@ import (
 	"github.com/google/uuid"
 )
 
-// writeMaterials writes the software bill of materials of a binary. It is read from the binary itself, so that it names
-// what was linked and not what go.mod allows.
+// writeMaterials writes the software bill of materials of a binary and its programs. It is read from the files
+// themselves, so that it names what was linked and not what go.mod allows.
 func (r *release) writeMaterials(built binary) error {
-	info, err := buildinfo.ReadFile(built.path)
+	info, modules, err := built.linked()
 	if err != nil {
-		return fmt.Errorf("read what was linked: %w", err)
+		return err
 	}
 	product := cyclonedx.Component{
 		BOMRef: "pkg:golang/" + info.Main.Path + "@v" + r.version, Type: cyclonedx.ComponentTypeApplication,
@@ -31,7 +33,7 @@ func (r *release) writeMaterials(built binary) error {
 		BOMRef: "pkg:golang/std@" + release, Type: cyclonedx.ComponentTypeLibrary,
 		Name: "std", Version: release, PackageURL: "pkg:golang/std@" + release,
 	}}
-	for _, module := range info.Deps {
+	for _, module := range modules {
 		component, err := componentOf(module)
 		if err != nil {
 			return err
@@ -55,6 +57,31 @@ func (r *release) writeMaterials(built binary) error {
 		return fmt.Errorf("write the bill of materials: %w", err)
 	}
 	return nil
+}
+
+// linked returns what the program says of itself, and the modules that are linked into it or its programs.
+func (b binary) linked() (*debug.BuildInfo, []*debug.Module, error) {
+	info, err := buildinfo.ReadFile(filepath.Join(b.folder, program))
+	if err != nil {
+		return nil, nil, fmt.Errorf("read what was linked: %w", err)
+	}
+	modules := info.Deps
+	for _, name := range programs {
+		own, err := buildinfo.ReadFile(filepath.Join(b.folder, filepath.FromSlash(programsFolder), name))
+		if err != nil {
+			return nil, nil, fmt.Errorf("read what was linked: %w", err)
+		}
+		for _, module := range own.Deps {
+			isOurs := strings.HasPrefix(module.Path+"/", info.Main.Path+"/")
+			isKnown := slices.ContainsFunc(modules, func(m *debug.Module) bool {
+				return m.Path == module.Path && m.Version == module.Version
+			})
+			if !isOurs && !isKnown {
+				modules = append(modules, module)
+			}
+		}
+	}
+	return info, modules, nil
 }
 
 func componentOf(module *debug.Module) (cyclonedx.Component, error) {

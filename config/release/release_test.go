@@ -91,12 +91,29 @@ func TestArchiveHasTheProgramAndItsDeployment(t *testing.T) {
 	if got := says(t, binary.content, "version"); got != "simplevalidations "+testVersion+"\n" {
 		t.Errorf("version = %q, want %s", got, testVersion)
 	}
+	hasPrograms(t, files, top+"/")
 	for name, file := range files {
 		if isScript := bytes.HasPrefix(file.content, []byte("#!")); isScript && file.mode != executable {
 			t.Errorf("%s cannot be executed", name)
 		}
 		if file.mode&0o022 != 0 {
 			t.Errorf("mode of %s = %o, want that others cannot change it", name, file.mode)
+		}
+	}
+}
+
+// hasPrograms asks each program in a folder for what is wrong with an empty configuration.
+func hasPrograms(tb testing.TB, files map[string]unpacked, folder string) {
+	tb.Helper()
+	for name, want := range map[string]string{"ids": `"ids.missing"`, "schematron": `"schema.missing"`} {
+		file := filepath.Join(tb.TempDir(), name)
+		if err := os.WriteFile(file, files[folder+"programs/"+name].content, executable); err != nil {
+			tb.Fatal(err)
+		}
+		cmd := exec.CommandContext(tb.Context(), file)
+		cmd.Stdin = strings.NewReader(`{"version":1,"task":"configure","config":{}}` + "\n")
+		if answer, err := cmd.Output(); err != nil || !strings.Contains(string(answer), want) {
+			tb.Errorf("the program %s answers %q, %v; want %s", name, answer, err, want)
 		}
 	}
 }
