@@ -32,13 +32,6 @@ const (
 	checkLooseReferences = "loose_references"
 	checkZoneSurfaces    = "zone_surfaces"
 	checkVertices        = "vertices"
-	checkGeometry        = "geometry"
-	checkConstructions   = "constructions"
-	checkBoundaries      = "boundaries"
-	checkSchedules       = "schedules"
-	checkLooseSchedules  = "loose_schedules"
-	checkScheduleLimits  = "schedule_limits"
-	checkTimestep        = "timestep"
 	checkEncoding        = "encoding"
 	checkCommas          = "commas"
 )
@@ -67,8 +60,6 @@ type modelRun struct {
 	unlisted map[string]engine.Finding
 	// malformed says that the fields of an object are not those that were meant.
 	malformed bool
-	// compared are pairs of constructions on the two sides of a wall.
-	compared map[[2]*construction]bool
 }
 
 // Compile checks the configuration of a step and returns its engine, or everything that is wrong with it.
@@ -113,10 +104,7 @@ func (e *Engine) Run(ctx context.Context, doc engine.Document) (engine.Report, e
 		c.Add("", *unreadable)
 		return c.Finish(), nil
 	}
-	r := &modelRun{
-		engine: e, model: m, found: map[string]int{}, unlisted: map[string]engine.Finding{},
-		compared: map[[2]*construction]bool{},
-	}
+	r := &modelRun{engine: e, model: m, found: map[string]int{}, unlisted: map[string]engine.Finding{}}
 	if err := r.check(ctx); err != nil {
 		return engine.Report{}, err
 	}
@@ -141,8 +129,8 @@ func (r *modelRun) check(ctx context.Context) error {
 		return nil
 	}
 	for _, check := range []func(){
-		r.checkEncoding, r.checkClasses, r.checkRequired, r.checkFields, r.checkDates, r.checkCombined,
-		r.checkTimestep, r.checkNames, r.checkReferences, r.checkZones, r.checkGeometry, r.checkSchedules,
+		r.checkEncoding, r.checkClasses, r.checkRequired, r.checkFields, r.checkDates, r.checkNames,
+		r.checkReferences, r.checkZones, r.checkVertices,
 	} {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("check model: %w", err)
