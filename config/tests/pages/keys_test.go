@@ -91,8 +91,8 @@ func TestKeyPage(t *testing.T) {
 	address := fixture.HarbourPages + "keys/" + s.Entry(t, "k").ID.String() + "/"
 
 	html := s.Visit(t, http.StatusOK, fixture.Page(address, viewer))
-	fixture.Shows(t, html, "Replayed 3×", "5 requests used this key, and one run came out of it.",
-		"3 got the first answer again, 1 wanted something else", "<b>Request 6</b>", "other document",
+	fixture.Shows(t, html, "Replayed 3×", "sent this key", "got the stored answer",
+		"a different request (422)", "<b>Request 6</b>", "other document",
 		"Refused: ", "key locked", "answer stored", ", 127.0.0.1",
 		fixture.HarbourPages+"runs/"+run.ID.String()+"/", fixture.HarbourPages+"requests/"+s.loggedStart(t, "k")+"/")
 	fixture.Hides(t, html, "are not listed")

@@ -66,16 +66,9 @@ type lanePoint struct {
 	Clock, Text string
 }
 
-// picture is what the page of a key draws.
-type picture struct {
-	Groups []laneGroup
-	// Sentence sums it up for readers who have never heard of idempotency.
-	Sentence string
-}
-
 // newPicture draws the requests of a key, oldest first, as the log has them. base is the path of the organization's
 // pages.
-func newPicture(base string, e Entry, requests []requestlog.Request, labels map[uuid.UUID]string) picture {
+func newPicture(base string, e Entry, requests []requestlog.Request, labels map[uuid.UUID]string) []laneGroup {
 	lanes := requestLanes(base, e, requests, labels)
 	lanes = append(lanes, eventLanes(e)...)
 	slices.SortStableFunc(lanes, func(a, b lane) int { return a.At.Compare(b.At) })
@@ -85,7 +78,7 @@ func newPicture(base string, e Entry, requests []requestlog.Request, labels map[
 			lanes[i].Since = "+" + pages.Took(lanes[i].At.Sub(lanes[i-1].At))
 		}
 	}
-	return picture{Groups: foldLanes(lanes), Sentence: sentenceOf(e)}
+	return foldLanes(lanes)
 }
 
 // requestLanes returns the requests, with the first one even if the log does not have it.
@@ -270,41 +263,6 @@ func eventLanes(e Entry) []lane {
 	}
 	event(e.ExpiresAt, "idle", "Expires", "The key is forgotten: the same request would be a new one.")
 	return lanes
-}
-
-// sentenceOf says what the key has done.
-func sentenceOf(e Entry) string {
-	all := 1 + e.Replays + e.Mismatches + e.Conflicts
-	outcome := "its work was done once"
-	switch {
-	case e.FinishedAt == nil:
-		outcome = "it is not finished yet"
-	case e.RunID != nil:
-		outcome = "one run came out of it"
-	}
-	if all == 1 && e.FinishedAt == nil {
-		return "One request used this key, and " + outcome + ". A retry continues where it has stopped, and nothing " +
-			"is done twice."
-	}
-	if all == 1 {
-		return "One request used this key, and " + outcome + ". A retry would get the same answer, and nothing would " +
-			"be done twice."
-	}
-	var parts []string
-	for _, part := range []struct {
-		n    int64
-		word string
-	}{
-		{e.Replays, "got the first answer again"},
-		{e.Conflicts, "came too early and had to wait"},
-		{e.Mismatches, "wanted something else and had to be refused"},
-	} {
-		if part.n > 0 {
-			parts = append(parts, pages.Number(part.n)+" "+part.word)
-		}
-	}
-	return fmt.Sprintf("%s requests used this key, and %s. The first did the work; %s.",
-		pages.Number(all), outcome, strings.Join(parts, ", "))
 }
 
 // clockOf is a time of day; with the day where it is not the day of the first request.

@@ -67,7 +67,7 @@ type keyPage struct {
 	Takeovers   int
 	Fingerprint string
 	Request     origin
-	Picture     picture
+	Picture     []laneGroup
 	// Response is nil where there is none, or where the visitor may not see it.
 	Response   *storedResponse
 	MayRelease bool
