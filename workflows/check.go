@@ -148,12 +148,10 @@ func (c *checking) check(
 	if err != nil {
 		return formats.Document{}, cli.Misuse("%v", err)
 	}
-	progress := newProgress(c.command.ErrOrStderr(), source, len(definition.Steps))
 	document := engines.Document{
-		Content: progress, Size: source.Size, MediaType: mediaType, Filename: filepath.Base(source.Name),
+		Content: source, Size: source.Size, MediaType: mediaType, Filename: filepath.Base(source.Name),
 	}
-	checked, err := checker.Check(ctx, source.Name, document, progress.begin)
-	progress.end()
+	checked, err := checker.Check(ctx, source.Name, document)
 	if err := errors.Join(err, source.Close()); err != nil {
 		return formats.Document{}, interrupted(ctx, err)
 	}

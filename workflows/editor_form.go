@@ -39,7 +39,6 @@ const (
 	actionCheck   editorAction = "check"
 	actionDraft   editorAction = "draft"
 	actionDiscard editorAction = "discard"
-	actionColumns editorAction = "columns"
 	actionInfer   editorAction = "infer"
 )
 
@@ -92,7 +91,7 @@ func excerptOf(line string) string {
 	return line
 }
 
-// editorOverhead bounds the rest of the form: a sample, and the columns of tables.
+// editorOverhead bounds the rest of the form, which is the sample and its names.
 const editorOverhead = execution.MaxSampleBytes + 128<<10
 
 // readEditor reads the form. A file that was chosen replaces the text.

@@ -40,8 +40,6 @@ type editorPage struct {
 	Checked *sampleView
 	// Changes leads to what was saved since the text was made; "" if nothing was.
 	Changes string
-	// Tables are the forms for the columns of tables.
-	Tables []columnsForm
 	// Problem is a refusal that is not about a line of the text.
 	Problem *core.Error
 	// Unsaved is set if the text is stored nowhere, so that leaving the page would lose it.
@@ -155,7 +153,6 @@ func (a *App) renderEditor(c echo.Context, status int, page editorPage) error {
 		}
 		page.Draft.Key = key
 	}
-	page.Tables = readColumns(page.Draft.Text)
 	saved, err := a.savedText(page)
 	if err != nil {
 		return err

@@ -35,7 +35,7 @@ type sampleFinding struct{ Tone, Sign, Place, Message, Code string }
 const sampleFindings = 50
 
 // assist does the actions that keep the editor open: it checks the text and the sample, stores a draft, or writes the
-// text from the sample or from the form for columns.
+// text from the sample.
 func (a *App) assist(c echo.Context, principal core.Principal, page editorPage) error {
 	if page.Workflow != nil {
 		var err error
@@ -47,8 +47,6 @@ func (a *App) assist(c echo.Context, principal core.Principal, page editorPage) 
 	switch page.Draft.Do {
 	case actionCheck:
 		return a.checkSample(c, principal, page)
-	case actionColumns:
-		return a.applyColumns(c, principal, page)
 	case actionInfer:
 		return a.inferText(c, principal, page)
 	case actionDraft, actionDiscard:
@@ -188,31 +186,6 @@ func newSampleFinding(f engines.Finding) sampleFinding {
 		}
 	}
 	return shown
-}
-
-// applyColumns writes the columns of the form into the text.
-func (a *App) applyColumns(c echo.Context, principal core.Principal, page editorPage) error {
-	form, err := c.FormParams()
-	if err != nil {
-		return core.InvalidPayload("The form cannot be read.").Because(err)
-	}
-	text, err := writeColumns(page.Draft.Text, form)
-	switch {
-	case errors.Is(err, errColumnsMoved):
-		return a.refuseEditor(c, page, core.InvalidPayload(
-			"The columns of the YAML are not those of the form. The form now shows those of the YAML: change "+
-				"them again."))
-	case err != nil:
-		return a.checkSample(c, principal, page) // The text is no YAML, so its faults are shown.
-	}
-	page.Draft.Text = text
-	_, faults, err := a.files.Parse(c.Request().Context(), []byte(text))
-	if err != nil {
-		return a.refuseEditor(c, page, err)
-	}
-	page.Notice = "The columns are written into the YAML. Nothing is saved yet."
-	page.Faults = newEditorFaults(text, faults)
-	return a.renderEditor(c, http.StatusOK, page)
 }
 
 // keepDraft stores the text as the workflow's draft, with or without errors, or discards the draft.

@@ -70,8 +70,7 @@ func TestChecker(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			observed := 0
-			got, err := tt.checker.Check(t.Context(), "doc", engines.Document{}, func(int) { observed++ })
+			got, err := tt.checker.Check(t.Context(), "doc", engines.Document{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -88,9 +87,6 @@ func TestChecker(t *testing.T) {
 			}
 			if diff := cmp.Diff(tt.notes, notes); diff != "" {
 				t.Errorf("notes (-want +got):\n%s", diff)
-			}
-			if observed == 0 {
-				t.Error("no step was observed, want those that began")
 			}
 		})
 	}

@@ -196,22 +196,6 @@ func linkOf(tb testing.TB, html, text string) string {
 	return address
 }
 
-func TestColumnsForm(t *testing.T) {
-	t.Parallel()
-	s := setup(t)
-	html, _ := s.sent(t, http.StatusOK, s.editor(t), meters(t), "columns", url.Values{
-		"t0.new.name": {"remark"}, "t0.new.type": {"string"}, "t0.new.enum": {"ok, late"},
-	})
-	fixture.Shows(t, html, "The columns are written into the YAML", "- name: remark", "enum: [ok, late]",
-		`aria-label="Name of remark"`)
-	html, _ = s.sent(t, http.StatusBadRequest, s.editor(t), meters(t), "columns", url.Values{
-		"t0.0.was": {"another"}, "t0.0.name": {"x"}, "t0.0.type": {"string"},
-	})
-	fixture.Shows(t, html, "The columns of the YAML are not those of the form.")
-	html, _ = s.sent(t, http.StatusBadRequest, s.editor(t), "a: [", "columns", nil)
-	fixture.Shows(t, html, "1 error:")
-}
-
 func TestVersionsAreCompared(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
