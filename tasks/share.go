@@ -1,9 +1,17 @@
 package tasks
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"slices"
+	"strconv"
+	"sync"
+	"time"
 
 	"github.com/google/uuid"
+	"github.com/hibiken/asynq"
+	"github.com/redis/go-redis/v9"
 )
 
 // inFlight counts the tasks in the queue of jobs: those that wait for a worker, and those that a worker executes.
@@ -86,4 +94,120 @@ func interleave(staged []stagedJob) []stagedJob {
 		staged[i] = all[i].stagedJob
 	}
 	return staged
+}
+
+const (
+	// freshLease tells a task that is executed from one whose worker has died: a worker extends the leases of its
+	// tasks, which last for 30 seconds, every 5 seconds.
+	freshLease = 15 * time.Second
+	// slotsLifetime is how long the number of slots is remembered.
+	slotsLifetime = 2 * time.Second
+	// fewSlots is what the enqueuer counts on while no worker is alive, so that one that starts has work at once.
+	fewSlots = 16
+	// mostWaiting bounds how much of the queue is looked at.
+	mostWaiting = 10_000
+)
+
+// readInFlight looks into the queue of jobs.
+func readInFlight(ctx context.Context, client redis.UniversalClient) (inFlight, error) {
+	const prefix = "asynq:{" + QueueJobs + "}:"
+	var length *redis.IntCmd
+	var waiting, executed *redis.StringSliceCmd
+	var finished *redis.StringCmd
+	_, err := client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		length = pipe.LLen(ctx, prefix+"pending")
+		waiting = pipe.LRange(ctx, prefix+"pending", 0, mostWaiting-1)
+		executed = pipe.ZRangeByScore(ctx, prefix+"lease", &redis.ZRangeBy{
+			Min: strconv.FormatInt(time.Now().Add(freshLease).Unix(), 10), Max: "+inf",
+		})
+		finished = pipe.Get(ctx, prefix+"processed")
+		return nil
+	})
+	// No task has ended before the first one.
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return inFlight{}, fmt.Errorf("look into the queue: %w", err)
+	}
+	found := inFlight{waiting: int(length.Val()), byOrg: make(map[uuid.UUID]int)}
+	found.finished, _ = finished.Int64()
+	for _, list := range [][]string{waiting.Val(), executed.Val()} {
+		for _, id := range list {
+			if org, ok := OrganizationOf(id); ok {
+				found.byOrg[org]++
+			}
+		}
+	}
+	return found, nil
+}
+
+// Slots counts how many jobs all living workers can execute at once. It remembers the number for a moment.
+type Slots struct {
+	inspector *asynq.Inspector
+
+	mu      sync.Mutex
+	counted int
+	at      time.Time
+}
+
+// NewSlots makes a Slots. The caller closes the client.
+func NewSlots(client redis.UniversalClient) *Slots {
+	return &Slots{inspector: asynq.NewInspectorFromRedisClient(client)}
+}
+
+// Count returns the number of slots, and a small one where no worker is alive.
+func (s *Slots) Count() (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if time.Since(s.at) < slotsLifetime {
+		return s.counted, nil
+	}
+	servers, err := s.inspector.Servers()
+	if err != nil {
+		return 0, fmt.Errorf("count the workers: %w", err)
+	}
+	total := 0
+	for _, server := range servers {
+		if _, works := server.Queues[QueueJobs]; works {
+			total += server.Concurrency
+		}
+	}
+	s.counted, s.at = max(total, fewSlots), time.Now()
+	return s.counted, nil
+}
+
+const (
+	// aheadFor is how long a task may wait in the queue behind others: as many tasks as workers finish in that time are
+	// handed over before there are slots for them, so that workers never wait for the enqueuer.
+	aheadFor = 50 * time.Millisecond
+	// paceOver is the least time that the pace is measured over.
+	paceOver = 20 * time.Millisecond
+	// paceLasts is how long the pace of the past counts beside that of now.
+	paceLasts = time.Second
+)
+
+// pace measures how many tasks the workers finish.
+type pace struct {
+	finished  int64
+	at        time.Time
+	perSecond float64
+}
+
+// note records how many tasks the workers have finished so far.
+func (p *pace) note(finished int64, now time.Time) {
+	elapsed := now.Sub(p.at)
+	switch {
+	case p.at.IsZero() || finished < p.finished:
+		// This is the first look, or Redis has lost its data.
+		p.perSecond = 0
+	case elapsed < paceOver:
+		return
+	default:
+		p.perSecond += (float64(finished-p.finished)/elapsed.Seconds() - p.perSecond) *
+			min(1, 0.5+elapsed.Seconds()/paceLasts.Seconds())
+	}
+	p.finished, p.at = finished, now
+}
+
+// ahead is how many tasks may wait in the queue. One always does, or a single slot would be empty between two tasks.
+func (p *pace) ahead() int {
+	return max(1, int(p.perSecond*aheadFor.Seconds()))
 }

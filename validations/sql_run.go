@@ -1,10 +1,17 @@
 package validations
 
 import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
 // pendingDetail is a run of an organization and the results of its steps, once they are read.
@@ -29,4 +36,69 @@ func queueDetail(reads *db.Reads, orgID, id uuid.UUID) *pendingDetail {
 			truncated, started_at, ended_at
 		FROM step_runs WHERE org_id = $1 AND run_id = $2 ORDER BY ordinal`, orgID, id)
 	return pending
+}
+
+// Filenames reads the names of the documents of submissions.
+func (s *Service) Filenames(ctx context.Context, orgID uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]string, error) {
+	rows, err := s.db.Pool.Query(ctx, `
+		SELECT u.id, u.filename FROM unnest($2::uuid[]) AS asked (id) CROSS JOIN LATERAL (
+			SELECT id, filename FROM submissions WHERE org_id = $1 AND id = asked.id LIMIT 1) AS u`, orgID, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read the names of documents: %w", err)
+	}
+	names := make(map[uuid.UUID]string, len(ids))
+	var id uuid.UUID
+	var name string
+	_, err = pgx.ForEachRow(rows, []any{&id, &name}, func() error {
+		names[id] = name
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the names of documents: %w", err)
+	}
+	return names, nil
+}
+
+// searchedRuns bounds the runs that a search by request id scans: those since the time that the id begins with, or the
+// newest runs if the id has no time because a client has chosen it.
+const searchedRuns = 10_000
+
+// hasPart is the condition of runs whose key or document's name contains a text. No index answers it: a page scans a
+// bounded number of runs, and the next one goes on from there. A scalar subquery is not turned, like EXISTS, into a
+// hash of all submissions.
+const hasPart = `(idempotency_key ILIKE ? OR (SELECT named.filename ILIKE ? FROM submissions AS named
+	WHERE named.org_id = validation_runs.org_id AND named.id = validation_runs.submission_id LIMIT 1))`
+
+// likeText makes a text stand for itself in a pattern.
+var likeText = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
+
+// Search finds a run by its id or by the id of the request that has started it.
+func (s *Service) Search(ctx context.Context, principal core.Principal, text string) ([]pages.Found, error) {
+	id, _ := core.ParseID(text)
+	from, order := uuid.Nil, "DESC"
+	if id.Version() == 7 {
+		from, order = core.FirstIDAt(time.Unix(id.Time().UnixTime()).Add(-idSlack)), "ASC"
+	}
+	rows, err := s.db.Pool.Query(ctx, `
+		SELECT id, workflow_slug, created_at FROM validation_runs WHERE org_id = $1 AND id = $2
+		UNION
+		SELECT id, workflow_slug, created_at FROM (
+			SELECT id, workflow_slug, created_at, request_id FROM validation_runs
+			WHERE org_id = $1 AND id >= $3 ORDER BY id `+order+` LIMIT $5) AS near
+		WHERE request_id = $4`, principal.OrgID, id, from, text, searchedRuns)
+	if err != nil {
+		return nil, fmt.Errorf("search runs: %w", err)
+	}
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (pages.Found, error) {
+		f := pages.Found{Kind: "run"}
+		var slug string
+		err := row.Scan(&id, &slug, &f.At)
+		f.Title = slug + " " + id.String()
+		f.Address = pages.Base(principal.OrgSlug) + "runs/" + id.String() + "/"
+		return f, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("search runs: %w", err)
+	}
+	return found, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -167,4 +168,34 @@ func tail(text string) string {
 // Exists reports whether a process with the id exists, whoever started it.
 func Exists(pid int) bool {
 	return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
+}
+
+// ChildrenOf lists the processes that a process has started.
+func ChildrenOf(tb testing.TB, parent int) []int {
+	tb.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		tb.Fatalf("list processes: %v", err)
+	}
+	var children []int
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue // It has ended meanwhile.
+		}
+		// The name is in brackets and may hold anything.
+		_, rest, _ := strings.Cut(string(text), "(")
+		var id, its int
+		var state string
+		if _, err := fmt.Sscan(string(text), &id); err != nil {
+			tb.Fatalf("read %s: %v", file, err)
+		}
+		if _, err := fmt.Sscan(rest[strings.LastIndexByte(rest, ')')+1:], &state, &its); err != nil {
+			tb.Fatalf("read %s: %v", file, err)
+		}
+		if its == parent && state != "Z" {
+			children = append(children, id)
+		}
+	}
+	return children
 }
