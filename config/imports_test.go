@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"bytes"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -178,6 +179,51 @@ func TestEveryPackageHasALayer(t *testing.T) {
 	for _, file := range goFiles(t) {
 		if dir := path.Dir(file); folderOf(dir) == "" {
 			t.Errorf("%s belongs to no layer, want a line for %s in layers", file, dir)
+		}
+	}
+}
+
+// The most that a package has, generated files and tests apart: a room whose owner still knows every file of it.
+const (
+	mostLines = 2500
+	mostFiles = 20
+)
+
+// largeRooms are the packages that are still to be divided.
+func largeRooms() []string {
+	return []string{
+		"config",
+		"core/idempotency/admin",
+		"users",
+		"validations",
+		"validations/engines/ids",
+		"validations/engines/table",
+		"validations/execution",
+		"validations/web",
+		"workflows",
+	}
+}
+
+func TestRooms(t *testing.T) {
+	t.Parallel()
+
+	lines, names := map[string]int{}, map[string]int{}
+	for _, file := range goFiles(t) {
+		text, err := os.ReadFile(filepath.Join("..", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Programs are modules of their own.
+		isOther := strings.HasSuffix(file, "_test.go") || strings.HasPrefix(file, "validations/programs/")
+		if isOther || bytes.HasPrefix(text, []byte("// Code generated ")) {
+			continue
+		}
+		names[path.Dir(file)]++
+		lines[path.Dir(file)] += bytes.Count(text, []byte("\n"))
+	}
+	for room, n := range lines {
+		if isLarge := n > mostLines || names[room] > mostFiles; isLarge && !slices.Contains(largeRooms(), room) {
+			t.Errorf("%s has %d lines in %d files, want at most %d in %d", room, n, names[room], mostLines, mostFiles)
 		}
 	}
 }
