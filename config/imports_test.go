@@ -33,7 +33,7 @@ type layer struct {
 func layers() []layer {
 	foundation := []string{
 		"core", "core/cli", "core/client", "core/coalesce", "core/db", "core/idempotency", "core/idempotency/admin",
-		"core/jobs", "core/keyring", "core/mail", "core/mediatype", "core/metrics", "core/pages", "core/requestlog",
+		"core/flush", "core/jobs", "core/keyring", "core/mail", "core/mediatype", "core/metrics", "core/pages", "core/requestlog",
 		"core/tracing", "docs", "migrations",
 	}
 	packagesOfCore := []string{"core", "core/db"}
@@ -55,8 +55,11 @@ func layers() []layer {
 		{folder: "core/idempotency", may: []string{"core", "core/db", "core/metrics"}},
 		{
 			folder: "core/idempotency/admin",
-			may:    []string{"core", "core/db", "core/idempotency", "core/metrics", "core/pages", "core/requestlog"},
+			may: []string{
+				"core", "core/db", "core/flush", "core/idempotency", "core/metrics", "core/pages", "core/requestlog",
+			},
 		},
+		{folder: "core/flush", may: packagesOfCore},
 		{folder: "core/jobs", may: packagesOfCore},
 		{folder: "core/keyring"},
 		{folder: "core/mail"},
@@ -67,7 +70,7 @@ func layers() []layer {
 		{folder: "core/ratelimit", may: packagesOfCore},
 		{
 			folder: "core/requestlog",
-			may:    []string{"core", "core/db", "core/idempotency", "core/metrics", "core/pages"},
+			may:    []string{"core", "core/db", "core/flush", "core/idempotency", "core/metrics", "core/pages"},
 		},
 		{
 			folder: coretest,

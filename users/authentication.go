@@ -73,7 +73,7 @@ func (a *App) admitToken(c echo.Context, edge Edge, prefetch func(core.CallerOrg
 		c.SetRequest(c.Request().WithContext(core.WithPrincipal(c.Request().Context(), principal)))
 		return err
 	}
-	a.service.seen.note(principal.OrgID, principal.TokenID)
+	a.service.used.Collect(func(used usedTokens) { used[principal.TokenID] = principal.OrgID })
 	ctx := core.WithAccess(c.Request().Context(), core.Access{
 		GrantedAt: time.Now(), Trust: edge.Trust, Confirm: func(ctx context.Context) error {
 			now, err := a.service.identify(ctx, digest, prefetch)

@@ -9,13 +9,14 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/core/flush"
 )
 
 // Service reads and changes what the app owns.
 type Service struct {
 	db    *db.DB
 	check *core.Validator
-	seen  *lastUse
+	used  *flush.Collector[usedTokens]
 	// tokenCache caches the holders of recently used tokens.
 	tokenCache *lru.Cache[tokenDigest, tokenHolder]
 	passwords  *passwords
@@ -29,8 +30,8 @@ func NewService(database *db.DB, check *core.Validator, cfg Config) (*Service, e
 		return nil, err
 	}
 	return &Service{
-		db: database, check: check, seen: &lastUse{tokens: make(map[uuid.UUID]uuid.UUID)}, tokenCache: tokens,
-		passwords: newPasswords(), cfg: cfg,
+		db: database, check: check, used: flush.NewCollector(newUsedTokens),
+		tokenCache: tokens, passwords: newPasswords(), cfg: cfg,
 	}, nil
 }
 

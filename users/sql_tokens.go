@@ -166,8 +166,11 @@ func updateReplaced(
 	return nil
 }
 
-// updateLastUse sets the time of last use of tokens: orgs[i] is the organization of tokens[i].
-func (s *Service) updateLastUse(ctx context.Context, orgs, tokens []uuid.UUID) error {
+func (s *Service) updateLastUse(ctx context.Context, used usedTokens) error {
+	orgs, tokens := make([]uuid.UUID, 0, len(used)), make([]uuid.UUID, 0, len(used))
+	for token, org := range used {
+		orgs, tokens = append(orgs, org), append(tokens, token)
+	}
 	_, err := s.db.Pool.Exec(ctx, `
 		UPDATE api_tokens AS t SET last_used_at = now()
 		FROM unnest($1::uuid[], $2::uuid[]) AS used (org_id, id) WHERE t.org_id = used.org_id AND t.id = used.id`,

@@ -2,15 +2,14 @@ package requestlog
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/core/flush"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 )
 
@@ -52,14 +51,14 @@ type Log struct {
 	tokens   Tokens
 	metrics  *metrics.Requests
 	// room is how many requests are kept between two flushes.
-	room int
-
-	mu       sync.Mutex
-	buffered buffer
+	room      int
+	collected *flush.Collector[*buffer]
 }
 
 // buffer is what was collected since the last flush.
 type buffer struct {
+	room    int
+	metrics *metrics.Requests
 	entries []Entry
 	// unknown are requests whose token is not valid. They become entries if it belongs to an organization all the same.
 	unknown []stranger
@@ -88,28 +87,33 @@ type refusalCounts struct {
 	starts, others int64
 }
 
-func newBuffer() buffer {
-	return buffer{
-		taken: make(map[uuid.UUID]int), replays: make(map[uuid.UUID]int),
+func newBuffer(room int, measured *metrics.Requests) *buffer {
+	return &buffer{
+		room: room, metrics: measured, taken: make(map[uuid.UUID]int), replays: make(map[uuid.UUID]int),
 		refusals: make(map[refused]refusalCounts),
 	}
 }
 
 // New makes a Log that keeps at most the given number of requests between two flushes; with 0 it only counts refusals.
 func New(database *db.DB, tokens Tokens, room int, measured *metrics.Requests) *Log {
-	return &Log{database: database, tokens: tokens, metrics: measured, room: room, buffered: newBuffer()}
+	return &Log{
+		database: database, tokens: tokens, metrics: measured, room: room,
+		collected: flush.NewCollector(func() *buffer { return newBuffer(room, measured) }),
+	}
 }
 
-// admit takes a place for a request of the organization, and counts one that was refused. It reports false where the
-// log has no room: then the request is not logged.
+// admit takes a place for a request of the organization. It reports false where the log has no room: then the request
+// is not logged.
 func (l *Log) admit(orgID uuid.UUID, k kind) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	b := &l.buffered
-	share := l.shareOf(orgShare, 4)
+	var admitted bool
+	l.collected.Collect(func(b *buffer) { admitted = b.admit(orgID, k) })
+	return admitted
+}
+
+func (b *buffer) admit(orgID uuid.UUID, k kind) bool {
 	switch {
-	case b.places >= l.room, b.taken[orgID] >= share:
-	case k == replay && b.replays[orgID] >= l.shareOf(replayShare, 4):
+	case b.places >= b.room, b.taken[orgID] >= b.shareOf(orgShare, 4):
+	case k == replay && b.replays[orgID] >= b.shareOf(replayShare, 4):
 	default:
 		b.places++
 		b.taken[orgID]++
@@ -118,39 +122,36 @@ func (l *Log) admit(orgID uuid.UUID, k kind) bool {
 		}
 		return true
 	}
-	l.metrics.Dropped(1)
+	b.metrics.Dropped(1)
 	return false
 }
 
 // admitStranger is admit for a request with a token that is not valid.
 func (l *Log) admitStranger() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	b := &l.buffered
-	if b.places >= l.room || b.strangers >= l.shareOf(1, strangersShare) {
-		l.metrics.Dropped(1)
-		return false
-	}
-	b.places++
-	b.strangers++
-	return true
+	var admitted bool
+	l.collected.Collect(func(b *buffer) {
+		admitted = b.places < b.room && b.strangers < b.shareOf(1, strangersShare)
+		if !admitted {
+			b.metrics.Dropped(1)
+			return
+		}
+		b.places++
+		b.strangers++
+	})
+	return admitted
 }
 
 // shareOf is a part of the room, and at least one place of it.
-func (l *Log) shareOf(part, of int) int { return max(l.room*part/of, 1) }
+func (b *buffer) shareOf(part, of int) int { return max(b.room*part/of, 1) }
 
 // add puts a request on the place that it was admitted to.
 func (l *Log) add(entry Entry) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.buffered.entries = append(l.buffered.entries, entry)
+	l.collected.Collect(func(b *buffer) { b.entries = append(b.entries, entry) })
 }
 
 // addStranger is add for a request with a token that is not valid.
 func (l *Log) addStranger(entry Entry, token Digest) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.buffered.unknown = append(l.buffered.unknown, stranger{Entry: entry, token: token})
+	l.collected.Collect(func(b *buffer) { b.unknown = append(b.unknown, stranger{Entry: entry, token: token}) })
 }
 
 // count counts a refused request, whether the log has room for it or not.
@@ -159,9 +160,7 @@ func (l *Log) count(entry Entry) {
 	if start {
 		l.metrics.StartRefused(string(entry.Code))
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.buffered.count(entry, start)
+	l.collected.Collect(func(b *buffer) { b.count(entry, start) })
 }
 
 func (b *buffer) count(entry Entry, start bool) {
@@ -175,45 +174,32 @@ func (b *buffer) count(entry Entry, start bool) {
 	b.refusals[what] = sum
 }
 
-// Flush writes what was collected since the last call. It always returns 0, because there is no reason to call it again
-// at once. What was certainly not written is kept for the next call as far as there is room. After an unknown outcome
-// it is dropped, because counting too little is better than counting twice.
+// Flush writes what was collected since the last call (flush.Collector).
 func (l *Log) Flush(ctx context.Context) (int, error) {
-	taken := l.take()
-	if len(taken.entries) == 0 && len(taken.unknown) == 0 && len(taken.refusals) == 0 {
-		return 0, nil
-	}
-	if err := l.write(ctx, &taken); err != nil {
-		if !errors.Is(err, db.ErrOutcomeUnknown) {
-			l.restore(taken)
+	return l.collected.Flush(ctx, func(ctx context.Context, taken *buffer) error {
+		if err := l.write(ctx, taken); err != nil {
+			return fmt.Errorf("write the log of requests: %w", err)
 		}
-		return 0, fmt.Errorf("write the log of requests: %w", err)
-	}
-	l.metrics.Written(len(taken.entries))
-	return 0, nil
+		l.metrics.Written(len(taken.entries))
+		return nil
+	})
 }
 
-func (l *Log) take() buffer {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	taken := l.buffered
-	l.buffered = newBuffer()
-	return taken
+// Empty reports whether nothing was collected.
+func (b *buffer) Empty() bool {
+	return len(b.entries) == 0 && len(b.unknown) == 0 && len(b.refusals) == 0
 }
 
-// restore puts back what was taken and not written, the newest first if there is not room for all of it.
-func (l *Log) restore(taken buffer) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	b := &l.buffered
+// Restore puts back what was taken and not written, the newest first if there is not room for all of it.
+func (b *buffer) Restore(taken *buffer) {
 	for what, counts := range taken.refusals {
 		sum := b.refusals[what]
 		sum.starts += counts.starts
 		sum.others += counts.others
 		b.refusals[what] = sum
 	}
-	fit := min(max(l.room-b.places, 0), len(taken.entries))
-	l.metrics.Dropped(len(taken.entries) - fit)
+	fit := min(max(b.room-b.places, 0), len(taken.entries))
+	b.metrics.Dropped(len(taken.entries) - fit)
 	for _, entry := range taken.entries[len(taken.entries)-fit:] {
 		b.entries = append(b.entries, entry)
 		b.places++
@@ -222,8 +208,8 @@ func (l *Log) restore(taken buffer) {
 			b.replays[entry.OrgID]++
 		}
 	}
-	fit = min(max(l.shareOf(1, strangersShare)-b.strangers, 0), len(taken.unknown))
-	l.metrics.Dropped(len(taken.unknown) - fit)
+	fit = min(max(b.shareOf(1, strangersShare)-b.strangers, 0), len(taken.unknown))
+	b.metrics.Dropped(len(taken.unknown) - fit)
 	b.unknown = append(b.unknown, taken.unknown[len(taken.unknown)-fit:]...)
 	b.strangers += fit
 	b.places += fit
@@ -234,7 +220,7 @@ func (l *Log) write(ctx context.Context, taken *buffer) error {
 	if err := l.identify(ctx, taken); err != nil {
 		return err
 	}
-	return writeEntries(ctx, l.database, *taken)
+	return writeEntries(ctx, l.database, taken)
 }
 
 // identify finds the organizations of requests whose token was not valid. Unknown tokens are left out.

@@ -27,7 +27,7 @@ type row struct {
 
 // writeEntries writes entries and counts in one transaction. The times are moved to the database's clock, because those
 // of processes differ.
-func writeEntries(ctx context.Context, database *db.DB, taken buffer) error {
+func writeEntries(ctx context.Context, database *db.DB, taken *buffer) error {
 	ahead, err := clockAhead(ctx, database)
 	if err != nil {
 		return err

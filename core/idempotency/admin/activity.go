@@ -2,16 +2,15 @@ package admin
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/core/flush"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 )
@@ -24,15 +23,14 @@ const maxTracked = 100_000
 // much as a start, and flushes to three tables: the repetitions of each key, of each organization by the day, and the
 // times of an organization's starts by the hour.
 type Activity struct {
-	mu     sync.Mutex
-	counts counts
+	counted *flush.Collector[*counts]
 }
 
 var _ idempotency.Recorder = (*Activity)(nil)
 
 // NewActivity makes an Activity. A loop has to call Flush.
 func NewActivity() *Activity {
-	return &Activity{counts: newCounts()}
+	return &Activity{counted: flush.NewCollector(newCounts)}
 }
 
 // Repeated counts a replay or a refusal. A retry that resumes an abandoned request is neither.
@@ -48,83 +46,51 @@ func (a *Activity) Repeated(orgID uuid.UUID, record *idempotency.Record, err err
 	default:
 		return
 	}
-	at := time.Now()
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.counts.addDay(day)
+	a.counted.Collect(func(c *counts) { c.addRepetition(day, record, err) })
+}
+
+// addRepetition counts a repetition for the day and, where the key's record is known, for the key.
+func (c *counts) addRepetition(day dayCounts, record *idempotency.Record, err error) {
+	c.addDay(day)
 	if record == nil {
 		return
 	}
 	key := keyCounts{
-		keyID:   keyID{orgID: orgID, id: record.ID},
+		keyID:   keyID{orgID: day.orgID, id: record.ID},
 		replays: day.replayed, mismatches: day.reused, conflicts: day.inProgress,
 	}
 	if err == nil {
-		key.lastReplay = at
+		key.lastReplay = time.Now()
 	} else {
-		key.lastRefusal = at
+		key.lastRefusal = time.Now()
 	}
-	a.counts.addKey(key)
+	c.addKey(key)
 	// Only a replay of a request that has created something has avoided a second creation.
 	if err == nil && record.Subject != uuid.Nil {
-		a.counts.hour(orgID).replays++
+		c.hour(day.orgID).replays++
 	}
 }
 
 // Misnamed counts a request whose key came under another name.
 func (a *Activity) Misnamed(orgID uuid.UUID) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.counts.addDay(dayCounts{orgID: orgID, misnamed: 1})
+	a.counted.Collect(func(c *counts) { c.addDay(dayCounts{orgID: orgID, misnamed: 1}) })
 }
 
 // Accepted counts how long a new start took.
 func (a *Activity) Accepted(orgID uuid.UUID, took time.Duration) {
 	// Outside of the lock, because every start of the process passes here.
 	bucket := bucketOf(took)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.counts.hour(orgID).took[bucket]++
+	a.counted.Collect(func(c *counts) { c.hour(orgID).took[bucket]++ })
 }
 
-// Flush writes what was counted since the last call. It always returns 0, because there is no reason to call it again
-// at once. Counts that were certainly not written are kept for the next call. After an unknown outcome they are
-// dropped, because counting too little is better than counting twice.
+// Flush writes what was counted since the last call (flush.Collector).
 func (a *Activity) Flush(ctx context.Context, database *db.DB) (int, error) {
-	taken := a.take()
-	if len(taken.days) == 0 && len(taken.hours) == 0 {
-		return 0, nil
-	}
-	if err := writeCounts(ctx, database, taken); err != nil {
-		if !errors.Is(err, db.ErrOutcomeUnknown) {
-			a.restore(taken)
+	return a.counted.Flush(ctx, func(ctx context.Context, taken *counts) error {
+		if err := writeCounts(ctx, database, taken); err != nil {
+			return fmt.Errorf("write the activity of keys: %w", err)
 		}
-		return 0, fmt.Errorf("write the activity of keys: %w", err)
-	}
-	return 0, nil
-}
-
-func (a *Activity) take() counts {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	taken := a.counts
-	a.counts = newCounts()
-	return taken
-}
-
-// restore adds counts that were taken and not written to those that have come meanwhile.
-func (a *Activity) restore(taken counts) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, key := range taken.keys {
-		a.counts.addKey(key)
-	}
-	for _, day := range taken.days {
-		a.counts.addDay(day)
-	}
-	for orgID, hour := range taken.hours {
-		a.counts.hour(orgID).add(hour)
-	}
+		return nil
+	})
 }
 
 // counts are what was counted since the last flush.
@@ -134,11 +100,27 @@ type counts struct {
 	hours map[uuid.UUID]*hourCounts
 }
 
-func newCounts() counts {
-	return counts{
+func newCounts() *counts {
+	return &counts{
 		keys:  make(map[keyID]keyCounts),
 		days:  make(map[uuid.UUID]dayCounts),
 		hours: make(map[uuid.UUID]*hourCounts),
+	}
+}
+
+// Empty reports whether nothing was counted.
+func (c *counts) Empty() bool { return len(c.days) == 0 && len(c.hours) == 0 }
+
+// Restore adds counts that were taken and not written to those that have come meanwhile.
+func (c *counts) Restore(taken *counts) {
+	for _, key := range taken.keys {
+		c.addKey(key)
+	}
+	for _, day := range taken.days {
+		c.addDay(day)
+	}
+	for orgID, hour := range taken.hours {
+		c.hour(orgID).add(hour)
 	}
 }
 

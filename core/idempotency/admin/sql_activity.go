@@ -13,7 +13,7 @@ import (
 
 // writeCounts adds the counts to their tables in one transaction. Each statement sorts its rows, because two processes
 // that upsert the same rows in different orders would deadlock.
-func writeCounts(ctx context.Context, database *db.DB, taken counts) error {
+func writeCounts(ctx context.Context, database *db.DB, taken *counts) error {
 	return db.Do(ctx, database, func(tx db.Tx) error {
 		batch := tx.NewBatch()
 		upsertKeys(batch, slices.Collect(maps.Values(taken.keys)))
