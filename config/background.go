@@ -97,7 +97,7 @@ func (p *Project) periodic() []tasks.Periodic {
 	}, {
 		Name: "sessions.purge",
 		Spec: p.settings.PurgeSchedule,
-		Run:  p.userService.PurgeSessions,
+		Run:  p.userService.SignIn.PurgeSessions,
 	}, {
 		Name: "invitations.purge",
 		Spec: p.settings.PurgeSchedule,
@@ -105,7 +105,7 @@ func (p *Project) periodic() []tasks.Periodic {
 	}, {
 		Name: "sign_ins.purge",
 		Spec: p.settings.PurgeSchedule,
-		Run:  p.userService.PurgeSignIns,
+		Run:  p.userService.SignIn.PurgeSignIns,
 	}, {
 		Name: "organizations.purge",
 		Spec: p.settings.PurgeSchedule,
@@ -140,7 +140,7 @@ func (p *Project) loops(parts roles, client redis.UniversalClient) []tasks.Loop 
 		}, tasks.Loop{
 			Name: loopUploads, Interval: uploadsInterval, RunOnce: p.runService.SweepUploads,
 		}, tasks.Loop{
-			Name: loopMails, Interval: mailsInterval, RunOnce: p.userService.SweepMails,
+			Name: loopMails, Interval: mailsInterval, RunOnce: p.userService.Mails.SweepMails,
 		}, tasks.Loop{
 			Name: loopCompleter, Interval: p.settings.CompleteInterval, RunOnce: p.completer.RunOnce,
 		})

@@ -18,7 +18,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/tracing"
 	"github.com/simplevalidations/simplevalidations/migrations"
 	"github.com/simplevalidations/simplevalidations/tasks"
-	"github.com/simplevalidations/simplevalidations/users"
+	"github.com/simplevalidations/simplevalidations/users/signin"
 	"github.com/simplevalidations/simplevalidations/validations/execution"
 )
 
@@ -205,8 +205,8 @@ func (e examination) secretKey(ctx context.Context) finding {
 	}
 	use, err := execution.CheckKeys(ctx, e.db, keys)
 	if err == nil {
-		var ofUsers users.KeyUse
-		ofUsers, err = users.CheckKeys(ctx, e.db, keys)
+		var ofUsers signin.KeyUse
+		ofUsers, err = signin.CheckKeys(ctx, e.db, keys)
 		use.Unknown = slices.Concat(use.Unknown, ofUsers.Unknown)
 		use.Outdated += ofUsers.Outdated
 	}

@@ -106,7 +106,7 @@ func (p Program) secretsCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				ofUsers, err := project.userService.Reseal(ctx)
+				ofUsers, err := project.userService.SignIn.Reseal(ctx)
 				return report(p.Stdout, err, "%s and %s encrypted under the first key\n", core.Plural(n, "signing key"),
 					core.Plural(ofUsers, "user secret"))
 			})

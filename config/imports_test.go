@@ -79,7 +79,14 @@ func layers() []layer {
 				"docs", "migrations",
 			},
 		},
-		{folder: "users", may: foundation},
+		{folder: "users/account", may: foundation},
+		{folder: "users/quota", may: foundation},
+		{folder: "users/mails", may: append([]string{"users/account"}, foundation...)},
+		{folder: "users/signin", may: append([]string{"users/account", "users/mails"}, foundation...)},
+		{
+			folder: "users",
+			may:    append([]string{"users/account", "users/mails", "users/quota", "users/signin"}, foundation...),
+		},
 		{
 			folder: "tasks",
 			may: []string{
@@ -114,7 +121,7 @@ func layers() []layer {
 		},
 		{folder: "validations/engines", may: partsOfEngines},
 		{folder: "core/share"},
-		{folder: "validations", may: append([]string{"users", "validations/engines"}, foundation...)},
+		{folder: "validations", may: append([]string{"users/quota", "validations/engines"}, foundation...)},
 		{
 			folder: "validations/execution",
 			may:    append([]string{"core/share", "validations", "validations/engines"}, foundation...),
@@ -122,7 +129,7 @@ func layers() []layer {
 		{
 			folder: "validations/web",
 			may: append([]string{
-				"core/share", "users", "validations", "validations/document", "validations/engines",
+				"core/share", "users", "users/quota", "validations", "validations/document", "validations/engines",
 				"validations/execution",
 			}, foundation...),
 		},
@@ -131,27 +138,29 @@ func layers() []layer {
 		{
 			folder: "workflows/start",
 			may: append(
-				[]string{"users", "validations", "validations/execution", "workflows/start/body"}, foundation...),
+				[]string{"users", "users/quota", "validations", "validations/execution", "workflows/start/body"},
+				foundation...),
 		},
 		{
 			folder: "workflows",
 			may: append([]string{
-				"core/share", "users", "validations", "validations/engines", "validations/execution", "workflows/start",
-				"workflows/start/body",
+				"core/share", "users", "users/quota", "validations", "validations/engines", "validations/execution",
+				"workflows/start", "workflows/start/body",
 			}, foundation...),
 		},
 		{
 			folder: "config",
 			may: append([]string{
-				"core/embedded", "core/ratelimit", "tasks", "users", "validations", "validations/engines",
+				"core/embedded", "core/ratelimit", "tasks", "users", "users/quota", "users/signin", "validations",
+				"validations/engines",
 				"validations/engines/engine", "validations/execution", "validations/web", "workflows",
 				"workflows/start",
 				"workflows/start/body",
 			}, foundation...),
 		},
 		{folder: "config/tests", may: append([]string{
-			"config", coretest, "tasks", "users", "validations", "validations/engines", "validations/execution",
-			"validations/web", "workflows",
+			"config", coretest, "tasks", "users", "users/quota", "users/signin", "validations", "validations/engines",
+			"validations/execution", "validations/web", "workflows",
 		}, foundation...)},
 		{folder: ".", may: []string{"config"}},
 	}
@@ -198,6 +207,7 @@ func largeRooms() []string {
 		"config",
 		"core/idempotency/admin",
 		"users",
+		"users/signin",
 		"validations",
 		"validations/engines/ids",
 		"validations/engines/table",
@@ -256,8 +266,9 @@ func TestTopLevel(t *testing.T) {
 // sqlFolders are the packages whose SQL stands in files named sql_*.go, as docs/adr/0008-gorm-and-pgx.md decides.
 func sqlFolders() []string {
 	return []string{
-		"core/idempotency", "core/idempotency/admin", "tasks", "users", "validations", "validations/execution",
-		"validations/web", "workflows", "workflows/start",
+		"core/idempotency", "core/idempotency/admin", "tasks", "users", "users/account", "users/mails",
+		"users/quota", "users/signin", "validations", "validations/execution", "validations/web", "workflows",
+		"workflows/start",
 	}
 }
 

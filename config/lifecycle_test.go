@@ -22,11 +22,11 @@ func TestDisableUser(t *testing.T) {
 	s := setup(t)
 	operator := s.Console(t)
 	const password = "correct horse battery staple"
-	user, err := s.Users.User(t.Context(), harbourViewer)
+	user, err := s.Users.Accounts.User(t.Context(), harbourViewer)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Users.SetPassword(t.Context(), user.ID, password); err != nil {
+	if err := s.Users.SignIn.SetPassword(t.Context(), user.ID, password); err != nil {
 		t.Fatal(err)
 	}
 	session := s.Session(t, user.ID)

@@ -22,6 +22,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/requestlog"
 	"github.com/simplevalidations/simplevalidations/core/tracing"
 	"github.com/simplevalidations/simplevalidations/users"
+	"github.com/simplevalidations/simplevalidations/users/quota"
+	"github.com/simplevalidations/simplevalidations/users/signin"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/execution"
 	"github.com/simplevalidations/simplevalidations/validations/web"
@@ -171,9 +173,10 @@ func NewProject(
 func newValidations(p *Project, check *core.Validator) (*web.App, error) {
 	return web.New(web.Deps{
 		Runs: p.runService, Executor: p.executor, Waiters: p.waiters, Keys: p.inspector,
-		Usage: p.userService, Workflows: p.workflowService, Validator: check, Address: p.settings.Address(),
+		Usage: p.userService.Quota, Users: p.userService, Workflows: p.workflowService, Validator: check,
+		Address:   p.settings.Address(),
 		Callbacks: p.withBurst("callbacks", p.settings.CallbacksPerSecond), StreamsPerOrg: p.settings.StreamsPerOrg,
-		Proven: p.users.Proven,
+		RequireRecentSignIn: p.users.SignIn.RequireRecentSignIn,
 	})
 }
 
@@ -181,7 +184,7 @@ func newWorkflows(
 	p *Project, starter *start.Starter, guard *idempotency.Guard, check *core.Validator,
 ) (*workflows.App, error) {
 	return workflows.New(workflows.Deps{
-		Service: p.workflowService, Usage: p.userService, Starter: starter, Waiters: p.waiters, Guard: guard,
+		Service: p.workflowService, Usage: p.userService.Quota, Starter: starter, Waiters: p.waiters, Guard: guard,
 		Limiter: p.runLimiter(), Validator: check,
 		Limits: body.DefaultLimits(p.settings.MaxBodyBytes), Address: p.settings.Address(), RunPages: p.validations,
 		Samples: execution.NewSamples(p.limit("samples", samplesPerSecond, samplesBurst)),
@@ -225,7 +228,7 @@ func newUsers(
 		}
 	}
 	if settings.OIDCIssuer != "" {
-		cfg.OpenID = users.NewOpenID(users.OpenIDConfig{
+		cfg.OpenID = signin.NewOpenID(signin.OpenIDConfig{
 			Issuer: settings.OIDCIssuer, ClientID: settings.OIDCClientID, Secret: string(settings.OIDCClientSecret),
 			Domains: settings.OIDCDomains, CreateUsers: settings.OIDCCreateUsers, Address: settings.Address(),
 		})
@@ -307,7 +310,7 @@ func overage(settings Settings, engine *idempotency.Engine) *start.Overage {
 		return nil
 	}
 	return &start.Overage{
-		Engine: engine, Billing: users.NewBilling(string(settings.BillingURL), string(settings.BillingSecret)),
+		Engine: engine, Billing: quota.NewBilling(string(settings.BillingURL), string(settings.BillingSecret)),
 	}
 }
 

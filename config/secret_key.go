@@ -12,7 +12,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/keyring"
-	"github.com/simplevalidations/simplevalidations/users"
+	"github.com/simplevalidations/simplevalidations/users/signin"
 	"github.com/simplevalidations/simplevalidations/validations/execution"
 )
 
@@ -101,7 +101,7 @@ func checkSecretKey(ctx context.Context, database *db.DB, settings Settings) err
 	if err != nil {
 		return err //nolint:wrapcheck // it says all
 	}
-	ofUsers, err := users.CheckKeys(ctx, database, keys)
+	ofUsers, err := signin.CheckKeys(ctx, database, keys)
 	if err != nil {
 		return err //nolint:wrapcheck // it says all
 	}

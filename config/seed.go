@@ -161,7 +161,7 @@ func (p *Project) seedTenant(ctx context.Context, tenant demoTenant) (DemoOrg, e
 }
 
 func (p *Project) seedMember(ctx context.Context, org users.Organization, role core.Role) (string, error) {
-	user, err := p.userService.EnsureUser(ctx, string(role)+"@"+org.Slug+".example", "Demo "+string(role))
+	user, err := p.userService.Accounts.EnsureUser(ctx, string(role)+"@"+org.Slug+".example", "Demo "+string(role))
 	if err != nil {
 		return "", err
 	}
@@ -195,7 +195,7 @@ func (p *Project) seedVisitor(ctx context.Context, orgs []DemoOrg, resetPassword
 		Email:    "demo@" + orgs[0].Slug + ".example",
 		Password: base32.StdEncoding.EncodeToString(p.demoSecret("password")[:demoPasswordBytes]),
 	}
-	user, err := p.userService.EnsureUser(ctx, visitor.Email, "Demo visitor")
+	user, err := p.userService.Accounts.EnsureUser(ctx, visitor.Email, "Demo visitor")
 	if err != nil {
 		return demoDashboard{}, err
 	}
@@ -208,9 +208,9 @@ func (p *Project) seedVisitor(ctx context.Context, orgs []DemoOrg, resetPassword
 		return demoDashboard{}, err
 	}
 	if user.PasswordHash == "" || resetPassword {
-		return visitor, p.userService.SetPassword(ctx, user.ID, visitor.Password)
+		return visitor, p.userService.SignIn.SetPassword(ctx, user.ID, visitor.Password)
 	}
-	matches, err := p.userService.HasPassword(ctx, user, visitor.Password)
+	matches, err := p.userService.SignIn.HasPassword(ctx, user, visitor.Password)
 	if !matches {
 		visitor.Password = ""
 	}

@@ -54,7 +54,7 @@ func NewRouter(project *Project) (*echo.Echo, error) {
 		authenticated(idempotency.ReadKey),
 		authenticated(project.users.Authenticate(project.edge, api)),
 		authenticated(knownParameters),
-		visited(project.users.Visit(project.edge.Trust)),
+		visited(project.users.SignIn.Visit(project.edge.Trust)),
 	)
 	registerHealth(e, project)
 	if err := registerDocs(e); err != nil {

@@ -1,61 +1,47 @@
-// Package users owns organizations, users, memberships with their roles, API tokens, authentication
-// and the usage counters that hold the quotas.
+// Package users owns organizations, their members, invitations, settings and audit records, and API tokens. Signing in
+// and quotas are packages of their own below it.
 package users
 
 import (
-	"context"
 	"embed"
-	"fmt"
-	"time"
-
-	"github.com/google/uuid"
-	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/core/pages"
+	"github.com/simplevalidations/simplevalidations/users/quota"
+	"github.com/simplevalidations/simplevalidations/users/signin"
 )
 
 //go:embed templates/users/*.html
 var templates embed.FS
 
-// RunCounter counts the runs of a period by day and by workflow, which the usage counters do not.
-type RunCounter interface {
-	CountRuns(ctx context.Context, orgID uuid.UUID, period time.Time) (RunCounts, error)
-}
-
 // App is the app: its service and the views on it.
 type App struct {
+	SignIn *signin.App
+	Quota  *quota.App
+
 	service *Service
 	guard   *idempotency.Guard
 	check   *core.Validator
-	runs    RunCounter
-	keys    *admin.Inspector
 	pages   *pages.Set
-	signIns Limiter
-	// familiar caches the pairs of account and network with a recent sign-in.
-	familiar *lru.Cache[string, struct{}]
 }
-
-// maxFamiliar bounds the cache of recent sign-ins.
-const maxFamiliar = 10_000
 
 // New makes the app. signIns limits attempts to sign in.
 func New(
-	service *Service, guard *idempotency.Guard, keys *admin.Inspector, check *core.Validator, runs RunCounter,
-	signIns Limiter,
+	service *Service, guard *idempotency.Guard, keys *admin.Inspector, check *core.Validator, runs quota.RunCounter,
+	signIns signin.Limiter,
 ) (*App, error) {
 	set, err := pages.Parse(templates, "templates/users")
 	if err != nil {
 		return nil, err
 	}
-	familiar, err := lru.New[string, struct{}](maxFamiliar)
-	if err != nil {
-		return nil, fmt.Errorf("make the cache of sign-ins: %w", err)
+	a := &App{service: service, guard: guard, check: check, pages: set}
+	if a.SignIn, err = signin.New(service.SignIn, check, signIns); err != nil {
+		return nil, err
 	}
-	return &App{
-		service: service, guard: guard, keys: keys, check: check, runs: runs, pages: set, signIns: signIns,
-		familiar: familiar,
-	}, nil
+	if a.Quota, err = quota.New(service.Quota, keys, runs); err != nil {
+		return nil, err
+	}
+	return a, nil
 }

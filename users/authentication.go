@@ -2,9 +2,7 @@ package users
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
-	"encoding/base64"
 	"fmt"
 	"strings"
 	"time"
@@ -16,14 +14,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
-const (
-	// tokenPrefix lets secret scanners find a leaked token.
-	tokenPrefix = "sv_"
-	secretBytes = 32
-	// shownPrefix is how many characters of a token are kept, so that people recognize it.
-	shownPrefix    = len(tokenPrefix) + 6
-	maxTokenLength = 200
-)
+const maxTokenLength = 200
 
 // Limiter bounds how often each id may do something, such as the requests of a token.
 type Limiter interface {
@@ -201,19 +192,4 @@ func (s *Service) identifyByToken(
 		s.tokenCache.Add(digest, *holder)
 		return holder.principal, nil
 	}
-}
-
-// newSecret makes a token's secret (256 random bits) and what is stored of it.
-func newSecret() (secret string, digest []byte, prefix string) { //nolint:nonamedreturns // three results of two types
-	random := make([]byte, secretBytes)
-	// Read never fails (since Go 1.24 it ends the process instead).
-	_, _ = rand.Read(random)
-	return secretOf(random)
-}
-
-// secretOf makes the secret of random bytes, and what is stored of it.
-func secretOf(random []byte) (secret string, digest []byte, prefix string) { //nolint:nonamedreturns // as above
-	secret = tokenPrefix + base64.RawURLEncoding.EncodeToString(random)
-	sum := sha256.Sum256([]byte(secret))
-	return secret, sum[:], secret[:shownPrefix]
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/users"
+	"github.com/simplevalidations/simplevalidations/users/quota"
 )
 
 func TestMain(m *testing.M) {
@@ -54,7 +55,7 @@ func (b *testBundle) org(tb testing.TB, slug string, quota int64) uuid.UUID {
 // member adds a user as a member of the organization.
 func (b *testBundle) member(tb testing.TB, orgID uuid.UUID, email string, role core.Role) uuid.UUID {
 	tb.Helper()
-	user, err := b.service.CreateUser(tb.Context(), email, "Name", "")
+	user, err := b.service.Accounts.CreateUser(tb.Context(), email, "Name", "")
 	if err != nil {
 		tb.Fatalf("create user: %v", err)
 	}
@@ -76,7 +77,7 @@ func (b *testBundle) token(tb testing.TB, request users.TokenRequest) string {
 // charge charges runs in a transaction of their own, and returns for each whether it was granted.
 func (b *testBundle) charge(tb testing.TB, orgs ...uuid.UUID) []bool {
 	tb.Helper()
-	if _, err := users.OpenCounters(tb.Context(), b.db, orgs); err != nil {
+	if _, err := quota.OpenCounters(tb.Context(), b.db, orgs); err != nil {
 		tb.Fatalf("open counters: %v", err)
 	}
 	granted, err := db.InTx(tb.Context(), b.db, func(tx db.Tx) ([]bool, error) {
@@ -91,14 +92,14 @@ func (b *testBundle) charge(tb testing.TB, orgs ...uuid.UUID) []bool {
 // chargeIn charges runs in a transaction.
 func chargeIn(ctx context.Context, tx db.Tx, orgs ...uuid.UUID) ([]bool, error) {
 	runs := make([]uuid.UUID, len(orgs))
-	charges := make([]users.RunCharge, len(orgs))
+	charges := make([]quota.RunCharge, len(orgs))
 	for i, orgID := range orgs {
 		runs[i] = uuid.New()
-		charges[i] = users.RunCharge{RunID: runs[i], OrgID: orgID}
+		charges[i] = quota.RunCharge{RunID: runs[i], OrgID: orgID}
 	}
 	batch := tx.NewBatch()
 	db.Grant(batch, runs)
-	answered := users.QueueCharges(batch, charges, nil)
+	answered := quota.QueueCharges(batch, charges, nil)
 	if err := batch.Send(ctx); err != nil {
 		return nil, err
 	}

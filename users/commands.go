@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/users/account"
 )
 
 // Open runs a command's work with the service on the configured database.
@@ -141,7 +142,7 @@ func createUserCommand(open Open) *cobra.Command {
 			}
 			return open(cmd.Context(), func(ctx context.Context, s *Service) error {
 				if org == "" {
-					user, err := s.CreateUser(ctx, args[0], name, password)
+					user, err := s.Accounts.CreateUser(ctx, args[0], name, password)
 					return say(cmd, err, "%s\n", user.ID)
 				}
 				organization, err := s.Organization(ctx, org)
@@ -173,7 +174,7 @@ func addUserCommand(open Open) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				user, err := s.User(ctx, args[0])
+				user, err := s.Accounts.User(ctx, args[0])
 				if err != nil {
 					return err
 				}
@@ -200,7 +201,7 @@ func createTokenCommand(open Open) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				user, err := s.User(ctx, email)
+				user, err := s.Accounts.User(ctx, email)
 				if err != nil {
 					return err
 				}
@@ -248,8 +249,9 @@ func readPassword(r io.Reader) (string, error) {
 		return "", fmt.Errorf("read the password: %w", err)
 	}
 	password := strings.TrimRight(line, "\r\n")
-	if len(password) < minPassword {
-		return "", core.InvalidParameter("the password", fmt.Sprintf("must have %d characters or more", minPassword))
+	if len(password) < account.MinPassword {
+		return "", core.InvalidParameter("the password",
+			fmt.Sprintf("must have %d characters or more", account.MinPassword))
 	}
 	return password, nil
 }

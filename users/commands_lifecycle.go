@@ -36,7 +36,7 @@ func deleteUserCommand(open Open) *cobra.Command {
 
 // printFootprint prints what would be deleted with a user.
 func printFootprint(ctx context.Context, cmd *cobra.Command, s *Service, email string) error {
-	user, err := s.User(ctx, email)
+	user, err := s.Accounts.User(ctx, email)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func ableCommand(open Open, command *cobra.Command, disabled bool) *cobra.Comman
 	command.Args = cobra.ExactArgs(1)
 	command.RunE = func(cmd *cobra.Command, args []string) error {
 		return open(cmd.Context(), func(ctx context.Context, s *Service) error {
-			user, err := s.User(ctx, args[0])
+			user, err := s.Accounts.User(ctx, args[0])
 			if err != nil {
 				return err
 			}
@@ -97,7 +97,7 @@ func exportUserCommand(open Open) *cobra.Command {
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return open(cmd.Context(), func(ctx context.Context, s *Service) error {
-				user, err := s.User(ctx, args[0])
+				user, err := s.Accounts.User(ctx, args[0])
 				if err != nil {
 					return err
 				}

@@ -21,11 +21,12 @@ func setPasswordCommand(open Open) *cobra.Command {
 				return err
 			}
 			return open(cmd.Context(), func(ctx context.Context, s *Service) error {
-				user, err := s.User(ctx, args[0])
+				user, err := s.Accounts.User(ctx, args[0])
 				if err != nil {
 					return err
 				}
-				return say(cmd, s.SetPassword(ctx, user.ID, password), "%s: password set, sessions ended\n", user.Email)
+				return say(cmd, s.SignIn.SetPassword(ctx, user.ID, password), "%s: password set, sessions ended\n",
+					user.Email)
 			})
 		},
 	}
@@ -43,7 +44,7 @@ func setOperatorCommand(open Open) *cobra.Command {
 				return core.InvalidParameter("operator", fmt.Sprintf("is on or off, not %q", args[1]))
 			}
 			return open(cmd.Context(), func(ctx context.Context, s *Service) error {
-				user, err := s.User(ctx, args[0])
+				user, err := s.Accounts.User(ctx, args[0])
 				if err != nil {
 					return err
 				}

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/simplevalidations/simplevalidations/users/account"
 )
 
 func linkPasswordCommand(open Open) *cobra.Command {
@@ -16,7 +18,7 @@ func linkPasswordCommand(open Open) *cobra.Command {
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return open(cmd.Context(), func(ctx context.Context, s *Service) error {
-				path, expires, err := s.LinkPassword(ctx, args[0], life)
+				path, expires, err := s.SignIn.LinkPassword(ctx, args[0], life)
 				return say(cmd, err, "%s%s\nworks until %s\n", s.cfg.Address, path, expires.UTC().Format(time.RFC3339))
 			})
 		},
@@ -28,23 +30,23 @@ func linkPasswordCommand(open Open) *cobra.Command {
 func removeFactorCommand(open Open) *cobra.Command {
 	return onUser(open, &cobra.Command{
 		Use: "remove-second-factor EMAIL", Short: "Let a user who has lost the authenticator app sign in without it",
-	}, (*Service).RemoveFactor, "no second factor")
+	}, func(s *Service) func(context.Context, string) error { return s.SignIn.RemoveFactor }, "no second factor")
 }
 
 func unlinkCommand(open Open) *cobra.Command {
 	return onUser(open, &cobra.Command{
 		Use: "unlink EMAIL", Short: "Separate a user from the account at the OpenID Connect provider",
-	}, (*Service).Unlink, "linked to no provider")
+	}, func(s *Service) func(context.Context, string) error { return s.SignIn.Unlink }, "linked to no provider")
 }
 
 // onUser makes a command that changes one user and says what the user is then.
 func onUser(
-	open Open, command *cobra.Command, change func(*Service, context.Context, string) error, state string,
+	open Open, command *cobra.Command, change func(*Service) func(context.Context, string) error, state string,
 ) *cobra.Command {
 	command.Args = cobra.ExactArgs(1)
 	command.RunE = func(cmd *cobra.Command, args []string) error {
 		return open(cmd.Context(), func(ctx context.Context, s *Service) error {
-			return say(cmd, change(s, ctx, args[0]), "%s: %s\n", normalizeEmail(args[0]), state)
+			return say(cmd, change(s)(ctx, args[0]), "%s: %s\n", account.NormalizeEmail(args[0]), state)
 		})
 	}
 	return command

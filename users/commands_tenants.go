@@ -123,7 +123,7 @@ func listUsersCommand(open Open) *cobra.Command {
 		Use: "list", Short: "List the users", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return open(cmd.Context(), func(ctx context.Context, s *Service) error {
-				accounts, err := s.Accounts(ctx)
+				accounts, err := s.Users(ctx)
 				if err != nil {
 					return err
 				}

@@ -2,12 +2,14 @@ package users
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
 // The states of an invitation as clients see it. Those that were declined or revoked are not shown any more.
@@ -127,4 +129,17 @@ func (a *App) declineInvitation(c echo.Context, principal core.Principal) error 
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)
+}
+
+// mayMail counts a mail to an address that a member has chosen.
+func (a *App) mayMail(principal core.Principal) error {
+	if !a.service.Mails.AreSent() {
+		return nil
+	}
+	err := a.SignIn.MayGuess("mails of " + principal.OrgID.String())
+	if refused := pages.Refusal(err); refused != nil {
+		refused.Detail = fmt.Sprintf("Your organization has sent many mails. Try again in %s.",
+			core.Plural(refused.RetrySeconds(), "second"))
+	}
+	return err
 }

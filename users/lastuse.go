@@ -19,4 +19,6 @@ func (t usedTokens) Empty() bool { return len(t) == 0 }
 func (t usedTokens) Restore(taken usedTokens) { maps.Copy(t, taken) }
 
 // FlushLastUse writes the time of last use of the tokens that were used since the last call (flush.Collector).
-func (s *Service) FlushLastUse(ctx context.Context) (int, error) { return s.used.Flush(ctx, s.updateLastUse) }
+func (s *Service) FlushLastUse(ctx context.Context) (int, error) {
+	return s.used.Flush(ctx, s.updateLastUse)
+}

@@ -19,19 +19,6 @@ type Organization struct {
 	CreatedAt time.Time
 }
 
-// User is a person or a machine account.
-type User struct {
-	ID           uuid.UUID `gorm:"primaryKey"`
-	Email        string    `validate:"required,email,max=254"`
-	Name         string    `validate:"max=200"`
-	PasswordHash string
-	// IsOperator allows the user to see and use the operations page.
-	IsOperator bool
-	// DisabledAt is the time from which the user may neither sign in nor use tokens; nil if the user is enabled.
-	DisabledAt *time.Time
-	CreatedAt  time.Time
-}
-
 // Invitation asks the person with an e-mail address to become a member of an organization.
 type Invitation struct {
 	ID    uuid.UUID
@@ -47,17 +34,6 @@ type Invitation struct {
 	OrgID   uuid.UUID
 	OrgSlug string
 	OrgName string
-}
-
-// Session is a browser's session of a user.
-type Session struct {
-	Digest    []byte `gorm:"primaryKey"`
-	UserID    uuid.UUID
-	UserAgent string
-	CreatedAt time.Time
-	ExpiresAt time.Time
-	// Current says that it is the session of the request.
-	Current bool `gorm:"-"`
 }
 
 // Token is an API token as it is listed. Its secret is not stored.

@@ -8,14 +8,13 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/pages"
+	"github.com/simplevalidations/simplevalidations/users/account"
+	"github.com/simplevalidations/simplevalidations/users/signin"
 )
-
-// invitationsAddress is where the links of invitations lead.
-const invitationsAddress = pages.Root + "invitations/"
 
 // invitationAddress is the page of a link with the secret.
 func invitationAddress(secret string) string {
-	return invitationsAddress + url.PathEscape(secret) + "/"
+	return signin.InvitationsAddress + url.PathEscape(secret) + "/"
 }
 
 // invitationPage is what a link leads to. It looks the same whether or not the address has an account.
@@ -59,7 +58,7 @@ func (a *App) renderInvitation(c echo.Context, status int, form *joinForm, probl
 		Data: invitationPage{
 			Invitation: linked, Address: address, Meant: visitor.Email == linked.Email,
 			SignIn:      pages.SignInAddress + "?" + url.Values{"next": {address}}.Encode(),
-			MinPassword: minPassword, Form: *form, Problem: problem,
+			MinPassword: account.MinPassword, Form: *form, Problem: problem,
 		},
 	})
 }
@@ -69,9 +68,9 @@ func (a *App) joinForm(c echo.Context) error {
 	var form joinForm
 	err := core.BindForm(c, a.check, &form)
 	if err == nil {
-		err = a.mayGuess("network " + network(c.RealIP()))
+		err = a.SignIn.MayGuess("network " + signin.Network(c.RealIP()))
 	}
-	var user User
+	var user account.User
 	var accepted Invitation
 	if err == nil {
 		user, accepted, err = a.service.join(c.Request().Context(), c.Param("token"), form)
@@ -82,11 +81,12 @@ func (a *App) joinForm(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	secret, err := a.service.beginSession(c.Request().Context(), user.ID, browserOf(c).origin(), browserOf(c))
+	from := signin.BrowserOf(c)
+	secret, err := a.service.SignIn.BeginSession(c.Request().Context(), user.ID, from.Origin(), from)
 	if err != nil {
 		return err
 	}
-	pages.SetCookie(c, sessionCookie, secret, cookieLife)
+	pages.SetCookie(c, signin.SessionCookie, secret, signin.CookieLife)
 	return toAccepted(c, accepted)
 }
 
@@ -101,7 +101,7 @@ func (a *App) declineLinkForm(c echo.Context) error {
 }
 
 func (a *App) acceptWith(c echo.Context, key invitationKey) error {
-	visitor, err := signedIn(c)
+	visitor, err := signin.SignedIn(c)
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (a *App) acceptWith(c echo.Context, key invitationKey) error {
 }
 
 func (a *App) declineWith(c echo.Context, key invitationKey) error {
-	visitor, err := signedIn(c)
+	visitor, err := signin.SignedIn(c)
 	if err != nil {
 		return err
 	}
@@ -121,16 +121,7 @@ func (a *App) declineWith(c echo.Context, key invitationKey) error {
 	if err != nil {
 		return err
 	}
-	return pages.Redirect(c, accountAddress, "You have declined the invitation to "+declined.OrgName+".")
-}
-
-// signedIn is the visitor of a page that people without a session may see, too.
-func signedIn(c echo.Context) (pages.Visitor, error) {
-	visitor, ok := pages.VisitorFrom(c.Request().Context())
-	if !ok {
-		return pages.Visitor{}, core.NewError(core.CodeNotAuthenticated, "Your session has ended. Sign in again.")
-	}
-	return visitor, nil
+	return pages.Redirect(c, signin.AccountAddress, "You have declined the invitation to "+declined.OrgName+".")
 }
 
 func toAccepted(c echo.Context, accepted Invitation) error {

@@ -2,11 +2,13 @@ package users
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/pages"
+	"github.com/simplevalidations/simplevalidations/users/signin"
 )
 
 // membersPage lists members, with the form for a new one.
@@ -97,7 +99,7 @@ func (a *App) inviteForm(c echo.Context, principal core.Principal) error {
 	var issued issuedLink
 	err := core.BindForm(c, a.check, &form)
 	if err == nil {
-		if proven, err := a.provenFor(c, form.Role); !proven {
+		if proven, err := a.SignIn.RequireRecentSignInFor(c, form.Role); !proven {
 			return err
 		}
 		err = a.mayMail(principal)
@@ -134,7 +136,7 @@ func (a *App) renewLinkForm(c echo.Context, principal core.Principal) error {
 		return err
 	}
 	// Whoever has the link can take the role.
-	if proven, err := a.provenFor(c, invited.Role); !proven {
+	if proven, err := a.SignIn.RequireRecentSignInFor(c, invited.Role); !proven {
 		return err
 	}
 	if err := a.mayMail(principal); err != nil {
@@ -152,7 +154,7 @@ func (a *App) renderLink(c echo.Context, issued issuedLink) error {
 		Title: "Invitation of " + issued.Email, Section: pages.SectionMembers,
 		Data: linkPage{
 			Invitation: issued.Invitation, Link: c.Scheme() + "://" + c.Request().Host + issued.Path(),
-			Mailed: a.service.mailsAreSent(),
+			Mailed: a.service.Mails.AreSent(),
 		},
 	})
 }
@@ -200,4 +202,54 @@ func (a *App) removeMemberForm(c echo.Context, principal core.Principal) error {
 
 func toMembers(c echo.Context, principal core.Principal, notice string) error {
 	return pages.Redirect(c, pages.Base(principal.OrgSlug)+"members/", notice)
+}
+
+// removeMembersFactorForm is POST /app/orgs/{org}/members/{id}/second-factor/remove/.
+func (a *App) removeMembersFactorForm(c echo.Context, principal core.Principal) error {
+	id, err := core.PathID(c, "member")
+	if err != nil {
+		return err
+	}
+	if err := a.service.removeMembersFactor(c.Request().Context(), principal, id); err != nil {
+		return err
+	}
+	return toMembers(c, principal, "The member signs in without a second factor now.")
+}
+
+// linkForm is how long a link works.
+type linkForm struct {
+	Hours int `form:"hours" validate:"min=1,max=72"`
+}
+
+// passwordLinkPage shows a link. It is not shown again.
+type passwordLinkPage struct {
+	Link signin.PasswordLink
+	// Address is the whole address, to copy and to pass on.
+	Address string
+	Mailed  bool
+}
+
+// linkPasswordForm is POST /app/orgs/{org}/members/{id}/password/.
+func (a *App) linkPasswordForm(c echo.Context, principal core.Principal) error {
+	id, err := core.PathID(c, "member")
+	if err != nil {
+		return err
+	}
+	var form linkForm
+	if err := core.BindForm(c, a.check, &form); err != nil {
+		return err
+	}
+	if err := a.SignIn.MayGuess("links of " + principal.UserID.String()); err != nil {
+		return err
+	}
+	link, err := a.service.linkPassword(c.Request().Context(), principal, id, time.Duration(form.Hours)*time.Hour)
+	if err != nil {
+		return err
+	}
+	return a.pages.Render(c, http.StatusCreated, "password_link", pages.Page{
+		Title: "New password of " + link.Email, Section: pages.SectionMembers,
+		Data: passwordLinkPage{
+			Link: link, Address: c.Scheme() + "://" + c.Request().Host + link.Path(), Mailed: a.service.Mails.AreSent(),
+		},
+	})
 }

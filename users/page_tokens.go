@@ -108,7 +108,7 @@ func (a *App) createTokenForm(c echo.Context, principal core.Principal) error {
 	err := core.BindForm(c, a.check, &form)
 	var issued issuedToken
 	if err == nil {
-		if proven, err := a.provenFor(c, form.Role); !proven {
+		if proven, err := a.SignIn.RequireRecentSignInFor(c, form.Role); !proven {
 			return err
 		}
 		issued, err = a.service.createToken(c.Request().Context(), principal, TokenRequest{
@@ -141,7 +141,7 @@ func (a *App) rotateTokenForm(c echo.Context, principal core.Principal) error {
 	}
 	// The new secret may do what the old one does, as that of a new token may.
 	for _, token := range found {
-		if proven, err := a.provenFor(c, token.Role); !proven {
+		if proven, err := a.SignIn.RequireRecentSignInFor(c, token.Role); !proven {
 			return err
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/db"
-	"github.com/simplevalidations/simplevalidations/users"
+	"github.com/simplevalidations/simplevalidations/users/quota"
 )
 
 func TestQuotaSetAtTheFirstStartOfAMonth(t *testing.T) {
@@ -29,7 +29,7 @@ func TestQuotaSetAtTheFirstStartOfAMonth(t *testing.T) {
 			return 0, err
 		}
 		go func() {
-			_, err := users.OpenCounters(t.Context(), b.db, []uuid.UUID{org})
+			_, err := quota.OpenCounters(t.Context(), b.db, []uuid.UUID{org})
 			opened <- err
 		}()
 		coretest.Eventually(t, func() bool {
@@ -120,7 +120,7 @@ func TestCharges(t *testing.T) {
 		b.charge(t, org)
 		granted, err := db.InBatch(t.Context(), b.db, func(batch *db.Batch) *db.Future[[]uuid.UUID] {
 			db.Grant(batch, nil)
-			return users.QueueCharges(batch, []users.RunCharge{{RunID: uuid.New(), OrgID: org}}, nil)
+			return quota.QueueCharges(batch, []quota.RunCharge{{RunID: uuid.New(), OrgID: org}}, nil)
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -161,7 +161,7 @@ func TestCharges(t *testing.T) {
 			[]bool{true, true, false}) {
 			t.Errorf("granted in the new month = %v, want 2 of 3", got)
 		}
-		counters, err := users.OpenCounters(t.Context(), b.db, []uuid.UUID{org})
+		counters, err := quota.OpenCounters(t.Context(), b.db, []uuid.UUID{org})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -207,7 +207,7 @@ func TestCharges(t *testing.T) {
 			}
 			clients.Go(func() {
 				for range rounds {
-					if _, err := users.OpenCounters(t.Context(), b.db, demands); err != nil {
+					if _, err := quota.OpenCounters(t.Context(), b.db, demands); err != nil {
 						t.Errorf("open: %v", err)
 					}
 					if _, err := db.InTx(t.Context(), b.db, func(tx db.Tx) ([]bool, error) {
@@ -290,7 +290,7 @@ func TestSetRunQuota(t *testing.T) {
 		if err := b.service.SetRunQuota(t.Context(), org, number(1)); err != nil {
 			t.Fatal(err)
 		}
-		usage, err := b.service.RunUsage(t.Context(), org)
+		usage, err := b.service.Quota.RunUsage(t.Context(), org)
 		if err != nil || usage.Used != 3 || usage.Quota == nil || *usage.Quota != 3 {
 			t.Errorf("usage = %+v, %v, want 3 of 3 in this month", usage, err)
 		}
@@ -341,22 +341,4 @@ func TestSetRunQuota(t *testing.T) {
 			t.Errorf("SetRunQuota(-1) = %v, want %s", err, core.CodeInvalidPayload)
 		}
 	})
-}
-
-func TestQuotaExceeded(t *testing.T) {
-	t.Parallel()
-	quota := int64(3)
-	period := time.Now().UTC()
-	period = time.Date(period.Year(), period.Month(), 1, 0, 0, 0, 0, time.UTC)
-	err := users.QuotaExceeded(users.Usage{Period: period, Used: 3, Quota: &quota})
-	if err.Code != core.CodeQuotaExceeded || err.Retryable {
-		t.Errorf("error = %s, retryable %t, want %s and not", err.Code, err.Retryable, core.CodeQuotaExceeded)
-	}
-	if rest := time.Until(period.AddDate(0, 1, 0)); err.RetryAfter < time.Second || err.RetryAfter > rest+time.Minute {
-		t.Errorf("RetryAfter = %s, want the rest of the month, %s", err.RetryAfter, rest)
-	}
-	past := users.QuotaExceeded(users.Usage{Period: period.AddDate(-1, 0, 0), Quota: &quota})
-	if past.RetryAfter != time.Second {
-		t.Errorf("RetryAfter of a month that is over = %s, want 1s", past.RetryAfter)
-	}
 }

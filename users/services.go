@@ -1,25 +1,46 @@
 package users
 
 import (
-	"context"
-	"errors"
-
-	"github.com/google/uuid"
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/flush"
+	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/core/keyring"
+	"github.com/simplevalidations/simplevalidations/core/mail"
+	"github.com/simplevalidations/simplevalidations/users/account"
+	"github.com/simplevalidations/simplevalidations/users/mails"
+	"github.com/simplevalidations/simplevalidations/users/quota"
+	"github.com/simplevalidations/simplevalidations/users/signin"
 )
 
-// Service reads and changes what the app owns.
+// Config is what the service needs beside the database. Its zero value sends no mail and keeps no second factors.
+type Config struct {
+	// Keys encrypt the secrets of second factors, and mails that wait.
+	Keys keyring.Ring
+	// Mail sends mail; nil if the installation sends none.
+	Mail *mail.Sender
+	// Staged is woken when a mail was staged.
+	Staged *jobs.Signal
+	// Address is the service's public URL, without a slash at its end, for the links in mails.
+	Address string
+	// OpenID is the provider that people may sign in with; nil for none.
+	OpenID *signin.OpenID
+}
+
+// Service reads and changes what the app owns, and holds the services of the packages below it.
 type Service struct {
+	Accounts *account.Service
+	Mails    *mails.Service
+	SignIn   *signin.Service
+	Quota    *quota.Service
+
 	db    *db.DB
 	check *core.Validator
 	used  *flush.Collector[usedTokens]
 	// tokenCache caches the holders of recently used tokens.
 	tokenCache *lru.Cache[tokenDigest, tokenHolder]
-	passwords  *passwords
 	cfg        Config
 }
 
@@ -29,55 +50,19 @@ func NewService(database *db.DB, check *core.Validator, cfg Config) (*Service, e
 	if err != nil {
 		return nil, err
 	}
+	passwords := account.NewPasswords()
+	accounts := account.NewService(database, check, passwords)
+	letters := mails.NewService(database, mails.Config{Keys: cfg.Keys, Mail: cfg.Mail, Staged: cfg.Staged})
 	return &Service{
-		db: database, check: check, used: flush.NewCollector(newUsedTokens),
-		tokenCache: tokens, passwords: newPasswords(), cfg: cfg,
+		Accounts: accounts, Mails: letters, Quota: quota.NewService(database),
+		SignIn: signin.NewService(database, check, accounts, passwords, letters, signin.Config{
+			Keys: cfg.Keys, Address: cfg.Address, OpenID: cfg.OpenID,
+		}),
+		db: database, check: check, used: flush.NewCollector(newUsedTokens), tokenCache: tokens, cfg: cfg,
 	}, nil
 }
 
-var (
-	// errTaken means that the name is in use.
-	errTaken = errors.New("is taken")
-	// errNotMember means that a token would be of no use: its owner has no role in the organization.
-	errNotMember = errors.New("the user is not a member of the organization")
-)
-
-// audit records an action of the principal in the transaction of the action. A principal without a user is the
-// operator.
-func audit(ctx context.Context, tx db.Tx, principal core.Principal, record core.AuditRecord) error {
-	id, err := core.NewID()
-	if err != nil {
-		return err
-	}
-	record.ID, record.OrgID, record.RequestID = id, principal.OrgID, core.RequestID(ctx)
-	record.ActorID, record.TokenID = principal.UserID, principal.TokenID
-	batch := tx.NewBatch()
-	core.Audit(batch, record)
-	return batch.Send(ctx)
-}
-
-// auditUser records an action on a user's account in the transaction of the action: once in each organization that the
-// user belongs to. If there is none, the record's organization is the zero UUID. The zero actor is the operator.
-func auditUser(ctx context.Context, tx db.Tx, actor, userID uuid.UUID, action, detail string) error {
-	orgs, err := organizationsOf(ctx, tx, userID)
-	if err != nil {
-		return err
-	}
-	if len(orgs) == 0 {
-		orgs = []uuid.UUID{uuid.Nil}
-	}
-	records := make([]core.AuditRecord, len(orgs))
-	for i, orgID := range orgs {
-		id, err := core.NewID()
-		if err != nil {
-			return err
-		}
-		records[i] = core.AuditRecord{
-			ID: id, OrgID: orgID, ActorID: actor, Action: action, TargetType: "user", TargetID: userID.String(),
-			RequestID: core.RequestID(ctx), Detail: detail,
-		}
-	}
-	batch := tx.NewBatch()
-	core.Audit(batch, records...)
-	return batch.Send(ctx)
+// Tasks registers the handlers of the app's jobs.
+func (s *Service) Tasks(register func(jobs.Kind, jobs.Handler)) {
+	s.Mails.Tasks(register, s.SignIn.WriteForgotten)
 }

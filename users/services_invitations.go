@@ -5,12 +5,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/users/account"
+	"github.com/simplevalidations/simplevalidations/users/mails"
 )
 
 // inviteOnce invites the person of the draft as the work of a keyed request, whose answer is stored in the same
@@ -25,7 +28,7 @@ func (s *Service) inviteOnce(principal core.Principal, draft memberDraft) (idemp
 		if err != nil {
 			return idempotency.Response{}, err
 		}
-		if s.mailsAreSent() {
+		if s.Mails.AreSent() {
 			if _, err := s.makeLink(ctx, tx, principal, invited.ID); err != nil {
 				return idempotency.Response{}, err
 			}
@@ -49,7 +52,7 @@ func (s *Service) inviteWithLink(
 	if err != nil {
 		return issuedLink{}, err
 	}
-	defer s.wakeMails()
+	defer s.Mails.Wake()
 	return db.InTx(ctx, s.db, func(tx db.Tx) (issuedLink, error) {
 		invited, err := invite(ctx, tx, principal, wanted)
 		if err != nil {
@@ -65,7 +68,7 @@ func newInvitation(principal core.Principal, draft memberDraft) (Invitation, err
 		return Invitation{}, err
 	}
 	id, err := core.NewID()
-	return Invitation{ID: id, Email: normalizeEmail(draft.Email), Name: draft.Name, Role: draft.Role}, err
+	return Invitation{ID: id, Email: account.NormalizeEmail(draft.Email), Name: draft.Name, Role: draft.Role}, err
 }
 
 // invite adds an invitation. It looks only at the members of the organization, so its answer does not depend on whether
@@ -110,7 +113,7 @@ func (l issuedLink) Path() string { return invitationAddress(l.secret) }
 
 // renewLink makes a new link for an open invitation, which holds for a week. The link before it leads nowhere.
 func (s *Service) renewLink(ctx context.Context, principal core.Principal, id uuid.UUID) (issuedLink, error) {
-	defer s.wakeMails()
+	defer s.Mails.Wake()
 	return db.InTx(ctx, s.db, func(tx db.Tx) (issuedLink, error) {
 		return s.makeLink(ctx, tx, principal, id)
 	})
@@ -128,7 +131,7 @@ func (s *Service) makeLink(
 	if err := mayManage(principal, open.Role); err != nil {
 		return issuedLink{}, err
 	}
-	secret, digest, _ := newSecret()
+	secret, digest, _ := account.NewSecret()
 	if err := updateLink(ctx, tx, principal, id, digest); err != nil {
 		return issuedLink{}, err
 	}
@@ -195,14 +198,14 @@ func (s *Service) decline(ctx context.Context, key invitationKey, userID uuid.UU
 
 // join makes an account for the address of a link's invitation, and accepts the invitation with it. The account is
 // made together with the membership, or neither. It returns the new user and the invitation.
-func (s *Service) join(ctx context.Context, secret string, form joinForm) (User, Invitation, error) {
+func (s *Service) join(ctx context.Context, secret string, form joinForm) (account.User, Invitation, error) {
 	linked, err := s.linkedInvitation(ctx, secret)
 	if err != nil {
-		return User{}, Invitation{}, err
+		return account.User{}, Invitation{}, err
 	}
-	user, err := s.newUser(ctx, linked.Email, form.Name, form.New)
+	user, err := s.Accounts.NewUser(ctx, linked.Email, form.Name, form.New)
 	if err != nil {
-		return User{}, Invitation{}, err
+		return account.User{}, Invitation{}, err
 	}
 	accepted, err := db.InTx(ctx, s.db, func(tx db.Tx) (Invitation, error) {
 		added, err := insertJoiningUser(ctx, tx, user)
@@ -226,7 +229,23 @@ func asMember(i Invitation, userID uuid.UUID) core.Principal {
 func auditInvitation(
 	ctx context.Context, tx db.Tx, principal core.Principal, action string, id uuid.UUID, detail string,
 ) error {
-	return audit(ctx, tx, principal, core.AuditRecord{
+	return account.Audit(ctx, tx, principal, core.AuditRecord{
 		Action: action, TargetType: "invitation", TargetID: id.String(), Detail: detail,
+	})
+}
+
+// mailInvitationLink sends the link of an invitation to the invited person.
+func (s *Service) mailInvitationLink(ctx context.Context, tx db.Tx, issued issuedLink) error {
+	// The name is chosen by whoever owns the organization, and must not add paragraphs of its own to our letter.
+	name := strings.Join(strings.Fields(issued.OrgName), " ")
+	return s.Mails.Stage(ctx, tx, mails.KindInvitation, issued.Email, &mails.Letter{
+		Subject: "Invitation to " + name,
+		Text: fmt.Sprintf(`You are invited to %s as %s. Open this link to accept or to decline:
+
+%s
+
+It works until %s, for %s alone. If you do not know what this is about, do nothing.
+`, name, issued.Role, s.cfg.Address+issued.Path(),
+			issued.ExpiresAt.UTC().Format("2 January 2006, 15:04 UTC"), issued.Email),
 	})
 }

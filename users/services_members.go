@@ -3,11 +3,14 @@ package users
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/users/account"
+	"github.com/simplevalidations/simplevalidations/users/signin"
 )
 
 // setRole changes a member's role. Members can neither change a member above their own role nor raise a role above it.
@@ -95,7 +98,56 @@ func membershipError(err error) error {
 func auditMember(
 	ctx context.Context, tx db.Tx, principal core.Principal, action string, userID uuid.UUID, detail string,
 ) error {
-	return audit(ctx, tx, principal, core.AuditRecord{
+	return account.Audit(ctx, tx, principal, core.AuditRecord{
 		Action: action, TargetType: "user", TargetID: userID.String(), Detail: detail,
 	})
+}
+
+// removeMembersFactor removes the second factor of a member who has lost it. Together with a link for a new password it
+// gives full access to the account, so it requires the same right.
+func (s *Service) removeMembersFactor(ctx context.Context, principal core.Principal, userID uuid.UUID) error {
+	return db.Do(ctx, s.db, func(tx db.Tx) error {
+		member, err := lockMember(ctx, tx, principal.OrgID, userID)
+		if err != nil {
+			return err
+		}
+		if err := mayManage(principal, member.Role); err != nil {
+			return err
+		}
+		if err := mustAdminister(ctx, tx, principal.UserID, member); err != nil {
+			return err
+		}
+		return signin.RemoveFactor(ctx, tx, principal.UserID, userID, "by an administrator")
+	})
+}
+
+// linkPassword makes a link for a member, which replaces the previous one. Anybody with the link can act as the user in
+// all of the user's organizations, so the principal has to administer each of them.
+func (s *Service) linkPassword(
+	ctx context.Context, principal core.Principal, userID uuid.UUID, life time.Duration,
+) (signin.PasswordLink, error) {
+	defer s.Mails.Wake()
+	return db.InTx(ctx, s.db, func(tx db.Tx) (signin.PasswordLink, error) {
+		member, err := lockMember(ctx, tx, principal.OrgID, userID)
+		if err != nil {
+			return signin.PasswordLink{}, err
+		}
+		if err := mayManage(principal, member.Role); err != nil {
+			return signin.PasswordLink{}, err
+		}
+		if err := mustAdminister(ctx, tx, principal.UserID, member); err != nil {
+			return signin.PasswordLink{}, err
+		}
+		return s.SignIn.MakePasswordLink(ctx, tx, principal.UserID, userID, life)
+	})
+}
+
+// mustAdminister refuses what would give an administrator the account of a member who belongs to others as well.
+func mustAdminister(ctx context.Context, tx db.Tx, adminID uuid.UUID, member Member) error {
+	administers, err := signin.AdministersAll(ctx, tx, adminID, member.ID)
+	if err != nil || administers {
+		return err
+	}
+	return core.NewError(core.CodePermissionDenied, member.Email+" belongs to an organization in which you do not "+
+		"manage this person, or operates the service. Ask the operator of the service.")
 }

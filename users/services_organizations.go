@@ -13,6 +13,8 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/users/account"
+	"github.com/simplevalidations/simplevalidations/users/quota"
 )
 
 // CreateOrganization adds a tenant. A nil quota is unlimited.
@@ -33,7 +35,7 @@ func (s *Service) CreateOrganization(ctx context.Context, slug, name string, quo
 	})
 	switch db.ViolatedConstraint(err) {
 	case "uq_organizations_slug":
-		return Organization{}, fmt.Errorf("organization %q %w", slug, errTaken)
+		return Organization{}, fmt.Errorf("organization %q %w", slug, account.ErrTaken)
 	case "ck_organizations_slug":
 		return Organization{}, core.InvalidPayload("A slug has lower-case letters, digits and hyphens, 63 at most.")
 	}
@@ -57,18 +59,18 @@ func (s *Service) Organization(ctx context.Context, slug string) (Organization, 
 
 // SetRunQuota sets how many runs a month the organization may start, from now on; nil is unlimited.
 // What is already used stays used: the current period's quota never falls below it.
-func (s *Service) SetRunQuota(ctx context.Context, orgID uuid.UUID, quota *int64) error {
-	if quota != nil && *quota < 0 {
+func (s *Service) SetRunQuota(ctx context.Context, orgID uuid.UUID, limit *int64) error {
+	if limit != nil && *limit < 0 {
 		return core.InvalidPayload("A quota is 0 or more.")
 	}
 	return db.DoGorm(ctx, s.db, func(tx db.GormTx) error {
-		_, err := gorm.G[Organization](tx.Gorm(ctx)).Where("id = ?", orgID).Update(ctx, "run_quota", quota)
+		_, err := gorm.G[Organization](tx.Gorm(ctx)).Where("id = ?", orgID).Update(ctx, "run_quota", limit)
 		if err != nil {
 			return fmt.Errorf("set the quota of organization %s: %w", orgID, err)
 		}
 		batch := tx.NewBatch()
-		queueQuota(batch, orgID, quota)
-		return auditOperator(ctx, batch, orgID, "organization.set_quota", describeQuota(quota))
+		quota.QueueChange(batch, orgID, limit)
+		return auditOperator(ctx, batch, orgID, "organization.set_quota", describeQuota(limit))
 	})
 }
 
@@ -142,7 +144,7 @@ func (s *Service) EnsureOrganization(ctx context.Context, slug, name string, quo
 		return org, err
 	}
 	org, err = s.CreateOrganization(ctx, slug, name, quota)
-	if errors.Is(err, errTaken) {
+	if errors.Is(err, account.ErrTaken) {
 		return s.Organization(ctx, slug)
 	}
 	return org, err

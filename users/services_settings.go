@@ -10,6 +10,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/users/account"
 )
 
 // orgSettings are what members see of their organization, and what its owners may change: the name, the policy for
@@ -59,7 +60,7 @@ func (s *Service) changeOrganization(
 		if err := updateSettings(ctx, tx, settings); err != nil {
 			return orgSettings{}, err
 		}
-		return settings, audit(ctx, tx, principal, core.AuditRecord{
+		return settings, account.Audit(ctx, tx, principal, core.AuditRecord{
 			Action: "organization.change", TargetType: "organization", TargetID: principal.OrgID.String(),
 			Detail: before + " -> " + after,
 		})

@@ -190,14 +190,14 @@ func TestOrganization(t *testing.T) {
 func TestUser(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	user, err := b.service.CreateUser(t.Context(), " Ann@Org.Example ", "Ann", "a long password")
+	user, err := b.service.Accounts.CreateUser(t.Context(), " Ann@Org.Example ", "Ann", "a long password")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if user.Email != "ann@org.example" {
 		t.Errorf("email = %q, want it in lower case without spaces", user.Email)
 	}
-	if found, err := b.service.User(t.Context(), "ANN@org.example"); err != nil || found.ID != user.ID {
+	if found, err := b.service.Accounts.User(t.Context(), "ANN@org.example"); err != nil || found.ID != user.ID {
 		t.Errorf("User = %+v, %v, want %s", found, err, user.ID)
 	}
 	hash := one[string](t, b, `SELECT password_hash FROM users`)
@@ -205,18 +205,20 @@ func TestUser(t *testing.T) {
 	if !strings.HasPrefix(hash, cost) || strings.Contains(hash, "a long password") {
 		t.Errorf("password_hash = %q, want it to begin with %s", hash, cost)
 	}
-	if _, err := b.service.CreateUser(t.Context(), "ann@org.example", "", ""); err == nil {
+	if _, err := b.service.Accounts.CreateUser(t.Context(), "ann@org.example", "", ""); err == nil {
 		t.Error("two users have one address")
 	}
-	if again, err := b.service.EnsureUser(t.Context(), "ann@org.example", "Other"); err != nil || again.ID != user.ID {
+	again, err := b.service.Accounts.EnsureUser(t.Context(), "ann@org.example", "Other")
+	if err != nil || again.ID != user.ID {
 		t.Errorf("EnsureUser = %+v, %v, want the one that is there", again, err)
 	}
 	for _, email := range []string{"", "ann", "@", "a@", strings.Repeat("a", 250) + "@x.example"} {
-		if _, err := b.service.CreateUser(t.Context(), email, "", ""); !core.HasCode(err, core.CodeInvalidPayload) {
+		_, err := b.service.Accounts.CreateUser(t.Context(), email, "", "")
+		if !core.HasCode(err, core.CodeInvalidPayload) {
 			t.Errorf("CreateUser(%q) = %v, want %s", email, err, core.CodeInvalidPayload)
 		}
 	}
-	if _, err := b.service.User(t.Context(), "nobody@org.example"); !core.HasCode(err, core.CodeNotFound) {
+	if _, err := b.service.Accounts.User(t.Context(), "nobody@org.example"); !core.HasCode(err, core.CodeNotFound) {
 		t.Errorf("User of nobody = %v, want %s", err, core.CodeNotFound)
 	}
 }

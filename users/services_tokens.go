@@ -10,7 +10,11 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/users/account"
 )
+
+// errNotMember means that a token would be of no use: its owner has no role in the organization.
+var errNotMember = errors.New("the user is not a member of the organization")
 
 // TokenRequest asks for a new API token.
 type TokenRequest struct {
@@ -59,7 +63,7 @@ func (s *Service) EnsureToken(
 ) (string, error) {
 	for generation := 0; ; generation++ {
 		request.Random = random(generation)
-		secret, digest, _ := secretOf(request.Random)
+		secret, digest, _ := account.SecretOf(request.Random)
 		switch state, err := s.tokenState(ctx, digest); {
 		case err != nil:
 			return "", err
@@ -188,9 +192,9 @@ func issueToken(
 			return issuedToken{}, err
 		}
 	}
-	secret, digest, prefix := newSecret()
+	secret, digest, prefix := account.NewSecret()
 	if len(request.Random) > 0 {
-		secret, digest, prefix = secretOf(request.Random)
+		secret, digest, prefix = account.SecretOf(request.Random)
 	}
 	err := insertToken(ctx, tx, request, digest, prefix)
 	if errors.Is(err, errTokenMade) {
@@ -211,7 +215,7 @@ func issueToken(
 func auditToken(
 	ctx context.Context, tx db.Tx, principal core.Principal, action string, id uuid.UUID, detail string,
 ) error {
-	return audit(ctx, tx, principal, core.AuditRecord{
+	return account.Audit(ctx, tx, principal, core.AuditRecord{
 		Action: action, TargetType: "token", TargetID: id.String(), Detail: detail,
 	})
 }

@@ -2,31 +2,15 @@ package users
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strings"
-	"time"
 
 	"github.com/google/uuid"
 	"gorm.io/gorm"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/users/account"
 )
-
-// CreateUser adds a user. An empty password means that the user cannot sign in with one.
-func (s *Service) CreateUser(ctx context.Context, email, name, password string) (User, error) {
-	user, err := s.newUser(ctx, email, name, password)
-	if err != nil {
-		return User{}, err
-	}
-	return db.InGormTx(ctx, s.db, func(tx db.GormTx) (User, error) {
-		if err := insertUser(ctx, tx.Gorm(ctx), user); err != nil {
-			return User{}, err
-		}
-		return user, auditUser(ctx, tx.Tx, uuid.Nil, user.ID, "user.create", user.Email)
-	})
-}
 
 // MemberRequest asks for a new user who is a member of an organization.
 type MemberRequest struct {
@@ -39,61 +23,20 @@ type MemberRequest struct {
 }
 
 // CreateMember adds a user together with the membership, or neither.
-func (s *Service) CreateMember(ctx context.Context, request MemberRequest) (User, error) {
+func (s *Service) CreateMember(ctx context.Context, request MemberRequest) (account.User, error) {
 	if err := checkRole(request.Role); err != nil {
-		return User{}, err
+		return account.User{}, err
 	}
-	user, err := s.newUser(ctx, request.Email, request.Name, request.Password)
+	user, err := s.Accounts.NewUser(ctx, request.Email, request.Name, request.Password)
 	if err != nil {
-		return User{}, err
+		return account.User{}, err
 	}
-	return db.InGormTx(ctx, s.db, func(tx db.GormTx) (User, error) {
-		if err := insertUser(ctx, tx.Gorm(ctx), user); err != nil {
-			return User{}, err
+	return db.InGormTx(ctx, s.db, func(tx db.GormTx) (account.User, error) {
+		if err := account.InsertUser(ctx, tx.Gorm(ctx), user); err != nil {
+			return account.User{}, err
 		}
 		return user, setMembership(ctx, tx.Tx, request.OrgID, user.ID, request.Role)
 	})
-}
-
-// newUser checks the user and hashes the password, which takes too long for a transaction.
-func (s *Service) newUser(ctx context.Context, email, name, password string) (User, error) {
-	id, err := core.NewID()
-	if err != nil {
-		return User{}, err
-	}
-	user := User{ID: id, Email: normalizeEmail(email), Name: name, CreatedAt: time.Now()}
-	if err := s.check.Body(user); err != nil {
-		return User{}, err
-	}
-	if password != "" {
-		if user.PasswordHash, err = s.passwords.hash(ctx, password); err != nil {
-			return User{}, err
-		}
-	}
-	return user, nil
-}
-
-func insertUser(ctx context.Context, database *gorm.DB, user User) error {
-	err := gorm.G[User](database).Create(ctx, &user)
-	if db.ViolatedConstraint(err) == "uq_users_email" {
-		return fmt.Errorf("user %q %w", user.Email, errTaken)
-	}
-	if err != nil {
-		return fmt.Errorf("create user %q: %w", user.Email, err)
-	}
-	return nil
-}
-
-// User finds a user by the e-mail address.
-func (s *Service) User(ctx context.Context, email string) (User, error) {
-	user, err := gorm.G[User](s.db.Gorm).Where("email = ?", normalizeEmail(email)).Take(ctx)
-	if errors.Is(err, gorm.ErrRecordNotFound) {
-		return User{}, core.NewError(core.CodeNotFound, fmt.Sprintf("There is no user %q.", normalizeEmail(email)))
-	}
-	if err != nil {
-		return User{}, fmt.Errorf("find user %q: %w", email, err)
-	}
-	return user, nil
 }
 
 // SetMembership makes the user a member with the role, or changes the member's role, on the operator's behalf.
@@ -136,19 +79,17 @@ func checkRole(role core.Role) error {
 	return nil
 }
 
-// EnsureUser returns the user with the e-mail address and creates one without a password when there is none.
-func (s *Service) EnsureUser(ctx context.Context, email, name string) (User, error) {
-	user, err := s.User(ctx, email)
-	if !core.HasCode(err, core.CodeNotFound) {
-		return user, err
-	}
-	user, err = s.CreateUser(ctx, email, name, "")
-	if errors.Is(err, errTaken) {
-		return s.User(ctx, email)
-	}
-	return user, err
-}
-
-func normalizeEmail(email string) string {
-	return strings.ToLower(strings.TrimSpace(email))
+// SetOperator sets whether the user may use the operations page, from the user's next page on.
+func (s *Service) SetOperator(ctx context.Context, userID uuid.UUID, isOperator bool) error {
+	return db.DoGorm(ctx, s.db, func(tx db.GormTx) error {
+		_, err := gorm.G[account.User](tx.Gorm(ctx)).Where("id = ?", userID).Update(ctx, "is_operator", isOperator)
+		if err != nil {
+			return fmt.Errorf("set whether user %s is an operator: %w", userID, err)
+		}
+		detail := "no operator any more"
+		if isOperator {
+			detail = "operator of the installation"
+		}
+		return account.AuditUser(ctx, tx.Tx, uuid.Nil, userID, "user.set_operator", detail)
+	})
 }

@@ -63,10 +63,6 @@ const holderQuery = `
 	WHERE t.digest = asked.digest AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())
 		AND u.disabled_at IS NULL`
 
-func scanHolder(row pgx.CollectableRow) (holder, error) {
-	return scanHolderAnd(row)
-}
-
 // scanHolderAnd reads a holder and the further columns of the row.
 func scanHolderAnd(row pgx.CollectableRow, more ...any) (holder, error) {
 	var p core.Principal

@@ -10,6 +10,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/users/account"
 )
 
 const (
@@ -54,7 +55,7 @@ func (s *Service) queryInvitations(ctx context.Context, query string, args ...an
 // linkedInvitation finds the valid invitation to which a link leads.
 func (s *Service) linkedInvitation(ctx context.Context, secret string) (Invitation, error) {
 	return oneInvitation(s.db.Pool.Query(ctx, `SELECT`+invitationColumns+fromInvitations+`
-		WHERE i.digest = $1 AND `+validInvitation, sessionDigest(secret)))
+		WHERE i.digest = $1 AND `+validInvitation, account.Digest(secret)))
 }
 
 // openInvitation finds an open invitation of the organization.
@@ -117,7 +118,7 @@ type invitationKey struct {
 // condition is SQL over the key as $1 and the user as $2.
 func (k invitationKey) condition() (string, any) {
 	if k.secret != "" {
-		return `i.digest = $1 AND i.email = (SELECT email FROM users WHERE id = $2)`, sessionDigest(k.secret)
+		return `i.digest = $1 AND i.email = (SELECT email FROM users WHERE id = $2)`, account.Digest(k.secret)
 	}
 	return `i.id = $1 AND i.email = (SELECT email FROM users WHERE id = $2 AND address_confirmed)`, k.id
 }
@@ -182,7 +183,7 @@ func isMemberByEmail(ctx context.Context, tx db.Tx, orgID uuid.UUID, email strin
 }
 
 // insertJoiningUser adds the user of a link, and reports whether no account has the address.
-func insertJoiningUser(ctx context.Context, tx db.Tx, user User) (bool, error) {
+func insertJoiningUser(ctx context.Context, tx db.Tx, user account.User) (bool, error) {
 	added, err := tx.Exec(ctx, `INSERT INTO users (id, email, name, password_hash, address_confirmed)
 		VALUES ($1, $2, $3, $4, false) ON CONFLICT ON CONSTRAINT uq_users_email DO NOTHING`,
 		user.ID, user.Email, user.Name, user.PasswordHash)

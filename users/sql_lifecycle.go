@@ -9,6 +9,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/users/account"
+	"github.com/simplevalidations/simplevalidations/users/signin"
 )
 
 // SetDisabled disables a user, or enables one again. The tokens of a disabled user are refused from the next request
@@ -22,12 +24,12 @@ func (s *Service) SetDisabled(ctx context.Context, userID uuid.UUID, disabled bo
 		batch := tx.NewBatch()
 		batch.Queue(statement, userID)
 		if disabled {
-			queueSignOut(batch, userID)
+			signin.QueueSignOut(batch, userID)
 		}
 		if err := batch.Send(ctx); err != nil {
 			return fmt.Errorf("%s: %w", action, err)
 		}
-		return auditUser(ctx, tx, uuid.Nil, userID, action, reason)
+		return account.AuditUser(ctx, tx, uuid.Nil, userID, action, reason)
 	})
 }
 
@@ -38,7 +40,7 @@ type userFootprint struct {
 	Factors, Identities, Links, Mails int64
 }
 
-func (s *Service) footprint(ctx context.Context, user User) (userFootprint, error) {
+func (s *Service) footprint(ctx context.Context, user account.User) (userFootprint, error) {
 	var found userFootprint
 	err := s.db.Pool.QueryRow(ctx, `
 		SELECT (SELECT count(*) FROM memberships WHERE user_id = $1),
@@ -83,7 +85,7 @@ func userRows() [][2]string {
 }
 
 // ExportUser writes everything that is kept about a user. It reads all audit records.
-func (s *Service) ExportUser(ctx context.Context, user User, w io.Writer) error {
+func (s *Service) ExportUser(ctx context.Context, user account.User, w io.Writer) error {
 	for _, part := range userRows() {
 		err := s.stream(ctx, w, `SELECT json_build_object('table', '`+part[0]+`', 'row', row_to_json(r))::text FROM (`+
 			part[1]+`) AS r`, user.ID, user.Email)

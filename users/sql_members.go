@@ -66,15 +66,3 @@ func deleteMembership(ctx context.Context, tx db.Tx, orgID, userID uuid.UUID) er
 	_, err := tx.Exec(ctx, `DELETE FROM memberships WHERE org_id = $1 AND user_id = $2`, orgID, userID)
 	return membershipError(err)
 }
-
-func organizationsOf(ctx context.Context, tx db.Tx, userID uuid.UUID) ([]uuid.UUID, error) {
-	rows, err := tx.Query(ctx, `SELECT org_id FROM memberships WHERE user_id = $1 ORDER BY org_id`, userID)
-	if err != nil {
-		return nil, fmt.Errorf("list the organizations of user %s: %w", userID, err)
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
-	if err != nil {
-		return nil, fmt.Errorf("list the organizations of user %s: %w", userID, err)
-	}
-	return found, nil
-}

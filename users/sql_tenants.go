@@ -44,8 +44,8 @@ type Account struct {
 	CreatedAt time.Time
 }
 
-// Accounts lists all users by their e-mail addresses.
-func (s *Service) Accounts(ctx context.Context) ([]Account, error) {
+// Users lists all users by their e-mail addresses.
+func (s *Service) Users(ctx context.Context) ([]Account, error) {
 	rows, err := s.db.Pool.Query(ctx, `
 		SELECT u.email, u.name, coalesce(array_agg(o.slug ORDER BY o.slug) FILTER (WHERE o.id IS NOT NULL), '{}'),
 			u.disabled_at, u.created_at

@@ -9,12 +9,12 @@ import (
 
 // Routes adds the app's routes to the authenticated API.
 func (a *App) Routes(api *core.Routes) {
+	a.Quota.Routes(api)
 	const viewer, admin = core.RoleViewer, core.RoleAdmin
 	api.GET("/me/", core.As(viewer, "see the caller", a.me))
 	api.GET("/orgs/", core.As(viewer, "list organizations", a.orgs))
 	api.GET("/organization/", core.As(viewer, "see the settings", a.readOrganization))
 	api.PATCH("/organization/", core.As(core.RoleOwner, "change the settings", a.changeOrganization))
-	api.GET("/usage/", core.As(viewer, "see the usage", a.usage))
 	api.GET("/audit/", core.As(admin, "read the audit records", a.listAudits))
 	api.GET("/members/", core.As(viewer, "list members", a.listMembers))
 	api.POST("/members/", core.As(admin, "invite members", a.inviteMember), a.guard.Keyed)
@@ -42,6 +42,8 @@ func (a *App) Routes(api *core.Routes) {
 // Pages adds the app's pages to the dashboard. Those below /account/ are the visitor's own and belong to no
 // organization.
 func (a *App) Pages(web *echo.Group) {
+	a.SignIn.Pages(web)
+	a.Quota.Pages(web)
 	a.visitorPages(web)
 	a.orgPages(web.Group(pages.OrgRoute))
 }
@@ -49,13 +51,6 @@ func (a *App) Pages(web *echo.Group) {
 // visitorPages adds the pages that belong to no organization.
 func (a *App) visitorPages(web *echo.Group) {
 	web.GET("/", a.home)
-	web.GET("/sign-in/", a.showSignIn)
-	web.POST("/sign-in/", a.signIn)
-	web.GET("/sign-in/code/", a.codePage)
-	web.POST("/sign-in/code/", a.codeForm)
-	web.GET("/sign-in/provider/", a.toProvider)
-	web.GET("/sign-in/provider/callback/", a.fromProvider)
-	web.POST("/sign-out/", a.signOut)
 	web.GET("/users/api-key/", a.tokensOfHome)
 	web.GET("/account/", a.accountPage)
 	web.POST("/account/password/", a.changePassword)
@@ -63,15 +58,7 @@ func (a *App) visitorPages(web *echo.Group) {
 	web.POST("/account/organizations/:org/leave/", a.leaveForm)
 	web.POST("/account/invitations/:id/accept/", a.acceptForm)
 	web.POST("/account/invitations/:id/decline/", a.declineForm)
-	web.POST("/account/second-factor/", a.provenVisitor(a.beginFactorForm))
-	web.GET("/account/second-factor/", a.factorPage)
-	web.POST("/account/second-factor/confirm/", a.provenVisitor(a.confirmFactorForm))
-	web.POST("/account/second-factor/codes/", a.provenVisitor(a.renewCodesForm))
-	web.POST("/account/second-factor/remove/", a.provenVisitor(a.removeFactorForm))
-	web.GET("/password/", a.forgottenPage)
-	web.POST("/password/", a.forgottenForm)
-	web.GET("/password/:token/", a.newPasswordPage)
-	web.POST("/password/:token/", a.newPasswordForm)
+	web.POST("/account/second-factor/", a.SignIn.RequireRecentSignInOfVisitor(a.beginFactorForm))
 	web.GET("/invitations/:token/", a.invitationPage)
 	web.POST("/invitations/:token/join/", a.joinForm)
 	web.POST("/invitations/:token/accept/", a.acceptLinkForm)
@@ -89,13 +76,13 @@ func (a *App) orgPages(org *echo.Group) {
 	org.POST("/members/", core.As(admin, "invite members", a.inviteForm))
 	org.POST("/members/invitations/:id/link/", core.As(admin, "invite members", a.renewLinkForm))
 	org.POST("/members/invitations/:id/revoke/", core.As(admin, "revoke invitations", a.revokeInvitationForm))
-	org.POST("/members/:id/role/", core.As(admin, "change members", a.Proven(a.changeMemberForm)))
-	org.POST("/members/:id/password/", core.As(admin, "make links for members", a.Proven(a.linkPasswordForm)))
+	org.POST("/members/:id/role/", core.As(admin, "change members", a.SignIn.RequireRecentSignIn(a.changeMemberForm)))
+	org.POST("/members/:id/password/",
+		core.As(admin, "make links for members", a.SignIn.RequireRecentSignIn(a.linkPasswordForm)))
 	org.POST("/members/:id/second-factor/remove/",
-		core.As(admin, "remove second factors", a.Proven(a.removeMembersFactorForm)))
+		core.As(admin, "remove second factors", a.SignIn.RequireRecentSignIn(a.removeMembersFactorForm)))
 	org.POST("/members/:id/remove/", core.As(admin, "remove members", a.removeMemberForm))
 	org.GET("/settings/", core.As(viewer, "see the settings", a.settingsPage))
-	org.POST("/settings/", core.As(core.RoleOwner, "change the settings", a.Proven(a.settingsForm)))
-	org.GET("/usage/", core.As(viewer, "see the usage", a.usagePage))
+	org.POST("/settings/", core.As(core.RoleOwner, "change the settings", a.SignIn.RequireRecentSignIn(a.settingsForm)))
 	org.GET("/audit/", core.As(admin, "read the audit log", a.auditPage))
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
-	"github.com/simplevalidations/simplevalidations/users"
+	"github.com/simplevalidations/simplevalidations/users/quota"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
@@ -145,7 +145,7 @@ const maxChargeDelay = 24 * time.Hour
 
 // CountRuns counts the runs that the organization was charged in a period, by day and by workflow. It needs no counters
 // that every start would have to update: the primary key leads to the newest runs, because ids begin with a time.
-func (s *Service) CountRuns(ctx context.Context, orgID uuid.UUID, period time.Time) (users.RunCounts, error) {
+func (s *Service) CountRuns(ctx context.Context, orgID uuid.UUID, period time.Time) (quota.RunCounts, error) {
 	rows, err := s.db.Pool.Query(ctx, `
 		WITH charged AS (
 			SELECT workflow_id, workflow_slug, created_at FROM validation_runs
@@ -155,9 +155,9 @@ func (s *Service) CountRuns(ctx context.Context, orgID uuid.UUID, period time.Ti
 		FROM charged GROUP BY GROUPING SETS ((), (1), (workflow_id))`,
 		orgID, core.FirstIDAt(period.Add(-maxChargeDelay)), period, MaxCountedRuns)
 	if err != nil {
-		return users.RunCounts{}, fmt.Errorf("count runs: %w", err)
+		return quota.RunCounts{}, fmt.Errorf("count runs: %w", err)
 	}
-	counts := users.RunCounts{Days: make(map[string]int64)}
+	counts := quota.RunCounts{Days: make(map[string]int64)}
 	var group runGroup
 	row := []any{&group.day, &group.workflow, &group.slug, &group.runs, &group.first}
 	_, err = pgx.ForEachRow(rows, row, func() error {
@@ -165,7 +165,7 @@ func (s *Service) CountRuns(ctx context.Context, orgID uuid.UUID, period time.Ti
 		return nil
 	})
 	if err != nil {
-		return users.RunCounts{}, fmt.Errorf("count runs: %w", err)
+		return quota.RunCounts{}, fmt.Errorf("count runs: %w", err)
 	}
 	return counts, nil
 }
@@ -179,12 +179,12 @@ type runGroup struct {
 	first    *time.Time
 }
 
-func (g runGroup) addTo(counts *users.RunCounts) {
+func (g runGroup) addTo(counts *quota.RunCounts) {
 	switch {
 	case g.day != nil:
 		counts.Days[g.day.Format(time.DateOnly)] = g.runs
 	case g.workflow != nil:
-		counts.Workflows = append(counts.Workflows, users.WorkflowRuns{ID: *g.workflow, Slug: g.slug, Runs: g.runs})
+		counts.Workflows = append(counts.Workflows, quota.WorkflowRuns{ID: *g.workflow, Slug: g.slug, Runs: g.runs})
 	case g.runs == MaxCountedRuns:
 		counts.Since = g.first
 	}

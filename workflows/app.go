@@ -14,6 +14,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/users"
+	"github.com/simplevalidations/simplevalidations/users/quota"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/execution"
 	"github.com/simplevalidations/simplevalidations/workflows/start"
@@ -52,7 +53,7 @@ type App struct {
 
 // UsageReader reads how much of its quota an organization has used.
 type UsageReader interface {
-	RunUsage(ctx context.Context, orgID uuid.UUID) (users.PeriodUsage, error)
+	RunUsage(ctx context.Context, orgID uuid.UUID) (quota.PeriodUsage, error)
 }
 
 // Deps are what the app needs.

@@ -15,7 +15,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/mediatype"
 	"github.com/simplevalidations/simplevalidations/core/pages"
-	"github.com/simplevalidations/simplevalidations/users"
+	"github.com/simplevalidations/simplevalidations/users/quota"
 	"github.com/simplevalidations/simplevalidations/workflows/start"
 	"github.com/simplevalidations/simplevalidations/workflows/start/body"
 )
@@ -78,7 +78,7 @@ type quotaTile struct {
 // UsedUp reports whether no run is left.
 func (t quotaTile) UsedUp() bool { return t.Limited && t.Left == 0 }
 
-func newQuotaTile(usage users.PeriodUsage) quotaTile {
+func newQuotaTile(usage quota.PeriodUsage) quotaTile {
 	tile := quotaTile{ResetsAt: usage.ResetsAt()}
 	if usage.Quota != nil {
 		tile.Limited, tile.Quota, tile.Left = true, *usage.Quota, max(*usage.Quota-usage.Used, 0)
@@ -169,7 +169,7 @@ func (a *App) launch(c echo.Context, principal core.Principal, version Version) 
 	})
 	if err == nil && answer.Response.Status != http.StatusCreated {
 		// The charge for a run beyond the quota was declined, and that is the key's answer for good.
-		page.Key, err = "", users.PaymentRequired()
+		page.Key, err = "", quota.PaymentRequired()
 	}
 	if err != nil {
 		return a.refuseLaunch(c, principal, page, err)

@@ -13,6 +13,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/requestlog"
 	"github.com/simplevalidations/simplevalidations/core/share"
 	"github.com/simplevalidations/simplevalidations/users"
+	"github.com/simplevalidations/simplevalidations/users/quota"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/execution"
 )
@@ -41,14 +42,6 @@ type KeyReplays interface {
 	HasReplays(ctx context.Context, orgID uuid.UUID) (bool, error)
 }
 
-// Usage reads quotas.
-type Usage interface {
-	// RunUsage returns how much of its quota an organization has used in this period.
-	RunUsage(ctx context.Context, orgID uuid.UUID) (users.PeriodUsage, error)
-	// Setup returns which first steps an organization has made.
-	Setup(ctx context.Context, orgID uuid.UUID) (users.Setup, error)
-}
-
 // Workflows knows what can be started.
 type Workflows interface {
 	// FirstStart returns a command that starts a run at the service's address, or "" if the organization has no
@@ -69,7 +62,8 @@ type Deps struct {
 	Executor  *execution.Executor
 	Waiters   *execution.Waiters
 	Keys      Keys
-	Usage     Usage
+	Usage     *quota.Service
+	Users     *users.Service
 	Workflows Workflows
 	Callbacks Limiter
 	// StreamsPerOrg bounds the open event streams of one organization; 0 means no limit.
@@ -77,8 +71,8 @@ type Deps struct {
 	Validator     *core.Validator
 	// Address is the service's public URL, without a slash at its end.
 	Address string
-	// Proven protects a view whose visitor has to confirm who they are (users.Proven).
-	Proven func(core.View) core.View
+	// RequireRecentSignIn protects a view whose visitor has to confirm who they are (signin.App).
+	RequireRecentSignIn func(core.View) core.View
 }
 
 // App is the API, the pages and the event streams of runs.

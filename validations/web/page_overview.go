@@ -16,7 +16,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/core/requestlog"
-	"github.com/simplevalidations/simplevalidations/users"
+	"github.com/simplevalidations/simplevalidations/users/quota"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
 
@@ -209,7 +209,7 @@ type runTile struct {
 
 // newOverviewView makes the overview of the last 24 hours.
 func newOverviewView(
-	base string, found validations.Overview, starts admin.Hours, stuck int64, usage users.PeriodUsage,
+	base string, found validations.Overview, starts admin.Hours, stuck int64, usage quota.PeriodUsage,
 	refusals []requestlog.Refusal,
 ) overviewView {
 	quota := newQuotaTile(usage)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/core/requestlog"
-	"github.com/simplevalidations/simplevalidations/users"
+	"github.com/simplevalidations/simplevalidations/users/quota"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 )
@@ -122,7 +122,7 @@ type setupStep struct {
 
 // setupSteps returns the first steps, or nil when all are made.
 func (a *App) setupSteps(ctx context.Context, base string, orgID uuid.UUID, hasRun bool) ([]setupStep, error) {
-	setup, err := a.Usage.Setup(ctx, orgID)
+	setup, err := a.Users.Setup(ctx, orgID)
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +161,7 @@ type quotaTile struct {
 	ResetsAt             time.Time
 }
 
-func newQuotaTile(usage users.PeriodUsage) quotaTile {
+func newQuotaTile(usage quota.PeriodUsage) quotaTile {
 	if usage.Quota == nil {
 		return quotaTile{Text: counted(usage.Used, "run") + " used"}
 	}
@@ -178,7 +178,7 @@ func newQuotaTile(usage users.PeriodUsage) quotaTile {
 }
 
 // forecast extends the usage so far to the end of the month.
-func forecast(usage users.PeriodUsage) string {
+func forecast(usage quota.PeriodUsage) string {
 	// Today counts as a whole day, so that a busy morning promises no busy month.
 	days := int64(usage.Today.Sub(usage.Period)/day) + 1
 	month := int64(usage.ResetsAt().Sub(usage.Period) / day)

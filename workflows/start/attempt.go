@@ -9,7 +9,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/tracing"
-	"github.com/simplevalidations/simplevalidations/users"
+	"github.com/simplevalidations/simplevalidations/users/quota"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/execution"
 )
@@ -125,8 +125,8 @@ func (a *attempt) goesOn() bool { return a.err == nil && a.granted }
 func (a *attempt) refuse(err error) { a.err = err }
 
 // refuseQuota ends an attempt that the quota has no room for.
-func (a *attempt) refuseQuota(usage users.Usage) {
-	refusal := users.QuotaExceeded(usage)
+func (a *attempt) refuseQuota(usage quota.Usage) {
+	refusal := quota.Exceeded(usage)
 	if a.overage && a.isRerun() {
 		refusal.Detail += " A rerun is never charged beyond the quota; start the document again for that."
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
-	"github.com/simplevalidations/simplevalidations/users"
+	"github.com/simplevalidations/simplevalidations/users/quota"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
 
@@ -69,7 +69,7 @@ func (s *Starter) queue(batch *db.Batch, attempts []*attempt) answers {
 	var answered answers
 	answered.claimed = idempotency.QueueClaims(batch, rows.claims, rows.unkeyed)
 	answered.documents = validations.QueueDocumentLocks(batch, rows.reruns)
-	answered.granted = users.QueueCharges(batch, rows.charges, rows.held)
+	answered.granted = quota.QueueCharges(batch, rows.charges, rows.held)
 	s.runs.Create(batch, rows.runs)
 	core.AuditGranted(batch, db.Column(attempts, func(a **attempt) core.AuditRecord { return (*a).audit })...)
 	idempotency.QueueWithdrawals(batch, rows.claims)
@@ -80,7 +80,7 @@ func (s *Starter) queue(batch *db.Batch, attempts []*attempt) answers {
 type rows struct {
 	runs, reruns []validations.Prepared
 	claims       []idempotency.Claim
-	charges      []users.RunCharge
+	charges      []quota.RunCharge
 	// unkeyed are the runs that need no key. Those that are held back are charged later, when their phases have come
 	// so far.
 	unkeyed, held []uuid.UUID
@@ -100,8 +100,8 @@ func (s *Starter) rowsOf(attempts []*attempt) rows {
 		if run.Held {
 			r.held = append(r.held, a.runID())
 		} else {
-			run.Run.UsageMetric = users.MetricRuns
-			r.charges = append(r.charges, users.RunCharge{RunID: a.runID(), OrgID: a.orgID()})
+			run.Run.UsageMetric = quota.MetricRuns
+			r.charges = append(r.charges, quota.RunCharge{RunID: a.runID(), OrgID: a.orgID()})
 		}
 		r.runs = append(r.runs, run)
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
-	"github.com/simplevalidations/simplevalidations/users"
+	"github.com/simplevalidations/simplevalidations/users/quota"
 )
 
 func TestCommit(t *testing.T) {
@@ -223,7 +223,7 @@ func TestDuplicates(t *testing.T) {
 	}{
 		{"DoNotWaitForTheSameTroubleAgain", commitError(context.DeadlineExceeded, first), true},
 		{"DoNotKnowMoreThanTheFirst", commitError(db.ErrOutcomeUnknown, first), true},
-		{"ShareTheFullCounter", users.QuotaExceeded(users.Usage{}), true},
+		{"ShareTheFullCounter", quota.Exceeded(quota.Usage{}), true},
 		{"AreTriedThemselvesWhereTheFirstWasAtFault", errors.New("a bad row"), false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/coalesce"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
-	"github.com/simplevalidations/simplevalidations/users"
+	"github.com/simplevalidations/simplevalidations/users/quota"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/workflows/start/body"
 )
@@ -180,7 +180,7 @@ func TestReservedRunsAreNotBornLeased(t *testing.T) {
 	b := setup(t)
 	b.executesLocally(t)
 	engine := idempotency.NewEngine(b.db, idempotency.EngineConfig{Lock: time.Minute}, nil, nil)
-	b.starter.overage = &Overage{Engine: engine, Billing: users.NewBilling("", "")}
+	b.starter.overage = &Overage{Engine: engine, Billing: quota.NewBilling("", "")}
 	tn := b.tenant(t, 0)
 	a, err := prepare(tn.request("", `"a"`))
 	if err != nil {

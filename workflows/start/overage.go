@@ -10,7 +10,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
-	"github.com/simplevalidations/simplevalidations/users"
+	"github.com/simplevalidations/simplevalidations/users/quota"
 )
 
 // The recovery points of a start beyond the quota.
@@ -24,7 +24,7 @@ const (
 // Overage is what it takes to start runs beyond a quota.
 type Overage struct {
 	Engine  *idempotency.Engine
-	Billing *users.Billing
+	Billing *quota.Billing
 }
 
 // errNoBilling means that a start beyond the quota was left over by a process that had a billing service.
@@ -117,8 +117,8 @@ func (s *Starter) chargeOverage(ctx context.Context, record idempotency.Record) 
 	if s.overage == nil {
 		return nil, errNoBilling
 	}
-	accepted, err := s.overage.Billing.Charge(ctx, users.Charge{
-		OrgID: record.OrgID, RunID: record.Subject, Metric: users.MetricOverage, Key: record.DerivedKey("charge"),
+	accepted, err := s.overage.Billing.Charge(ctx, quota.Charge{
+		OrgID: record.OrgID, RunID: record.Subject, Metric: quota.MetricOverage, Key: record.DerivedKey("charge"),
 	})
 	if err != nil {
 		return nil, err
@@ -127,17 +127,17 @@ func (s *Starter) chargeOverage(ctx context.Context, record idempotency.Record) 
 		return s.decline(record)
 	}
 	return func(ctx context.Context, tx db.Tx) (idempotency.Outcome, error) {
-		period, err := users.CountOverage(ctx, tx, record.OrgID)
+		period, err := quota.CountOverage(ctx, tx, record.OrgID)
 		if err != nil {
 			return idempotency.Outcome{}, err
 		}
-		err = s.runs.Charge(ctx, tx, record.OrgID, record.Subject, users.MetricOverage, period)
+		err = s.runs.Charge(ctx, tx, record.OrgID, record.Subject, quota.MetricOverage, period)
 		return idempotency.Reach(pointCharged), err
 	}, nil
 }
 
 func (s *Starter) decline(record idempotency.Record) (idempotency.Transition, error) {
-	problem := users.PaymentRequired()
+	problem := quota.PaymentRequired()
 	body, err := json.Marshal(problem.Problem(record.RequestID))
 	if err != nil {
 		return nil, fmt.Errorf("render a problem: %w", err)

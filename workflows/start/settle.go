@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
-	"github.com/simplevalidations/simplevalidations/users"
+	"github.com/simplevalidations/simplevalidations/users/quota"
 )
 
 // settle decides attempts that no commit has granted: it answers those whose key another request has, and refuses those
@@ -67,7 +67,7 @@ func (s *Starter) settleQuotas(ctx context.Context, attempts []*attempt) ([]*att
 	if len(orgs) == 0 {
 		return attempts, nil
 	}
-	counters, err := users.OpenCounters(ctx, s.database, orgs)
+	counters, err := quota.OpenCounters(ctx, s.database, orgs)
 	if err != nil {
 		return attempts, fmt.Errorf("settle starts: %w", err)
 	}
@@ -80,7 +80,7 @@ func (s *Starter) settleQuotas(ctx context.Context, attempts []*attempt) ([]*att
 		case a.run.Held:
 			left = append(left, a)
 		case !found:
-			a.refuse(users.OrganizationGone())
+			a.refuse(quota.OrganizationGone())
 		case taken[a.orgID()] < usage.Room():
 			taken[a.orgID()]++
 			left = append(left, a)

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/simplevalidations/simplevalidations/users"
+	"github.com/simplevalidations/simplevalidations/users/quota"
 )
 
 // maxSpent bounds the memory of used-up quotas. An organization that is forgotten costs one commit that grants nothing.
@@ -21,7 +21,7 @@ type spent struct {
 func newSpent() *spent { return &spent{orgs: make(map[uuid.UUID]struct{})} }
 
 // learn remembers what counters say about quotas.
-func (s *spent) learn(counters map[uuid.UUID]users.Usage) {
+func (s *spent) learn(counters map[uuid.UUID]quota.Usage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for orgID, usage := range counters {

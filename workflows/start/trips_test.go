@@ -11,6 +11,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/coretest/pgproxy"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/users"
+	"github.com/simplevalidations/simplevalidations/users/quota"
 )
 
 // observed is a bundle whose Starter reaches the database through a proxy, over one connection at a time.
@@ -194,7 +195,7 @@ func TestSpentIsBounded(t *testing.T) {
 	known, none := newSpent(), int64(0)
 	for range maxSpent + 1 {
 		id := uuid.New()
-		known.learn(map[uuid.UUID]users.Usage{id: {OrgID: id, Quota: &none}})
+		known.learn(map[uuid.UUID]quota.Usage{id: {OrgID: id, Quota: &none}})
 	}
 	if got := len(known.orgs); got == 0 || got > maxSpent {
 		t.Errorf("%d organizations are remembered, want 1 to %d", got, maxSpent)

@@ -29,7 +29,7 @@ func (s *stage) accessCast(tb testing.TB) accessCast {
 	if err != nil {
 		tb.Fatalf("create organization: %v", err)
 	}
-	user, err := s.Users.CreateUser(tb.Context(), name+"@example.org", "Ada", "")
+	user, err := s.Users.Accounts.CreateUser(tb.Context(), name+"@example.org", "Ada", "")
 	if err != nil {
 		tb.Fatalf("create user: %v", err)
 	}

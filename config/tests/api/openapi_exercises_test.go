@@ -295,7 +295,7 @@ func (s externalStage) exercisesOfMembers(tb testing.TB) []exercise {
 	tb.Helper()
 	owner := s.Harbour.Tokens.Owner
 	id := s.AddMember(tb, "exercised", core.RoleExecutor)
-	last, err := s.Users.User(tb.Context(), "owner@harbour-energy.example")
+	last, err := s.Users.Accounts.User(tb.Context(), "owner@harbour-energy.example")
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -66,11 +66,11 @@ func TestSeedAgain(t *testing.T) {
 
 	// A password that the visitor has chosen is kept.
 	const chosen = "a password of my own"
-	user, err := s.Users.User(t.Context(), first.Dashboard.Email)
+	user, err := s.Users.Accounts.User(t.Context(), first.Dashboard.Email)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Users.SetPassword(t.Context(), user.ID, chosen); err != nil {
+	if err := s.Users.SignIn.SetPassword(t.Context(), user.ID, chosen); err != nil {
 		t.Fatal(err)
 	}
 	if kept := seed(); kept.Dashboard.Password != "" || signIn(chosen) != http.StatusSeeOther {

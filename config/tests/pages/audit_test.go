@@ -53,7 +53,7 @@ func (s *stage) formsOfSecondFactors(tb testing.TB) map[string]call {
 	tb.Helper()
 	user := func(name string) (uuid.UUID, string) {
 		id := s.AddMember(tb, name, core.RoleViewer)
-		if err := s.Users.SetPassword(tb.Context(), id, fixture.VisitorPassword); err != nil {
+		if err := s.Users.SignIn.SetPassword(tb.Context(), id, fixture.VisitorPassword); err != nil {
 			tb.Fatal(err)
 		}
 		return id, s.Session(tb, id)

@@ -144,11 +144,11 @@ func reviewedEverywhere() []browser.Review {
 // rowsOfVisitors are the pages that belong to a visitor and not to an organization.
 func (s *stage) rowsOfVisitors(tb testing.TB, owner string) []pageRow {
 	tb.Helper()
-	nobody, err := s.Users.EnsureUser(tb.Context(), "nobody@harbour-energy.example", "Nobody")
+	nobody, err := s.Users.Accounts.EnsureUser(tb.Context(), "nobody@harbour-energy.example", "Nobody")
 	if err != nil {
 		tb.Fatal(err)
 	}
-	invited, err := s.Users.EnsureUser(tb.Context(), "invited@b.example", "Invited")
+	invited, err := s.Users.Accounts.EnsureUser(tb.Context(), "invited@b.example", "Invited")
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -247,7 +247,7 @@ func TestMailsAreSentAgain(t *testing.T) {
 	s.Exec(t, `DELETE FROM staged_jobs WHERE kind = 'mail.send'`)
 	sweep := func(want int) {
 		t.Helper()
-		if n, err := s.Users.SweepMails(t.Context()); err != nil || n != want {
+		if n, err := s.Users.Mails.SweepMails(t.Context()); err != nil || n != want {
 			t.Fatalf("swept = %d, %v, want %d", n, err, want)
 		}
 	}

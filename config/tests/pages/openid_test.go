@@ -170,7 +170,7 @@ func TestOpenID(t *testing.T) {
 		// The provider has given the address to somebody else.
 		wantRefused(t, p.come(t, claimant{subject: "w", email: fixture.VisitorEmail}), http.StatusForbidden,
 			"another account of the provider")
-		if err := p.Users.Unlink(t.Context(), fixture.VisitorEmail); err != nil {
+		if err := p.Users.SignIn.Unlink(t.Context(), fixture.VisitorEmail); err != nil {
 			t.Fatal(err)
 		}
 		sessionOf(t, p.come(t, claimant{subject: "w", email: fixture.VisitorEmail}))

@@ -76,7 +76,7 @@ func TestPasswordLink(t *testing.T) {
 		s.Exec(t, `UPDATE password_links SET expires_at = now()`)
 		s.Visit(t, http.StatusNotFound, fixture.Page(link, ""))
 		s.Visit(t, http.StatusNotFound, setting(link, newPassword))
-		if _, err := s.Users.PurgeSignIns(t.Context()); err != nil {
+		if _, err := s.Users.SignIn.PurgeSignIns(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if n := coretest.One[int64](t, s.DB, `SELECT count(*) FROM password_links`); n != 0 {
@@ -89,7 +89,7 @@ func TestPasswordLink(t *testing.T) {
 		s := setup(t)
 		id := s.WithPassword(t)
 		link := s.passwordLink(t, s.Visitor(t, core.RoleOwner), id)
-		if err := s.Users.SetPassword(t.Context(), id, newPassword); err != nil {
+		if err := s.Users.SignIn.SetPassword(t.Context(), id, newPassword); err != nil {
 			t.Fatal(err)
 		}
 		s.Visit(t, http.StatusNotFound, setting(link, "a third long password"))
@@ -98,16 +98,16 @@ func TestPasswordLink(t *testing.T) {
 	t.Run("OfTheOperatorNeedsNoMembership", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		if _, err := s.Users.CreateUser(t.Context(), "alone@b.example", "", ""); err != nil {
+		if _, err := s.Users.Accounts.CreateUser(t.Context(), "alone@b.example", "", ""); err != nil {
 			t.Fatal(err)
 		}
-		path, expires, err := s.Users.LinkPassword(t.Context(), "alone@b.example", time.Hour)
+		path, expires, err := s.Users.SignIn.LinkPassword(t.Context(), "alone@b.example", time.Hour)
 		if err != nil || time.Until(expires) > time.Hour {
 			t.Fatalf("link until %v, %v", expires, err)
 		}
 		s.Visit(t, http.StatusSeeOther, setting(path, newPassword))
 		s.Visit(t, http.StatusSeeOther, fixture.SignIn("alone@b.example", newPassword))
-		_, _, err = s.Users.LinkPassword(t.Context(), "alone@b.example", 73*time.Hour)
+		_, _, err = s.Users.SignIn.LinkPassword(t.Context(), "alone@b.example", 73*time.Hour)
 		if !core.HasCode(err, core.CodeInvalidPayload) {
 			t.Errorf("a link for 73 hours: %v, want invalid_payload", err)
 		}

@@ -55,7 +55,7 @@ func TestActionsOfOwnersNeedAConfirmation(t *testing.T) {
 	for name, form := range s.actionsOfOwners(t) {
 		// Each has another user, because attempts are limited.
 		id := s.AddMember(t, "owner-"+uuid.NewString(), core.RoleOwner)
-		if err := s.Users.SetPassword(t.Context(), id, fixture.VisitorPassword); err != nil {
+		if err := s.Users.SignIn.SetPassword(t.Context(), id, fixture.VisitorPassword); err != nil {
 			t.Fatal(err)
 		}
 		session := s.Session(t, id)

@@ -214,7 +214,7 @@ func TestSecondFactor(t *testing.T) {
 				s.Visit(t, http.StatusSeeOther, fixture.Post(path, s.Visitor(t, core.RoleOwner), nil))
 			},
 			"ByTheOperator": func() {
-				if err := s.Users.RemoveFactor(t.Context(), fixture.VisitorEmail); err != nil {
+				if err := s.Users.SignIn.RemoveFactor(t.Context(), fixture.VisitorEmail); err != nil {
 					t.Fatal(err)
 				}
 			},
@@ -271,7 +271,7 @@ func TestSecretsOfSecondFactors(t *testing.T) {
 	other := s.AddMember(t, "other", core.RoleViewer)
 	s.Exec(t, `INSERT INTO second_factors (user_id, sealed, confirmed_at) SELECT $1, sealed, now() FROM second_factors`,
 		other)
-	if err := s.Users.SetPassword(t.Context(), other, newPassword); err != nil {
+	if err := s.Users.SignIn.SetPassword(t.Context(), other, newPassword); err != nil {
 		t.Fatal(err)
 	}
 	got := s.AnswerTo(t, fixture.SignIn("other@harbour-energy.example", newPassword))

@@ -178,7 +178,7 @@ func TestSessions(t *testing.T) {
 		t.Parallel()
 		ended, running := s.Session(t, id), s.Session(t, id)
 		s.Exec(t, `UPDATE sessions SET expires_at = now() WHERE digest = sha256($1)`, []byte(ended))
-		if _, err := s.Users.PurgeSessions(context.WithoutCancel(t.Context())); err != nil {
+		if _, err := s.Users.SignIn.PurgeSessions(context.WithoutCancel(t.Context())); err != nil {
 			t.Fatal(err)
 		}
 		coretest.WantRow(t, s.DB, coretest.Row{"ended": "f", "running": "t"}, `SELECT

@@ -120,7 +120,7 @@ func TestSessionsAreAudited(t *testing.T) {
 func TestActionsOnAccountsWithoutOrganizationAreAudited(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	user, err := s.Users.CreateUser(t.Context(), "alone@b.example", "Alone", fixture.VisitorPassword)
+	user, err := s.Users.Accounts.CreateUser(t.Context(), "alone@b.example", "Alone", fixture.VisitorPassword)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,7 +61,7 @@ func TestTasksInABrowser(t *testing.T) {
 	s := setup(t)
 	s.ExecutesLocally(t)
 	owner := coretest.One[uuid.UUID](t, s.DB, `SELECT id FROM users WHERE email = 'owner@harbour-energy.example'`)
-	if err := s.Users.SetPassword(t.Context(), owner, fixture.VisitorPassword); err != nil {
+	if err := s.Users.SignIn.SetPassword(t.Context(), owner, fixture.VisitorPassword); err != nil {
 		t.Fatal(err)
 	}
 	document := filepath.Join(t.TempDir(), "invoice-2026-11.csv")

@@ -94,7 +94,7 @@ func TestMembersPage(t *testing.T) {
 func TestLastOwnerStays(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	owner, err := s.Users.User(t.Context(), "owner@harbour-energy.example")
+	owner, err := s.Users.Accounts.User(t.Context(), "owner@harbour-energy.example")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestLastOwnerStays(t *testing.T) {
 func TestUsagePage(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	owner, err := s.Users.User(t.Context(), "owner@tiny-quota.example")
+	owner, err := s.Users.Accounts.User(t.Context(), "owner@tiny-quota.example")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func TestWorkflowsPageOfANewOrganization(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	user, err := s.Users.EnsureUser(t.Context(), "author@blank.example", "Author")
+	user, err := s.Users.Accounts.EnsureUser(t.Context(), "author@blank.example", "Author")
 	if err != nil {
 		t.Fatal(err)
 	}

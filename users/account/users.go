@@ -1,0 +1,103 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
+)
+
+// User is a person or a machine account.
+type User struct {
+	ID           uuid.UUID `gorm:"primaryKey"`
+	Email        string    `validate:"required,email,max=254"`
+	Name         string    `validate:"max=200"`
+	PasswordHash string
+	// IsOperator allows the user to see and use the operations page.
+	IsOperator bool
+	// DisabledAt is the time from which the user may neither sign in nor use tokens; nil if the user is enabled.
+	DisabledAt *time.Time
+	CreatedAt  time.Time
+}
+
+// errTaken means that the name is in use.
+var ErrTaken = errors.New("is taken")
+
+// CreateUser adds a user. An empty password means that the user cannot sign in with one.
+func (s *Service) CreateUser(ctx context.Context, email, name, password string) (User, error) {
+	user, err := s.NewUser(ctx, email, name, password)
+	if err != nil {
+		return User{}, err
+	}
+	return db.InGormTx(ctx, s.db, func(tx db.GormTx) (User, error) {
+		if err := InsertUser(ctx, tx.Gorm(ctx), user); err != nil {
+			return User{}, err
+		}
+		return user, AuditUser(ctx, tx.Tx, uuid.Nil, user.ID, "user.create", user.Email)
+	})
+}
+
+// NewUser checks the user and hashes the password, which takes too long for a transaction.
+func (s *Service) NewUser(ctx context.Context, email, name, password string) (User, error) {
+	id, err := core.NewID()
+	if err != nil {
+		return User{}, err
+	}
+	user := User{ID: id, Email: NormalizeEmail(email), Name: name, CreatedAt: time.Now()}
+	if err := s.check.Body(user); err != nil {
+		return User{}, err
+	}
+	if password != "" {
+		if user.PasswordHash, err = s.passwords.Hash(ctx, password); err != nil {
+			return User{}, err
+		}
+	}
+	return user, nil
+}
+
+func InsertUser(ctx context.Context, database *gorm.DB, user User) error {
+	err := gorm.G[User](database).Create(ctx, &user)
+	if db.ViolatedConstraint(err) == "uq_users_email" {
+		return fmt.Errorf("user %q %w", user.Email, ErrTaken)
+	}
+	if err != nil {
+		return fmt.Errorf("create user %q: %w", user.Email, err)
+	}
+	return nil
+}
+
+// User finds a user by the e-mail address.
+func (s *Service) User(ctx context.Context, email string) (User, error) {
+	user, err := gorm.G[User](s.db.Gorm).Where("email = ?", NormalizeEmail(email)).Take(ctx)
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		return User{}, core.NewError(core.CodeNotFound, fmt.Sprintf("There is no user %q.", NormalizeEmail(email)))
+	}
+	if err != nil {
+		return User{}, fmt.Errorf("find user %q: %w", email, err)
+	}
+	return user, nil
+}
+
+// EnsureUser returns the user with the e-mail address and creates one without a password when there is none.
+func (s *Service) EnsureUser(ctx context.Context, email, name string) (User, error) {
+	user, err := s.User(ctx, email)
+	if !core.HasCode(err, core.CodeNotFound) {
+		return user, err
+	}
+	user, err = s.CreateUser(ctx, email, name, "")
+	if errors.Is(err, ErrTaken) {
+		return s.User(ctx, email)
+	}
+	return user, err
+}
+
+func NormalizeEmail(email string) string {
+	return strings.ToLower(strings.TrimSpace(email))
+}

@@ -1,0 +1,102 @@
+// Package signin is how people come into the dashboard: sessions, passwords, second factors, the provider of OpenID
+// Connect, and the pages on which they confirm again who they are.
+package signin
+
+import (
+	"embed"
+	"fmt"
+
+	"github.com/google/uuid"
+	lru "github.com/hashicorp/golang-lru/v2"
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/core/keyring"
+	"github.com/simplevalidations/simplevalidations/core/pages"
+	"github.com/simplevalidations/simplevalidations/users/account"
+	"github.com/simplevalidations/simplevalidations/users/mails"
+)
+
+//go:embed templates/signin/*.html
+var templates embed.FS
+
+// Config is what the service needs beside the database. Its zero value keeps no second factors.
+type Config struct {
+	// Keys encrypt the secrets of second factors, and mails that wait.
+	Keys keyring.Ring
+	// Address is the service's public URL, without a slash at its end, for the links in mails.
+	Address string
+	// OpenID is the provider that people may sign in with; nil for none.
+	OpenID *OpenID
+}
+
+// Service keeps sessions and the ways to begin one.
+type Service struct {
+	db        *db.DB
+	check     *core.Validator
+	accounts  *account.Service
+	passwords *account.Passwords
+	mails     *mails.Service
+	cfg       Config
+}
+
+// NewService makes the service.
+func NewService(
+	database *db.DB, check *core.Validator, accounts *account.Service, passwords *account.Passwords,
+	letters *mails.Service, cfg Config,
+) *Service {
+	return &Service{
+		db: database, check: check, accounts: accounts, passwords: passwords, mails: letters, cfg: cfg,
+	}
+}
+
+// Limiter bounds how often each id may do something, such as guessing a password.
+type Limiter interface {
+	Allow(id uuid.UUID) core.Allowance
+}
+
+// App is the pages of signing in.
+type App struct {
+	service *Service
+	check   *core.Validator
+	pages   *pages.Set
+	signIns Limiter
+	// familiar caches the pairs of account and network with a recent sign-in.
+	familiar *lru.Cache[string, struct{}]
+}
+
+// maxFamiliar bounds the cache of recent sign-ins.
+const maxFamiliar = 10_000
+
+// New makes the app. signIns limits attempts to sign in.
+func New(service *Service, check *core.Validator, signIns Limiter) (*App, error) {
+	set, err := pages.Parse(templates, "templates/signin")
+	if err != nil {
+		return nil, err
+	}
+	familiar, err := lru.New[string, struct{}](maxFamiliar)
+	if err != nil {
+		return nil, fmt.Errorf("make the cache of sign-ins: %w", err)
+	}
+	return &App{service: service, check: check, pages: set, signIns: signIns, familiar: familiar}, nil
+}
+
+// Pages adds the app's pages to the dashboard. They belong to no organization.
+func (a *App) Pages(web *echo.Group) {
+	web.GET("/sign-in/", a.showSignIn)
+	web.POST("/sign-in/", a.signIn)
+	web.GET("/sign-in/code/", a.codePage)
+	web.POST("/sign-in/code/", a.codeForm)
+	web.GET("/sign-in/provider/", a.toProvider)
+	web.GET("/sign-in/provider/callback/", a.fromProvider)
+	web.POST("/sign-out/", a.signOut)
+	web.GET("/account/second-factor/", a.factorPage)
+	web.POST("/account/second-factor/confirm/", a.RequireRecentSignInOfVisitor(a.confirmFactorForm))
+	web.POST("/account/second-factor/codes/", a.RequireRecentSignInOfVisitor(a.renewCodesForm))
+	web.POST("/account/second-factor/remove/", a.RequireRecentSignInOfVisitor(a.removeFactorForm))
+	web.GET("/password/", a.forgottenPage)
+	web.POST("/password/", a.forgottenForm)
+	web.GET("/password/:token/", a.newPasswordPage)
+	web.POST("/password/:token/", a.newPasswordForm)
+}

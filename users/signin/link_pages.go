@@ -1,0 +1,109 @@
+package signin
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/pages"
+	"github.com/simplevalidations/simplevalidations/users/account"
+)
+
+// passwordAddress is where people without a session set a new password, and ask for a link.
+const passwordAddress = pages.Root + "password/"
+
+// newPasswordForm is what the person with a link sends.
+type newPasswordForm struct {
+	New   string `form:"new"   validate:"required,min=12,max=500"`
+	Again string `form:"again" validate:"required,eqfield=New"`
+}
+
+// newPasswordPage is what a link leads to.
+type newPasswordPage struct {
+	Link        PasswordLink
+	MinPassword int
+	Problem     *core.Error
+}
+
+// newPasswordPage is GET /app/password/{token}/.
+func (a *App) newPasswordPage(c echo.Context) error {
+	return a.renderNewPassword(c, http.StatusOK, nil)
+}
+
+func (a *App) renderNewPassword(c echo.Context, status int, problem *core.Error) error {
+	if err := a.MayGuess("network " + Network(c.RealIP())); err != nil && problem == nil {
+		return err
+	}
+	link, err := a.service.passwordLink(c.Request().Context(), c.Param("token"))
+	if err != nil {
+		return err
+	}
+	return a.pages.Render(c, status, "new_password", pages.Page{
+		Title: "New password", Data: newPasswordPage{Link: link, MinPassword: account.MinPassword, Problem: problem},
+	})
+}
+
+// newPasswordForm is POST /app/password/{token}/. It begins no session: signing in also asks for the second factor, so
+// the link alone does not replace it.
+func (a *App) newPasswordForm(c echo.Context) error {
+	var form newPasswordForm
+	err := core.BindForm(c, a.check, &form)
+	if err == nil {
+		err = a.MayGuess("network " + Network(c.RealIP()))
+	}
+	if err == nil {
+		err = a.service.resetPassword(c.Request().Context(), c.Param("token"), form.New, BrowserOf(c))
+	}
+	if problem := pages.Refusal(err); problem != nil && problem.Code != core.CodeNotFound {
+		return a.renderNewPassword(c, pages.RefusalStatus(c, problem), problem)
+	}
+	if err != nil {
+		return err
+	}
+	return pages.Redirect(c, pages.SignInAddress, "The password is set. Sign in with it.")
+}
+
+// forgottenForm asks for a link by mail.
+type forgottenForm struct {
+	Email string `form:"email" validate:"required,email,max=254"`
+	// Mails says that the installation sends mail at all.
+	Mails bool
+	// Asked says that the form was sent.
+	Asked   bool
+	Problem *core.Error
+}
+
+// forgottenPage is GET /app/password/.
+func (a *App) forgottenPage(c echo.Context) error {
+	return a.renderForgotten(c, http.StatusOK, forgottenForm{})
+}
+
+func (a *App) renderForgotten(c echo.Context, status int, form forgottenForm) error {
+	form.Mails = a.service.mails.AreSent()
+	return a.pages.Render(c, status, "forgotten", pages.Page{Title: "Forgotten password", Data: form})
+}
+
+// forgottenForm is POST /app/password/. The answer and the work are the same for all addresses: who has an account is
+// looked up later, by the worker that sends the mail.
+func (a *App) forgottenForm(c echo.Context) error {
+	var form forgottenForm
+	err := core.BindForm(c, a.check, &form)
+	if err == nil {
+		err = a.MayGuess("network " + Network(c.RealIP()))
+	}
+	if err == nil {
+		err = a.MayGuess("forgotten " + account.NormalizeEmail(form.Email))
+	}
+	if err == nil {
+		err = a.service.askForPassword(c.Request().Context(), form.Email)
+	}
+	if form.Problem = pages.Refusal(err); form.Problem != nil {
+		return a.renderForgotten(c, pages.RefusalStatus(c, form.Problem), form)
+	}
+	if err != nil {
+		return err
+	}
+	form.Asked = true
+	return a.renderForgotten(c, http.StatusOK, form)
+}

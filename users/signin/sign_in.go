@@ -1,0 +1,157 @@
+package signin
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/pages"
+	"github.com/simplevalidations/simplevalidations/users/account"
+)
+
+// browser is the browser that a request to the dashboard comes from.
+type browser struct {
+	// Address is that of the client, for the audit records.
+	Address   string
+	UserAgent string
+	// Secret is that of the session so far; "" for none.
+	Secret string
+}
+
+// signIn begins a session, or the step that waits for a code of the second factor, and returns the secret for the
+// cookie. The browser's session so far ends. An unknown address and a wrong password have the same answer, and take the
+// same time.
+func (s *Service) signIn(ctx context.Context, email, password, next string, from browser) (outcome, error) {
+	user, err := s.accounts.User(ctx, email)
+	if err != nil && !core.HasCode(err, core.CodeNotFound) {
+		return outcome{}, err
+	}
+	matches, err := s.passwords.Match(ctx, password, user.PasswordHash)
+	if err != nil {
+		return outcome{}, err
+	}
+	if matches && user.DisabledAt != nil {
+		err := s.accounts.RecordAction(ctx, user.ID, user.ID, "session.refuse", "disabled "+from.Origin())
+		if err != nil {
+			return outcome{}, err
+		}
+		return outcome{}, accountDisabled()
+	}
+	if matches {
+		return s.passFirst(ctx, user.ID, next, from.Origin(), from)
+	}
+	// An unknown address belongs to no user, so only the access log has the attempt.
+	if user.ID != uuid.Nil {
+		err := s.accounts.RecordAction(ctx, user.ID, user.ID, "session.refuse", "wrong password "+from.Origin())
+		if err != nil {
+			return outcome{}, err
+		}
+	}
+	return outcome{}, core.NewError(core.CodeNotAuthenticated, "The e-mail address or the password is wrong.")
+}
+
+func accountDisabled() error {
+	return core.NewError(core.CodeNotAuthenticated, "Your account is disabled. Ask the operator of this service.")
+}
+
+// Origin is the address of the client, for the audit record of an action.
+func (b browser) Origin() string {
+	return "from " + b.Address
+}
+
+// signInForm is what a visitor who signs in sends.
+type signInForm struct {
+	Email string `form:"email" validate:"max=254"`
+	// Next is the page to go to.
+	Next    string `form:"next"`
+	Problem *core.Error
+	// Provider is the name of the provider that people may also sign in with; "" for none.
+	Provider string
+	// ProviderAddress leads there.
+	ProviderAddress string
+}
+
+// showSignIn is GET /app/sign-in/.
+func (a *App) showSignIn(c echo.Context) error {
+	return a.renderSignIn(c, http.StatusOK, signInForm{Next: pages.Inside(c.QueryParam("next"))})
+}
+
+func (a *App) renderSignIn(c echo.Context, status int, form signInForm) error {
+	if provider := a.service.cfg.OpenID; provider != nil {
+		form.Provider = provider.Name()
+		form.ProviderAddress = openIDAddress + "?" + url.Values{"next": {form.Next}}.Encode()
+	}
+	return a.pages.Render(c, status, "sign_in", pages.Page{Title: "Sign in", Data: form})
+}
+
+// signIn is POST /app/sign-in/.
+func (a *App) signIn(c echo.Context) error {
+	var form signInForm
+	var into outcome
+	err := core.BindForm(c, a.check, &form)
+	form.Next = pages.Inside(form.Next)
+	if err == nil {
+		into, err = a.trySignIn(c, form)
+	}
+	if form.Problem = pages.Refusal(err); form.Problem != nil {
+		return a.renderSignIn(c, pages.RefusalStatus(c, form.Problem), form)
+	}
+	if err != nil {
+		return err
+	}
+	return enterInto(c, into, form.Next)
+}
+
+// enterInto redirects after a sign-in: to the page, or to the form for the code.
+func enterInto(c echo.Context, into outcome, next string) error {
+	if into.session == "" {
+		pages.SetCookie(c, challengeCookie, into.challenge, challengeLife)
+		return pages.Redirect(c, codeAddress, "")
+	}
+	pages.SetCookie(c, SessionCookie, into.session, CookieLife)
+	return pages.Redirect(c, next, "")
+}
+
+// trySignIn limits attempts by the network that they come from, and by account.
+func (a *App) trySignIn(c echo.Context, form signInForm) (outcome, error) {
+	from, account := BrowserOf(c), account.NormalizeEmail(form.Email)
+	if err := a.MayGuess("network " + Network(from.Address)); err != nil {
+		return outcome{}, err
+	}
+	// Guesses from other networks do not use up the attempts of a network with a recent sign-in to the account.
+	subject := "account " + account
+	if place := Network(from.Address) + " " + account; a.familiar.Contains(place) {
+		subject = "place " + place
+	}
+	if err := a.MayGuess(subject); err != nil {
+		return outcome{}, err
+	}
+	into, err := a.service.signIn(c.Request().Context(), form.Email, c.FormValue("password"), form.Next, from)
+	if err == nil {
+		a.familiar.Add(Network(from.Address)+" "+account, struct{}{})
+	}
+	return into, err
+}
+
+// BrowserOf describes the browser that has sent the request.
+func BrowserOf(c echo.Context) browser {
+	return browser{Address: c.RealIP(), UserAgent: c.Request().UserAgent(), Secret: SessionSecret(c)}
+}
+
+// signOut is POST /app/sign-out/.
+func (a *App) signOut(c echo.Context) error {
+	if err := a.service.SignOut(c.Request().Context(), BrowserOf(c)); err != nil {
+		return err
+	}
+	pages.SetCookie(c, SessionCookie, "", 0)
+	// The next user of the browser must not see cached pages.
+	c.Response().Header().Set("Clear-Site-Data", `"cache"`)
+	return c.Redirect(http.StatusSeeOther, pages.SignInAddress)
+}
+
+func (b browser) how(way string) string { return fmt.Sprintf("%s %s", way, b.Origin()) }
