@@ -30,7 +30,7 @@ type Site struct {
 	pages    map[string][]byte
 	chapters []chapter
 	api      *apiReference
-	index    *index
+	index    index
 	search   *template.Template
 	markdown goldmark.Markdown
 	// failed is the first text that could not be rendered.
