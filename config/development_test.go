@@ -38,10 +38,10 @@ func TestDevelopmentGuide(t *testing.T) {
 	}
 }
 
-// The page of defects names a test for each. It must still be in the package, so that the page's command runs it.
+// The page of guarantees names a test for each. It must still be in the package, so that the page's command runs it.
 func TestDefectsGuide(t *testing.T) {
 	t.Parallel()
-	guide, err := os.ReadFile("../docs/guides/defects.md")
+	guide, err := os.ReadFile("../docs/guides/guarantees.md")
 	if err != nil {
 		t.Fatal(err)
 	}

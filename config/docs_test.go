@@ -176,7 +176,7 @@ func TestGuidesHaveTheirOwnKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	pages := map[string][]byte{"README": readme}
-	for _, name := range []string{"guides/tutorial", "guides/operations"} {
+	for _, name := range []string{"guides/tutorial", "guides/operators"} {
 		page, ok := docs.Page(name)
 		if !ok {
 			t.Fatalf("there is no page %s", name)

@@ -51,12 +51,12 @@ type part struct {
 
 func outline() []part {
 	return []part{
-		{title: "Start here", pages: []string{"guides/tutorial", "guides/retries", "guides/check", "guides/pipelines"}},
+		{title: "Start here", pages: []string{"guides/tutorial", "guides/retries", "guides/pipelines"}},
 		{
 			title: "Guides", folder: "guides/",
 			pages: []string{
-				"guides/dashboard", "guides/idempotency", "guides/runs", "guides/findings", "guides/workflows",
-				"guides/tokens", "guides/roles", "guides/sign-in", "guides/quotas",
+				"guides/dashboard", "guides/idempotency", "guides/runs", "guides/workflows", "guides/roles", "guides/quotas",
+				"guides/clients",
 			},
 		},
 		{title: "Validators", folder: "guides/validators/", pages: []string{"guides/validators"}},
@@ -64,17 +64,12 @@ func outline() []part {
 		{
 			title: "Operators",
 			pages: []string{
-				"guides/operations", "guides/deployment", "guides/operators", "guides/doctor", "guides/scaling",
-				"guides/sizing", "guides/tenants", "guides/metrics", "guides/tracing", "guides/slo", "guides/security",
-				"guides/billing",
+				"guides/operators", "guides/deployment", "guides/scaling", "guides/metrics", "guides/security",
 			},
 		},
 		{
 			title: "Design",
-			pages: []string{
-				"guides/guarantees", "guides/architecture", "guides/crash-safety", "guides/performance",
-				"guides/defects",
-			},
+			pages: []string{"guides/guarantees", "guides/architecture", "guides/performance"},
 		},
 		{title: "Decisions", folder: "adr/"},
 		{title: "Errors", folder: "errors/", folded: true},

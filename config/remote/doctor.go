@@ -36,7 +36,7 @@ type Check struct {
 
 // Address is where the documentation explains the check.
 func (c Check) Address() string {
-	return "/docs/guides/doctor/#" + strings.ToLower(c.ID) + "-" + strings.ReplaceAll(c.Name, " ", "-")
+	return "/docs/guides/operators/#" + strings.ToLower(c.ID) + "-" + strings.ReplaceAll(c.Name, " ", "-")
 }
 
 // MaxSkew is how far two clocks may be apart before doctor warns: times in answers are whole seconds.

@@ -66,7 +66,7 @@ func TestReferenceOfAnOperation(t *testing.T) {
 	if strings.Contains(page, "1f0c2f4e-58a1-4c6e-9a55-0d8b0a3f6f1d") {
 		t.Error("the page offers every reader the same key")
 	}
-	if guide := string(setup(t).Pages()["/docs/guides/tokens/"]); strings.Count(guide, `href="/api/docs/`) > 3 {
+	if guide := string(setup(t).Pages()["/docs/guides/roles/#tokens"]); strings.Count(guide, `href="/api/docs/`) > 3 {
 		t.Error("a guide lists the operations, want one link to them")
 	}
 }

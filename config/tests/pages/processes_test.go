@@ -45,7 +45,7 @@ func TestChecksOnTheOperationsPage(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	html := s.Visit(t, http.StatusOK, fixture.Page(operationsPage, s.operator(t)))
-	guide, _ := docs.Page("guides/doctor")
+	guide, _ := docs.Page("guides/operators")
 	for _, check := range []remote.Check{
 		{ID: "SV110", Name: "database"},
 		{ID: "SV111", Name: "redis"},

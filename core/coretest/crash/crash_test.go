@@ -40,9 +40,9 @@ func TestCrash(t *testing.T) {
 
 func TestGuideListsEveryBoundary(t *testing.T) {
 	t.Parallel()
-	guide, found := docs.Page("guides/crash-safety")
+	guide, found := docs.Page("guides/guarantees")
 	if !found {
-		t.Fatal("there is no guide to crash safety")
+		t.Fatal("there is no guide to the guarantees")
 	}
 	for _, f := range flows() {
 		for i := range f.boundaries {

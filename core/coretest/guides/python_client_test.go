@@ -19,7 +19,7 @@ func pythonSources(tb testing.TB) string {
 	return sources
 }
 
-// TestPythonClientGuide runs every program of the guide to the Python client.
+// TestPythonClientGuide runs every program of the guide to the clients in Python.
 func TestPythonClientGuide(t *testing.T) {
 	t.Parallel()
 
@@ -27,7 +27,7 @@ func TestPythonClientGuide(t *testing.T) {
 	server := program.Serve(t, installation.Settings)
 	dir := t.TempDir()
 	writeFiles(t, dir, map[string][]byte{"meter-readings.csv": program.Sample(t, "bad/meter-readings.csv")})
-	offered := ofLanguage(blocksOf(t, "docs/guides/python-client.md"), "python")
+	offered := ofLanguage(blocksOf(t, "docs/guides/clients.md"), "python")
 	for _, b := range offered {
 		cmd := exec.CommandContext(t.Context(), "python3", "-c", b.code)
 		cmd.Dir = dir

@@ -8,7 +8,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
 
-// TestTypeScriptClientGuide compiles every program of the guide to the TypeScript client, with all types checked, and
+// TestTypeScriptClientGuide compiles every program in TypeScript of the guide to the clients, with all types checked, and
 // runs it.
 func TestTypeScriptClientGuide(t *testing.T) {
 	t.Parallel()
@@ -17,7 +17,7 @@ func TestTypeScriptClientGuide(t *testing.T) {
 	server := program.Serve(t, installation.Settings)
 	dir := t.TempDir()
 	writeFiles(t, dir, map[string][]byte{"meter-readings.csv": program.Sample(t, "bad/meter-readings.csv")})
-	offered := ofLanguage(blocksOf(t, "docs/guides/typescript-client.md"), "ts")
+	offered := ofLanguage(blocksOf(t, "docs/guides/clients.md"), "ts")
 	programs := make(map[string]string)
 	for _, b := range offered {
 		programs[programName(b)] = b.code
