@@ -24,22 +24,6 @@ type apiReference struct {
 	pages    map[string][]byte
 }
 
-// operationView is what the page of an operation shows.
-type operationView struct {
-	*reference.Operation
-
-	Intro   template.HTML
-	TryIt   string
-	Groups  []fieldGroup
-	Bodies  []bodyView
-	Answers []answerView
-	Errors  []errorView
-	// Samples and Sent are what the third column shows: programs, and the bodies that they send and get.
-	Samples template.HTML
-	Sent    []exampleView
-	Got     []exampleView
-}
-
 // fieldGroup is the parameters that are in the same part of a request.
 type fieldGroup struct {
 	Title  string
@@ -50,31 +34,10 @@ type fieldView struct {
 	reference.Field
 
 	ID, Example string
-	Text        template.HTML
 	// Demanded says that a request without the value is refused. That an answer has it goes without saying.
 	Demanded bool
 	// Listed are the values, unless the text explains them.
 	Listed []string
-	Inside []fieldView
-}
-
-type bodyView struct {
-	ID, Title, Type string
-	Text            template.HTML
-	Fields          []fieldView
-}
-
-type answerView struct {
-	Status  string
-	Text    template.HTML
-	Bodies  []bodyView
-	Headers []fieldView
-}
-
-type errorView struct {
-	Status string
-	Text   template.HTML
-	Codes  []reference.Code
 }
 
 type exampleView struct {
@@ -82,16 +45,13 @@ type exampleView struct {
 	Fields                []reference.FormField
 }
 
-// overviewView is what the first page of the reference shows.
-type overviewView struct {
-	Intro template.HTML
-	Tags  []tagView
-}
-
-type tagView struct {
-	ID, Name   string
-	Text       template.HTML
-	Operations []*reference.Operation
+// referenceFuncs are what the templates of the reference call.
+func referenceFuncs() template.FuncMap {
+	return template.FuncMap{
+		"markdown": renderText, "anchor": anchorOf, "samples": samplesOf, "examples": examplesOf, "fields": fieldViews,
+		"groups": parameterGroups, "headers": headerViews, "refusals": refusals,
+		"trial": func(o *reference.Operation) string { return TrialRoot + o.Slug + "/" },
+	}
 }
 
 // Reference returns a page of the reference by its address.
@@ -145,26 +105,20 @@ func (a *apiReference) chapters(address string) []chapter {
 // addReference renders the pages of the reference.
 func (s *Site) addReference(overview, page *template.Template) error {
 	view := s.referenceView(referenceTitle, ReferenceRoot)
-	shown := overviewView{Intro: s.renderText(s.api.document.Description)}
-	for _, tag := range s.api.document.Tags {
-		shown.Tags = append(shown.Tags, tagView{
-			ID: tagID(tag.Name), Name: tag.Name, Text: s.renderText(tag.Description), Operations: tag.Operations,
-		})
-	}
-	view.Data = shown
+	view.Data = s.api.document
 	if err := s.addReferencePage(overview, view); err != nil {
 		return err
 	}
 	all := s.api.document.Operations()
 	for i, operation := range all {
 		view := s.referenceView(operation.Summary, operationAddress(operation))
-		view.Data = s.operationView(operation)
+		view.Data = operation
 		view.Previous, view.Next = operationLink(all, i-1), operationLink(all, i+1)
 		if err := s.addReferencePage(page, view); err != nil {
 			return err
 		}
 	}
-	return s.failed
+	return nil
 }
 
 func (s *Site) addReferencePage(layout *template.Template, view pageView) error {
@@ -187,91 +141,78 @@ func operationLink(all []*reference.Operation, i int) *link {
 	return &link{Title: all[i].Summary, Address: operationAddress(all[i])}
 }
 
-func tagID(name string) string { return strings.ReplaceAll(strings.ToLower(name), " ", "-") }
+// anchorOf makes the place of a tag on the first page.
+func anchorOf(name string) string { return strings.ReplaceAll(strings.ToLower(name), " ", "-") }
 
 // renderText renders a text of the document, which is in Markdown.
-func (s *Site) renderText(markdown string) template.HTML {
+func renderText(markdown string) (template.HTML, error) {
 	var text bytes.Buffer
-	if err := s.markdown.Convert([]byte(markdown), &text); err != nil && s.failed == nil {
-		s.failed = fmt.Errorf("render a text of the OpenAPI document: %w", err)
+	if err := newMarkdown().Convert([]byte(markdown), &text); err != nil {
+		return "", fmt.Errorf("render a text of the OpenAPI document: %w", err)
 	}
 	//nolint:gosec // The document is part of this program, and the renderer leaves raw HTML out.
-	return template.HTML(text.String())
+	return template.HTML(text.String()), nil
 }
 
-func (s *Site) operationView(o *reference.Operation) operationView {
-	view := operationView{
-		Operation: o, Intro: s.renderText(o.Description), Samples: samplesOf(o), Sent: sentBy(o),
-	}
-	if o.IsTriable() {
-		view.TryIt = TrialRoot + o.Slug + "/"
-	}
+// parameterGroups divides the parameters of an operation by the part of the request that they are in.
+func parameterGroups(o *reference.Operation) []fieldGroup {
+	var groups []fieldGroup
 	for _, part := range []struct{ in, title string }{
 		{"path", "Path"}, {"query", "Query"}, {"header", "Headers"},
 	} {
-		if fields := s.parameters(o.Parameters, part.in, "request"); len(fields) > 0 {
-			view.Groups = append(view.Groups, fieldGroup{Title: part.title, Fields: fields})
-		}
-	}
-	for i, body := range o.Bodies {
-		view.Bodies = append(view.Bodies, s.bodyView("body-"+strconv.Itoa(i+1), body))
-	}
-	for _, answer := range o.Answers {
-		text := s.renderText(answer.Description)
-		if !answer.OK() {
-			view.Errors = append(view.Errors, errorView{Status: answer.Status, Text: text, Codes: answer.Codes})
-			continue
-		}
-		shown := answerView{
-			Status: answer.Status, Text: text,
-			Headers: s.parameters(answer.Headers, "header", "answer-"+answer.Status),
-		}
-		for i, body := range answer.Bodies {
-			shown.Bodies = append(shown.Bodies, s.bodyView("answer-"+answer.Status+"-"+strconv.Itoa(i+1), body))
-			view.Got = append(view.Got, examplesOf(answer.Status, body)...)
-		}
-		view.Answers = append(view.Answers, shown)
-	}
-	return view
-}
-
-func (s *Site) parameters(all []reference.Parameter, in, part string) []fieldView {
-	var fields []fieldView
-	for _, p := range all {
-		if p.In == in {
-			field := s.fieldView(part+"-"+in, p.Field)
-			// An example of what has to be another one each time is not worth copying.
-			if p.Name != "Idempotency-Key" && p.Name != "Request-Id" {
-				field.Example = p.Example
+		group := fieldGroup{Title: part.title}
+		for _, p := range o.Parameters {
+			if p.In == part.in {
+				group.Fields = append(group.Fields, parameterView("request-"+part.in, p))
 			}
-			fields = append(fields, field)
+		}
+		if len(group.Fields) > 0 {
+			groups = append(groups, group)
 		}
 	}
-	return fields
+	return groups
 }
 
-func (s *Site) bodyView(id string, body reference.Body) bodyView {
-	view := bodyView{ID: id, Title: body.MediaType, Type: body.Type, Text: s.renderText(body.Description)}
-	if view.Title == "*/*" {
-		view.Title = "any other type"
+// refusals are the answers to requests that have not succeeded.
+func refusals(answers []reference.Answer) []reference.Answer {
+	return slices.DeleteFunc(slices.Clone(answers), reference.Answer.OK)
+}
+
+// headerViews are the headers of an answer.
+func headerViews(answer reference.Answer) []fieldView {
+	views := make([]fieldView, len(answer.Headers))
+	for i, header := range answer.Headers {
+		views[i] = parameterView("answer-"+answer.Status+"-header", header)
 	}
-	for _, field := range body.Fields {
-		view.Fields = append(view.Fields, s.fieldView(id, field))
+	return views
+}
+
+func parameterView(inside string, p reference.Parameter) fieldView {
+	view := newFieldView(inside, p.Field)
+	// An example of what has to be another one each time is not worth copying.
+	if p.Name != "Idempotency-Key" && p.Name != "Request-Id" {
+		view.Example = p.Example
 	}
 	return view
 }
 
-func (s *Site) fieldView(inside string, field reference.Field) fieldView {
+// fieldViews are the members of a body or of another member, whose place the id of each begins with.
+func fieldViews(inside string, fields []reference.Field) []fieldView {
+	views := make([]fieldView, len(fields))
+	for i, field := range fields {
+		views[i] = newFieldView(inside, field)
+	}
+	return views
+}
+
+func newFieldView(inside string, field reference.Field) fieldView {
 	view := fieldView{
-		Field: field, ID: inside + "-" + strings.ToLower(field.Name), Text: s.renderText(field.Description),
+		Field: field, ID: inside + "-" + strings.ToLower(field.Name),
 		Demanded: field.Required && !strings.HasPrefix(inside, "answer-"),
 	}
 	explained := func(value string) bool { return strings.Contains(field.Description, "`"+value+"`") }
 	if !slices.ContainsFunc(field.Values, explained) {
 		view.Listed = field.Values
-	}
-	for _, inner := range field.Fields {
-		view.Inside = append(view.Inside, s.fieldView(view.ID, inner))
 	}
 	return view
 }
@@ -293,15 +234,7 @@ func samplesOf(o *reference.Operation) template.HTML {
 // maxExampleLines is how much of a long example is shown.
 const maxExampleLines = 60
 
-// sentBy lists the bodies that an operation takes. The file that the programs send is the first.
-func sentBy(o *reference.Operation) []exampleView {
-	var sent []exampleView
-	for _, body := range o.Bodies {
-		sent = append(sent, examplesOf("Body", body)...)
-	}
-	return sent
-}
-
+// examplesOf are the examples of a body that is sent, or that is got with a status.
 func examplesOf(what string, body reference.Body) []exampleView {
 	var shown []exampleView
 	for _, example := range body.Examples {

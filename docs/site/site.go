@@ -11,8 +11,6 @@ import (
 	"fmt"
 	"html/template"
 
-	"github.com/yuin/goldmark"
-
 	"github.com/simplevalidations/simplevalidations/docs"
 )
 
@@ -32,9 +30,6 @@ type Site struct {
 	api      *apiReference
 	index    index
 	search   *template.Template
-	markdown goldmark.Markdown
-	// failed is the first text that could not be rendered.
-	failed error
 }
 
 // File returns a file of the layout by its name, like "docs.css".
@@ -78,7 +73,6 @@ func New() (*Site, error) {
 	}
 	site := &Site{
 		pages: make(map[string][]byte), chapters: chapters, api: api, search: templates["search"],
-		markdown: newMarkdown(),
 	}
 	for i, a := range articles {
 		view := site.view(a)
@@ -167,7 +161,7 @@ func render(layout *template.Template, view pageView) ([]byte, error) {
 func parseTemplates(kinds ...string) (map[string]*template.Template, error) {
 	parsed := make(map[string]*template.Template)
 	for _, kind := range kinds {
-		t, err := template.ParseFS(files, "layout.html", kind+".html")
+		t, err := template.New("layout.html").Funcs(referenceFuncs()).ParseFS(files, "layout.html", kind+".html")
 		if err != nil {
 			return nil, fmt.Errorf("read the layout: %w", err)
 		}
