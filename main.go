@@ -8,14 +8,14 @@ import (
 	"runtime/debug"
 	"syscall"
 
-	"github.com/simplevalidations/simplevalidations/config"
+	"github.com/simplevalidations/simplevalidations/config/cmd"
 )
 
 // version is set by the linker, unless go install builds the program.
 var version string
 
 func main() {
-	config.RunChild(os.Args)
+	cmd.RunChild(os.Args)
 	os.Exit(run())
 }
 
@@ -25,9 +25,9 @@ func run() int {
 	// The first signal asks for an orderly end; with the handler gone, a second one forces it.
 	context.AfterFunc(ctx, stop)
 	info, _ := debug.ReadBuildInfo()
-	program := config.Program{
+	program := cmd.Program{
 		Environ: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-		Version: config.Version(version, info),
+		Version: cmd.Version(version, info),
 	}
 	return program.Run(ctx, os.Args[1:])
 }

@@ -2,14 +2,19 @@ package config
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/simplevalidations/simplevalidations/config/archive"
+	"github.com/simplevalidations/simplevalidations/config/health"
 	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
+	"github.com/simplevalidations/simplevalidations/core/requestlog"
 	"github.com/simplevalidations/simplevalidations/tasks"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/execution"
@@ -21,7 +26,6 @@ const (
 	enqueuePause = 10 * time.Millisecond
 	// jobSlack is what a run may take beyond its time limit: it waits for a place, and its last step has a grace.
 	jobSlack         = time.Hour
-	purgeBatch       = 200
 	activityInterval = 3 * time.Second
 	// requestLogInterval makes the limit of the request log one for each second.
 	requestLogInterval = time.Second
@@ -33,37 +37,40 @@ const (
 	workerGraceShare = 2
 )
 
+// PurgeBatch bounds what one statement of a purge deletes.
+const PurgeBatch = 200
+
 // startBackground starts the worker, the scheduler and the loops of the process's parts. The loops need no leader: any
 // number of processes may run each.
-func startBackground(
-	ctx context.Context, group *errgroup.Group, p process, heart *tasks.Heartbeat,
+func (p *Project) startBackground(
+	ctx context.Context, group *errgroup.Group, process Process, heart *tasks.Heartbeat,
 ) error {
-	project, parts := p.project, p.parts
-	calendar, err := tasks.NewCalendar(project.db, project.periodic(), project.log)
+	parts := process.Parts
+	calendar, err := tasks.NewCalendar(p.db, p.periodic(), p.log)
 	if err != nil {
 		return err
 	}
-	for _, loop := range project.loops(parts, p.client) {
+	for _, loop := range p.loops(parts, process.Client) {
 		loop = heart.Follow(loop)
-		group.Go(func() error { return loop.Run(ctx, project.log) })
+		group.Go(func() error { return loop.Run(ctx, p.log) })
 	}
-	if parts.plays(roleWeb) {
-		context.AfterFunc(ctx, project.waiters.Close)
+	if parts.Plays(health.Web) {
+		context.AfterFunc(ctx, p.waiters.Close)
 	}
-	if parts.plays(roleWeb) && parts.plays(roleWorker) {
-		project.local.Open()
-		group.Go(func() error { return project.local.Run(ctx) })
+	if parts.Plays(health.Web) && parts.Plays(health.Worker) {
+		p.local.Open()
+		group.Go(func() error { return p.local.Run(ctx) })
 	}
-	if parts.plays(roleWorker) {
-		worker := tasks.NewWorker(p.queue, tasks.WorkerConfig{
-			Concurrency: project.settings.Workers, Grace: project.settings.ShutdownGrace / workerGraceShare,
-		}, project.log)
-		project.handle(worker.Handle)
+	if parts.Plays(health.Worker) {
+		worker := tasks.NewWorker(process.Queue, tasks.WorkerConfig{
+			Concurrency: p.settings.Workers, Grace: p.settings.ShutdownGrace / workerGraceShare,
+		}, p.log)
+		p.handle(worker.Handle)
 		worker.HandlePeriodic(calendar)
 		group.Go(func() error { return worker.Run(ctx) })
 	}
-	if parts.plays(roleScheduler) {
-		scheduler := tasks.NewScheduler(p.queue, calendar, project.log)
+	if parts.Plays(health.Scheduler) {
+		scheduler := tasks.NewScheduler(process.Queue, calendar, p.log)
 		group.Go(func() error { return scheduler.Run(ctx) })
 	}
 	return nil
@@ -81,7 +88,7 @@ func (p *Project) periodic() []tasks.Periodic {
 		Name: "idempotency.purge",
 		Spec: p.settings.PurgeSchedule,
 		Run: func(ctx context.Context) (int64, error) {
-			n, err := admin.Purge(ctx, p.db, purgeBatch)
+			n, err := admin.Purge(ctx, p.db, PurgeBatch)
 			p.metrics.Purges.Deleted(metrics.KindKey, n)
 			return n, err
 		},
@@ -89,7 +96,7 @@ func (p *Project) periodic() []tasks.Periodic {
 		Name: "runs.purge",
 		Spec: p.settings.PurgeSchedule,
 		Run: func(ctx context.Context) (int64, error) {
-			purged, err := p.runService.Purge(ctx, p.settings.retention())
+			purged, err := p.runService.Purge(ctx, p.settings.Retention())
 			p.metrics.Purges.Deleted(metrics.KindDocument, purged.Contents)
 			p.metrics.Purges.Deleted(metrics.KindFindings, purged.Findings)
 			return purged.Contents + purged.Findings, err
@@ -109,7 +116,7 @@ func (p *Project) periodic() []tasks.Periodic {
 	}, {
 		Name: "organizations.purge",
 		Spec: p.settings.PurgeSchedule,
-		Run:  func(ctx context.Context) (int64, error) { return purgeTenants(ctx, p.db) },
+		Run:  func(ctx context.Context) (int64, error) { return archive.PurgeDeleted(ctx, p.db) },
 	}, {
 		Name: "requests.purge",
 		Spec: p.settings.PurgeSchedule,
@@ -121,40 +128,40 @@ func (p *Project) periodic() []tasks.Periodic {
 	}}
 }
 
-// retention is how long documents and findings are kept unless an organization has a period of its own.
-func (s Settings) retention() validations.Retention {
+// Retention is how long documents and findings are kept unless an organization has a period of its own.
+func (s Settings) Retention() validations.Retention {
 	return validations.Retention{Content: s.ContentRetention, Findings: s.FindingsRetention}
 }
 
 // loops lists the loops of the parts. Every process enqueues, so that what it stages leaves it at once.
-func (p *Project) loops(parts roles, client redis.UniversalClient) []tasks.Loop {
+func (p *Project) loops(parts health.Roles, client redis.UniversalClient) []tasks.Loop {
 	loops := []tasks.Loop{{
-		Name: loopEnqueuer, Interval: p.settings.EnqueueInterval, Wake: p.staged.Ready(), Pause: enqueuePause,
+		Name: health.LoopEnqueuer, Interval: p.settings.EnqueueInterval, Wake: p.staged.Ready(), Pause: enqueuePause,
 		RunOnce: tasks.NewEnqueuer(p.db, client, tasks.EnqueuerConfig{
 			Slots: tasks.NewSlots(client).Count, JobTimeout: p.settings.RunTimeout + jobSlack,
 		}, p.staged, p.log).RunOnce,
 	}}
-	if parts.plays(roleWorker) || parts.plays(roleScheduler) {
+	if parts.Plays(health.Worker) || parts.Plays(health.Scheduler) {
 		loops = append(loops, tasks.Loop{
-			Name: loopSweeper, Interval: p.settings.SweepInterval, RunOnce: p.executor.Sweep,
+			Name: health.LoopSweeper, Interval: p.settings.SweepInterval, RunOnce: p.executor.Sweep,
 		}, tasks.Loop{
-			Name: loopUploads, Interval: uploadsInterval, RunOnce: p.runService.SweepUploads,
+			Name: health.LoopUploads, Interval: uploadsInterval, RunOnce: p.runService.SweepUploads,
 		}, tasks.Loop{
-			Name: loopMails, Interval: mailsInterval, RunOnce: p.userService.Mails.SweepMails,
+			Name: health.LoopMails, Interval: mailsInterval, RunOnce: p.userService.Mails.SweepMails,
 		}, tasks.Loop{
-			Name: loopCompleter, Interval: p.settings.CompleteInterval, RunOnce: p.completer.RunOnce,
+			Name: health.LoopCompleter, Interval: p.settings.CompleteInterval, RunOnce: p.completer.RunOnce,
 		})
 	}
-	if parts.plays(roleWeb) {
+	if parts.Plays(health.Web) {
 		loops = append(loops, tasks.Loop{
-			Name: loopWaiters, Interval: execution.WaitInterval, RunOnce: p.waiters.RunOnce,
+			Name: health.LoopWaiters, Interval: execution.WaitInterval, RunOnce: p.waiters.RunOnce,
 		}, tasks.Loop{
-			Name: loopActivity, Interval: activityInterval,
+			Name: health.LoopActivity, Interval: activityInterval,
 			RunOnce: func(ctx context.Context) (int, error) { return p.activity.Flush(ctx, p.db) },
 		}, tasks.Loop{
-			Name: loopRequests, Interval: requestLogInterval, RunOnce: p.requestLog.Flush,
+			Name: health.LoopRequests, Interval: requestLogInterval, RunOnce: p.requestLog.Flush,
 		}, tasks.Loop{
-			Name: loopLastUse, Interval: lastUseInterval, RunOnce: p.userService.FlushLastUse,
+			Name: health.LoopLastUse, Interval: lastUseInterval, RunOnce: p.userService.FlushLastUse,
 		})
 	}
 	return loops
@@ -170,4 +177,31 @@ func (p *Project) flushLast(ctx context.Context) {
 	if _, err := p.requestLog.Flush(ctx); err != nil {
 		p.log.WarnContext(ctx, "the last requests are not logged", "error", err)
 	}
+}
+
+// flushTraces sends the last spans of a process that ends.
+func (p *Project) flushTraces(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFlushLimit)
+	defer cancel()
+	if err := p.tracer.Close(ctx); err != nil {
+		p.log.WarnContext(ctx, "the last traces are lost", "error", err)
+	}
+}
+
+// purgeRequests deletes requests from the log that are past their retention.
+func (p *Project) purgeRequests(ctx context.Context) (int64, error) {
+	return requestlog.Purge(ctx, p.db, requestlog.Limits{
+		Age: p.settings.RequestLogRetention, Count: requestlog.MaxKept, Batch: PurgeBatch,
+	})
+}
+
+// heartbeat makes the heartbeat of this process.
+func (p *Project) heartbeat(parts health.Roles) (*tasks.Heartbeat, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, fmt.Errorf("ask for the name of this machine: %w", err)
+	}
+	return tasks.NewHeartbeat(p.db, tasks.Process{
+		Host: host, PID: os.Getpid(), Version: p.version, Parts: parts.Names(),
+	})
 }

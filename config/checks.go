@@ -2,7 +2,6 @@ package config
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,7 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/simplevalidations/simplevalidations/config/remote"
+	"github.com/simplevalidations/simplevalidations/config/health"
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/keyring"
@@ -29,39 +28,39 @@ const (
 	oldestPostgres = 15
 )
 
-// examination holds what is checked: the settings, the database and Redis. Nil ones are skipped.
-type examination struct {
-	settings Settings
-	// unknown are the variables of the environment that look like settings and are none.
-	unknown []string
-	// wrong is why the settings cannot be used, and unopened why the database could not be opened.
-	wrong, unopened error
-	db              *db.DB
-	redis           redis.UniversalClient
+// Examination holds what is checked: the settings, the database and Redis. Nil ones are skipped.
+type Examination struct {
+	Settings Settings
+	// Unknown are the variables of the environment that look like settings and are none.
+	Unknown []string
+	// Wrong is why the settings cannot be used, and Unopened why the database could not be opened.
+	Wrong, Unopened error
+	DB              *db.DB
+	Redis           redis.UniversalClient
 }
 
-// checks examines everything at once.
-func (e examination) checks(ctx context.Context) []remote.Check {
+// Checks examines everything at once.
+func (e Examination) Checks(ctx context.Context) []health.Check {
 	all := []struct {
-		check   remote.Check
+		check   health.Check
 		skipped bool
 		run     func(context.Context) finding
 	}{
-		{remote.Check{ID: "SV110", Name: "database"}, e.db == nil && e.unopened == nil, e.database},
-		{remote.Check{ID: "SV111", Name: "redis"}, e.redis == nil, e.queue},
-		{remote.Check{ID: "SV112", Name: "processes and loops"}, e.db == nil, e.processes},
-		{remote.Check{ID: "SV113", Name: "clock of the database"}, e.db == nil, e.clock},
-		{remote.Check{ID: "SV114", Name: "settings"}, false, e.advice},
-		{remote.Check{ID: "SV115", Name: "durability"}, e.db == nil, e.durability},
-		{remote.Check{ID: "SV116", Name: "secret key"}, e.db == nil, e.secretKey},
-		{remote.Check{ID: "SV117", Name: "mail"}, e.settings.SMTPAddress == "", e.mail},
-		{remote.Check{ID: "SV118", Name: "traces"}, e.settings.OTLPEndpoint == "", e.traces},
+		{health.Check{ID: "SV110", Name: "database"}, e.DB == nil && e.Unopened == nil, e.database},
+		{health.Check{ID: "SV111", Name: "redis"}, e.Redis == nil, e.queue},
+		{health.Check{ID: "SV112", Name: "processes and loops"}, e.DB == nil, e.processes},
+		{health.Check{ID: "SV113", Name: "clock of the database"}, e.DB == nil, e.clock},
+		{health.Check{ID: "SV114", Name: "settings"}, false, e.advice},
+		{health.Check{ID: "SV115", Name: "durability"}, e.DB == nil, e.durability},
+		{health.Check{ID: "SV116", Name: "secret key"}, e.DB == nil, e.secretKey},
+		{health.Check{ID: "SV117", Name: "mail"}, e.Settings.SMTPAddress == "", e.mail},
+		{health.Check{ID: "SV118", Name: "traces"}, e.Settings.OTLPEndpoint == "", e.traces},
 	}
-	found := make([]remote.Check, len(all))
+	found := make([]health.Check, len(all))
 	var group sync.WaitGroup
 	for i, one := range all {
 		found[i] = one.check
-		if found[i].Outcome = remote.OutcomeSkipped; one.skipped {
+		if found[i].Outcome = health.OutcomeSkipped; one.skipped {
 			continue
 		}
 		group.Go(func() {
@@ -77,38 +76,38 @@ func (e examination) checks(ctx context.Context) []remote.Check {
 
 // finding is the result of a check, and what to do about it.
 type finding struct {
-	outcome      remote.Outcome
+	outcome      health.Outcome
 	detail, hint string
 }
 
-func fine(detail string) finding { return finding{remote.OutcomeOK, detail, ""} }
+func fine(detail string) finding { return finding{health.OutcomeOK, detail, ""} }
 
-func warning(detail, hint string) finding { return finding{remote.OutcomeWarning, detail, hint} }
+func warning(detail, hint string) finding { return finding{health.OutcomeWarning, detail, hint} }
 
-func broken(detail, hint string) finding { return finding{remote.OutcomeError, detail, hint} }
+func broken(detail, hint string) finding { return finding{health.OutcomeError, detail, hint} }
 
-func (e examination) database(ctx context.Context) finding {
-	if e.unopened != nil {
-		return broken(e.unopened.Error(), databaseHint(e.unopened))
+func (e Examination) database(ctx context.Context) finding {
+	if e.Unopened != nil {
+		return broken(e.Unopened.Error(), DatabaseHint(e.Unopened))
 	}
 	var version int
-	err := e.db.Pool.QueryRow(ctx, `SELECT current_setting('server_version_num')::int / 10000`).Scan(&version)
+	err := e.DB.Pool.QueryRow(ctx, `SELECT current_setting('server_version_num')::int / 10000`).Scan(&version)
 	if err != nil {
-		return broken(err.Error(), databaseHint(err))
+		return broken(err.Error(), DatabaseHint(err))
 	}
 	if version < oldestPostgres {
 		return broken(fmt.Sprintf("PostgreSQL %d is too old", version),
 			fmt.Sprintf("use PostgreSQL %d or newer", oldestPostgres))
 	}
-	if err := e.db.CheckWritable(ctx); err != nil {
-		return broken(err.Error(), databaseHint(err))
+	if err := e.DB.CheckWritable(ctx); err != nil {
+		return broken(err.Error(), DatabaseHint(err))
 	}
-	pending, err := migrations.Pending(ctx, e.db.SQL)
+	pending, err := migrations.Pending(ctx, e.DB.SQL)
 	if err != nil {
-		return broken(err.Error(), databaseHint(err))
+		return broken(err.Error(), DatabaseHint(err))
 	}
 	if len(pending) > 0 {
-		return broken(describePending(pending), "run simplevalidations migrate up")
+		return broken(DescribePending(pending), "run simplevalidations migrate up")
 	}
 	if err := e.directURL(ctx); err != nil {
 		return broken(err.Error(), "correct DATABASE_DIRECT_URL: migrations need it")
@@ -117,27 +116,27 @@ func (e examination) database(ctx context.Context) finding {
 }
 
 // directURL looks at the other way to the database, which nothing but a migration takes.
-func (e examination) directURL(ctx context.Context) error {
-	if e.settings.DatabaseDirectURL == "" {
+func (e Examination) directURL(ctx context.Context) error {
+	if e.Settings.DatabaseDirectURL == "" {
 		return nil
 	}
-	direct, err := openDirect(ctx, e.settings)
+	direct, err := OpenDirect(ctx, e.Settings, e.DB)
 	if err != nil {
 		return err
 	}
-	return errors.Join((&backend{db: e.db}).refuseOther(ctx, direct), direct.Close())
+	return direct.Close()
 }
 
-func (e examination) queue(ctx context.Context) finding {
-	if err := e.redis.Ping(ctx).Err(); err != nil {
+func (e Examination) queue(ctx context.Context) finding {
+	if err := e.Redis.Ping(ctx).Err(); err != nil {
 		return broken(fmt.Sprintf("ask Redis: %v", err),
 			"set REDIS_URL to a Redis that answers; until then runs are accepted, but not executed")
 	}
-	if e.settings.RedisURL == "" {
+	if e.Settings.RedisURL == "" {
 		return fine("inside the process")
 	}
-	settings, err := tasks.ReadRedisState(ctx, e.redis)
-	unwritable := tasks.CheckWritable(ctx, e.redis)
+	settings, err := tasks.ReadRedisState(ctx, e.Redis)
+	unwritable := tasks.CheckWritable(ctx, e.Redis)
 	switch {
 	case err != nil:
 		return warning(err.Error(), "look at the server: it answers, but does not report its state")
@@ -153,21 +152,21 @@ func (e examination) queue(ctx context.Context) finding {
 	return fine("nothing is evicted")
 }
 
-func (e examination) processes(ctx context.Context) finding {
-	processes, err := tasks.Processes(ctx, e.db, maxProcesses)
+func (e Examination) processes(ctx context.Context) finding {
+	processes, err := tasks.Processes(ctx, e.DB, health.MaxProcesses)
 	if err != nil {
-		return broken(err.Error(), databaseHint(err))
+		return broken(err.Error(), DatabaseHint(err))
 	}
 	if len(processes) == 0 {
 		return warning("no process has sent a heartbeat", "start simplevalidations serve")
 	}
-	lines := complaints(processes)
-	if idle := missing(processes); len(idle) > 0 {
-		names := db.Column(idle, func(d *duty) string { return d.name })
-		starts := db.Column(idle, func(d *duty) string { return d.start })
+	lines := health.Complaints(processes)
+	if idle := health.Missing(processes); len(idle) > 0 {
+		names := db.Column(idle, func(d *health.Duty) string { return d.Name })
+		starts := db.Column(idle, func(d *health.Duty) string { return d.Start })
 		slices.Sort(starts)
 		starts = slices.Compact(starts)
-		if len(starts) > 1 && starts[0] == anyServe { // Each of the others does that, too.
+		if len(starts) > 1 && starts[0] == health.AnyServe { // Each of the others does that, too.
 			starts = starts[1:]
 		}
 		lines = append([]string{"no process runs: " + strings.Join(names, ", ")}, lines...)
@@ -176,43 +175,43 @@ func (e examination) processes(ctx context.Context) finding {
 	if len(lines) > 0 {
 		return warning(strings.Join(lines, "; "), "look at the logs of these processes")
 	}
-	return fine(fmt.Sprintf("%d alive, and all their loops pass", len(living(processes))))
+	return fine(fmt.Sprintf("%d alive, and all their loops pass", len(health.Living(processes))))
 }
 
-func (e examination) clock(ctx context.Context) finding {
+func (e Examination) clock(ctx context.Context) finding {
 	began := time.Now()
 	var at time.Time
-	if err := e.db.Pool.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&at); err != nil {
-		return broken(err.Error(), databaseHint(err))
+	if err := e.DB.Pool.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&at); err != nil {
+		return broken(err.Error(), DatabaseHint(err))
 	}
 	took := time.Since(began)
-	if skew := time.Since(at).Abs(); skew > remote.MaxSkew+took {
+	if skew := time.Since(at).Abs(); skew > health.MaxSkew+took {
 		return warning(skew.Round(time.Second).String()+" from the clock of this machine",
 			"set both clocks: expiry uses the clock of the database, signatures use this one")
 	}
-	return fine(fmt.Sprintf("less than %v from the clock of this machine", remote.MaxSkew))
+	return fine(fmt.Sprintf("less than %v from the clock of this machine", health.MaxSkew))
 }
 
 // secretKey checks whether this machine's key opens the secrets in the database.
-func (e examination) secretKey(ctx context.Context) finding {
-	if e.settings.SecretKey == "" {
+func (e Examination) secretKey(ctx context.Context) finding {
+	if e.Settings.SecretKey == "" {
 		return broken("SV_SECRET_KEY is not set",
 			"give this machine the key of the others; for the first one, make it with openssl rand -base64 32")
 	}
-	keys, err := keyring.Parse(string(e.settings.SecretKey))
+	keys, err := keyring.Parse(string(e.Settings.SecretKey))
 	if err != nil {
 		return broken(err.Error(), "correct SV_SECRET_KEY")
 	}
-	use, err := execution.CheckKeys(ctx, e.db, keys)
+	use, err := execution.CheckKeys(ctx, e.DB, keys)
 	if err == nil {
 		var ofUsers signin.KeyUse
-		ofUsers, err = signin.CheckKeys(ctx, e.db, keys)
+		ofUsers, err = signin.CheckKeys(ctx, e.DB, keys)
 		use.Unknown = slices.Concat(use.Unknown, ofUsers.Unknown)
 		use.Outdated += ofUsers.Outdated
 	}
 	switch {
 	case err != nil:
-		return broken(err.Error(), databaseHint(err))
+		return broken(err.Error(), DatabaseHint(err))
 	case len(use.Unknown) > 0:
 		return broken(
 			"secrets are encrypted under a key that SV_SECRET_KEY does not have: "+strings.Join(use.Unknown, ", "),
@@ -225,8 +224,8 @@ func (e examination) secretKey(ctx context.Context) finding {
 }
 
 // mail checks whether the mail server accepts a connection and, where one is set, the user.
-func (e examination) mail(ctx context.Context) finding {
-	sender, err := newSender(e.settings)
+func (e Examination) mail(ctx context.Context) finding {
+	sender, err := newSender(e.Settings)
 	if err == nil {
 		err = sender.Check(ctx)
 	}
@@ -237,20 +236,20 @@ func (e examination) mail(ctx context.Context) finding {
 }
 
 // traces checks whether the receiver of traces takes one.
-func (e examination) traces(ctx context.Context) finding {
-	if err := tracing.Check(ctx, e.settings.OTLPEndpoint); err != nil {
+func (e Examination) traces(ctx context.Context) finding {
+	if err := tracing.Check(ctx, e.Settings.OTLPEndpoint); err != nil {
 		return warning(err.Error(), "correct SV_OTLP_ENDPOINT, or start the receiver; until then traces are lost")
 	}
 	return fine("the receiver takes traces")
 }
 
 // durability checks the settings of PostgreSQL without which acknowledged runs can be lost.
-func (e examination) durability(ctx context.Context) finding {
+func (e Examination) durability(ctx context.Context) finding {
 	var off string
-	err := e.db.Pool.QueryRow(ctx, `SELECT coalesce(string_agg(name, ', ' ORDER BY name), '') FROM pg_settings
+	err := e.DB.Pool.QueryRow(ctx, `SELECT coalesce(string_agg(name, ', ' ORDER BY name), '') FROM pg_settings
 		WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit') AND setting = 'off'`).Scan(&off)
 	if err != nil {
-		return broken(err.Error(), databaseHint(err))
+		return broken(err.Error(), DatabaseHint(err))
 	}
 	if off != "" {
 		return warning("off: "+off+"; a power failure can lose acknowledged data",

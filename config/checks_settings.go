@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/simplevalidations/simplevalidations/config/health"
 	"github.com/simplevalidations/simplevalidations/tasks"
 )
 
@@ -18,17 +19,17 @@ type remark struct {
 }
 
 // advice checks for settings that are valid but probably do not do what an operator wants.
-func (e examination) advice(ctx context.Context) finding {
-	if e.wrong != nil {
-		return broken(e.wrong.Error(), "fix them: the service does not start")
+func (e Examination) advice(ctx context.Context) finding {
+	if e.Wrong != nil {
+		return broken(e.Wrong.Error(), "fix them: the service does not start")
 	}
 	var lines, hints []string
-	for _, name := range e.unknown {
+	for _, name := range e.Unknown {
 		lines = append(lines, name+" is not a setting")
 		hints = append(hints, "look "+name+" up in the list of settings")
 	}
 	for _, check := range []func(context.Context) remark{
-		e.baseURL, e.commitTimeout, e.externalAllow, e.connections,
+		e.baseURL, e.externalAllow, e.connections,
 	} {
 		if found := check(ctx); found.line != "" {
 			lines, hints = append(lines, found.line), append(hints, found.hint)
@@ -40,16 +41,16 @@ func (e examination) advice(ctx context.Context) finding {
 	return fine("no problems")
 }
 
-func (e examination) baseURL(ctx context.Context) remark {
-	host, _, _ := net.SplitHostPort(e.settings.Addr)
-	address, err := url.Parse(e.settings.BaseURL)
+func (e Examination) baseURL(ctx context.Context) remark {
+	host, _, _ := net.SplitHostPort(e.Settings.Addr)
+	address, err := url.Parse(e.Settings.BaseURL)
 	switch {
-	case e.settings.BaseURL == "" && !isLoopback(host):
+	case e.Settings.BaseURL == "" && !isLoopback(host):
 		return remark{
-			"SV_BASE_URL is not set, so links lead to " + e.settings.Address(),
+			"SV_BASE_URL is not set, so links lead to " + e.Settings.Address(),
 			"set SV_BASE_URL to the URL that clients use",
 		}
-	case e.settings.BaseURL == "" || err != nil:
+	case e.Settings.BaseURL == "" || err != nil:
 		return remark{}
 	case isLoopback(address.Hostname()) && !isLoopback(host):
 		return remark{
@@ -66,8 +67,8 @@ func (e examination) baseURL(ctx context.Context) remark {
 }
 
 // reachable checks whether the service answers at SV_BASE_URL.
-func (e examination) reachable(ctx context.Context) remark {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, e.settings.Address()+"/livez/", http.NoBody)
+func (e Examination) reachable(ctx context.Context) remark {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, e.Settings.Address()+"/livez/", http.NoBody)
 	if err != nil {
 		return remark{"SV_BASE_URL cannot be requested: " + err.Error(), "correct SV_BASE_URL"}
 	}
@@ -92,21 +93,11 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-func (e examination) commitTimeout(context.Context) remark {
-	if max(e.settings.DBStatementTimeout, e.settings.DBIdleTimeout) < e.settings.CommitTimeout {
-		return remark{}
-	}
-	return remark{
-		"starts time out before the database can report their outcome",
-		"set SV_COMMIT_TIMEOUT to more than SV_DB_STATEMENT_TIMEOUT and SV_DB_IDLE_TIMEOUT",
-	}
-}
-
 // widestNetwork is how many bits a network of external validators has at least.
 const widestNetwork = 8
 
-func (e examination) externalAllow(context.Context) remark {
-	for _, network := range e.settings.ExternalAllow {
+func (e Examination) externalAllow(context.Context) remark {
+	for _, network := range e.Settings.ExternalAllow {
 		if network.Bits() < widestNetwork || network.Contains(netip.MustParseAddr("169.254.169.254")) {
 			return remark{
 				"SV_EXTERNAL_ALLOW lets workflows call " + network.String() +
@@ -120,22 +111,22 @@ func (e examination) externalAllow(context.Context) remark {
 
 // connections compares what the living processes may open with what the server accepts. Behind a pooler that is the
 // pooler's concern.
-func (e examination) connections(ctx context.Context) remark {
-	if e.db == nil || e.settings.DatabaseDirectURL != "" {
+func (e Examination) connections(ctx context.Context) remark {
+	if e.DB == nil || e.Settings.DatabaseDirectURL != "" {
 		return remark{}
 	}
-	processes, err := tasks.Processes(ctx, e.db, maxProcesses)
+	processes, err := tasks.Processes(ctx, e.DB, health.MaxProcesses)
 	if err != nil {
 		return remark{} // SV110 says why.
 	}
 	var most int
-	err = e.db.Pool.QueryRow(ctx, `SELECT current_setting('max_connections')::int
+	err = e.DB.Pool.QueryRow(ctx, `SELECT current_setting('max_connections')::int
 		- current_setting('superuser_reserved_connections')::int`).Scan(&most)
-	alive := len(living(processes))
-	if needed := alive * int(e.settings.DBMaxConns); err == nil && needed > most {
+	alive := len(health.Living(processes))
+	if needed := alive * int(e.Settings.DBMaxConns); err == nil && needed > most {
 		return remark{
 			fmt.Sprintf("%d processes may open %d connections each, but the server accepts %d",
-				alive, e.settings.DBMaxConns, most),
+				alive, e.Settings.DBMaxConns, most),
 			"raise max_connections, lower SV_DB_MAX_CONNS, or put PgBouncer in between",
 		}
 	}

@@ -100,7 +100,7 @@ func limitsOfExecution() []statedLimit {
 		},
 		{"config/project.go", "samplesPerSecond", "0.5", "dashboard", "one every two seconds on average, 30 at once"},
 		{"config/project.go", "samplesBurst", "30", "dashboard", "one every two seconds on average, 30 at once"},
-		{"config/background.go", "purgeBatch", "200", "performance", "A batch of 200 keys"},
+		{"config/background.go", "PurgeBatch", "200", "performance", "A batch of 200 keys"},
 		{"config/background.go", "activityInterval", "3 * time.Second", "idempotency", "written every three seconds"},
 		{"config/background.go", "workerGraceShare", "2", "operators", "within half of `SV_SHUTDOWN_GRACE`"},
 		{"tasks/pace.go", "aheadFor", "50 * time.Millisecond", "scaling", "finish within 50 ms"},
@@ -115,7 +115,7 @@ func limitsOfExecution() []statedLimit {
 		{"tasks/loop.go", "runLimit", "time.Minute", "operators", "A pass times out after a minute"},
 		{"tasks/sql_processes.go", "lateIntervals", "5", "operators", "five times its interval"},
 		{"tasks/sql_processes.go", "lateAtLeast", "15 * time.Second", "operators", "for at least 15 seconds"},
-		{"config/remote/doctor.go", "MaxSkew", "5 * time.Second", "operators", "less than five seconds apart"},
+		{"config/health/check.go", "MaxSkew", "5 * time.Second", "operators", "less than five seconds apart"},
 	}
 }
 
@@ -166,12 +166,12 @@ func limitsOfEngines() []statedLimit {
 			"scaling", "Schematron | 96 bytes | 4 bytes and 768 MiB |",
 		},
 		{
-			"config/memory.go", "mostEngineMemory", "512 << 20",
+			"config/settings.go", "mostEngineMemory", "512 << 20",
 			"scaling", "512 MiB, or a quarter of the container's memory",
 		},
-		{"config/memory.go", "engineMemoryShare", "4", "scaling", "512 MiB, or a quarter of the container's memory"},
-		{"config/memory.go", "heapShare", "0.9", "scaling", "nine tenths of the container's memory"},
-		{"config/sql_memory.go", "sessionMemory", "8 << 20", "scaling", "its `work_mem` and 8 MiB"},
+		{"config/settings.go", "engineMemoryShare", "4", "scaling", "512 MiB, or a quarter of the container's memory"},
+		{"config/cmd/memory.go", "heapShare", "0.9", "scaling", "nine tenths of the container's memory"},
+		{"config/cmd/memory.go", "sessionMemory", "8 << 20", "scaling", "its `work_mem` and 8 MiB"},
 		{http, "defaultAttemptTimeout", "30 * time.Second", text, "| `attempt_timeout_seconds` | `30` |"},
 		{http, "maxAttemptTimeout", "300", text, "Timeout of one attempt, 1 to 300"},
 		{http, "maxParameterBytes", "64 << 10", text, "up to 64 KiB"},
@@ -213,13 +213,13 @@ func limitsOfUsers() []statedLimit {
 }
 
 func limitsOfServers() []statedLimit {
-	const drain, streams = "config/server_drain.go", "validations/web/streams.go"
+	const drain, streams = "config/edge/drain.go", "validations/web/streams.go"
 	return []statedLimit{
 		{drain, "drainTotal", "30 * time.Second", "security", "for at most 30 seconds"},
 		{drain, "drainMargin", "6 << 20", "security", "up to 6 MiB above the limit"},
 		{drain, "drainsAtOnce", "256", "security", "for 256 requests of a process at once"},
 		{
-			"config/server_writes.go", "writePiece", "16 << 10",
+			"config/edge/writes.go", "writePiece", "16 << 10",
 			"configuration", "A client that takes 16 KiB in that time",
 		},
 		{streams, "writeTimeout", "10 * time.Second", "configuration", "Streams of events have 10 seconds"},
@@ -233,17 +233,17 @@ func limitsOfServers() []statedLimit {
 		},
 		{
 			"core/db/database.go", "graceForServer", "2 * time.Second",
-			"configuration", "two seconds after `SV_DB_STATEMENT_TIMEOUT`",
+			"configuration", "two seconds after that",
 		},
 		{"core/db/database.go", "connectTimeout", "5 * time.Second", "scaling", "gives up after 5 seconds"},
 		{
 			"workflows/start/sql_lock_timeout.go", "shortLockTimeout", `"SET LOCAL lock_timeout = '200ms'"`,
 			"configuration", "for 200 ms",
 		},
-		{"config/memory.go", "mostHeadroom", "64 << 20", "performance", "A reserve of 64 MiB"},
+		{"config/cmd/memory.go", "mostHeadroom", "64 << 20", "performance", "A reserve of 64 MiB"},
 		{"config/metrics.go", "gaugesInterval", "10 * time.Second", "metrics", "are read every 10 seconds"},
-		{"config/sql_tenants.go", "remnantPeriod", "7 * 24 * time.Hour", "operators", "for a week"},
-		{"config/commands_keys.go", "keyListLimit", "1000", "idempotency", "`list` ends after 1000 keys"},
+		{"config/archive/sql_delete.go", "remnantPeriod", "7 * 24 * time.Hour", "operators", "for a week"},
+		{"config/cmd/keys.go", "keyListLimit", "1000", "idempotency", "`list` ends after 1000 keys"},
 	}
 }
 

@@ -11,18 +11,18 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
-// withHint adds to an error of the database what to do, where that is known.
-func withHint(err error) error {
+// WithHint adds to an error of the database what to do, where that is known.
+func WithHint(err error) error {
 	pgErr, isRefused := errors.AsType[*pgconn.PgError](err)
 	_, isUnreached := errors.AsType[*pgconn.ConnectError](err)
 	if isRefused && hintOf(pgErr) == "" || !isRefused && !isUnreached {
 		return err
 	}
-	return fmt.Errorf("%w; %s", err, databaseHint(err))
+	return fmt.Errorf("%w; %s", err, DatabaseHint(err))
 }
 
-// databaseHint says what to do about a database that cannot be used.
-func databaseHint(err error) string {
+// DatabaseHint says what to do about a database that cannot be used.
+func DatabaseHint(err error) string {
 	if _, ok := errors.AsType[*UsageError](err); ok {
 		return "change the settings as it says"
 	}

@@ -16,7 +16,7 @@ func TestHintForARefusalOfPgBouncer(t *testing.T) {
 		"no such database: validations":  "correct the name of the database in DATABASE_URL",
 		"query_wait_timeout":             "look at the log of PgBouncer",
 	} {
-		if hint := databaseHint(&pgconn.PgError{Code: "08P01", Message: message}); !strings.HasPrefix(hint, want) {
+		if hint := DatabaseHint(&pgconn.PgError{Code: "08P01", Message: message}); !strings.HasPrefix(hint, want) {
 			t.Errorf("hint for %q = %q, want %q", message, hint, want)
 		}
 	}

@@ -148,21 +148,39 @@ func layers() []layer {
 				"workflows/start", "workflows/start/body",
 			}, foundation...),
 		},
+		{folder: "config/health", may: append([]string{"tasks"}, foundation...)},
+		{folder: "config/archive", may: append([]string{"validations"}, foundation...)},
+		{folder: "config/remote", may: append([]string{
+			"config/health", "users", "validations", "validations/engines", "validations/document", "workflows",
+		}, foundation...)},
+		{folder: "config/edge", may: append([]string{
+			"users", "validations/engines/engine", "workflows",
+		}, foundation...)},
+		{folder: "config/console", may: append([]string{
+			"config/health", "tasks", "users", "validations", "validations/execution",
+		}, foundation...)},
 		{
 			folder: "config",
 			may: append([]string{
-				"core/embedded", "core/ratelimit", "tasks", "users", "users/quota", "users/signin", "validations",
-				"validations/engines",
-				"validations/engines/engine", "validations/execution", "validations/web", "workflows",
-				"workflows/start",
-				"workflows/start/body",
+				"config/archive", "config/console", "config/edge", "config/health", "core/ratelimit", "tasks", "users",
+				"users/quota", "users/signin", "validations", "validations/engines", "validations/engines/engine",
+				"validations/execution", "validations/web", "workflows", "workflows/start", "workflows/start/body",
+			}, foundation...),
+		},
+		{
+			folder: "config/cmd",
+			may: append([]string{
+				"config", "config/archive", "config/health", "config/remote", "core/embedded", "tasks", "users",
+				"users/signin", "validations", "validations/engines", "validations/execution", "workflows",
+				"workflows/start", "workflows/start/body",
 			}, foundation...),
 		},
 		{folder: "config/tests", may: append([]string{
-			"config", coretest, "tasks", "users", "users/quota", "users/signin", "validations", "validations/engines",
-			"validations/execution", "validations/web", "workflows",
+			"config", "config/cmd", "config/edge", "config/health", coretest, "tasks", "users", "users/quota",
+			"users/signin", "validations", "validations/engines", "validations/execution", "validations/web",
+			"workflows",
 		}, foundation...)},
-		{folder: ".", may: []string{"config"}},
+		{folder: ".", may: []string{"config/cmd"}},
 	}
 }
 
@@ -204,7 +222,6 @@ const (
 // largeRooms are the packages that are still to be divided.
 func largeRooms() []string {
 	return []string{
-		"config",
 		"core/idempotency/admin",
 		"users",
 		"users/signin",
@@ -336,8 +353,9 @@ func checkImport(tb testing.TB, l layer, file, imported string) {
 	if folder == l.folder || slices.Contains(l.may, folder) {
 		return
 	}
-	// The tests of config use its fixture, which imports config.
-	isShared := folder == coretest || l.folder == "config" && folder == "config/tests"
+	// The tests of config and of its rooms use a fixture that imports them.
+	isOfConfig := l.folder == "config" || strings.HasPrefix(l.folder, "config/")
+	isShared := folder == coretest || isOfConfig && slices.Contains([]string{"config", "config/tests"}, folder)
 	if isShared && strings.HasSuffix(file, "_test.go") {
 		return
 	}

@@ -12,6 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/simplevalidations/simplevalidations/config/edge"
+	"github.com/simplevalidations/simplevalidations/config/health"
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 	"github.com/simplevalidations/simplevalidations/tasks"
@@ -22,17 +24,17 @@ const gaugesInterval = 10 * time.Second
 
 // startMetrics serves what the process measures, and its probes, on a listener of their own. It does nothing where no
 // address is set.
-func startMetrics(
-	ctx context.Context, group *errgroup.Group, project *Project, parts roles, heart *tasks.Heartbeat,
+func (p *Project) startMetrics(
+	ctx context.Context, group *errgroup.Group, parts health.Roles, heart *tasks.Heartbeat,
 ) error {
-	if project.settings.MetricsAddr == "" {
+	if p.settings.MetricsAddr == "" {
 		return nil
 	}
-	gauges, err := project.collect(parts)
+	gauges, err := p.collect(parts)
 	if err != nil {
 		return err
 	}
-	listener, err := Listen(ctx, project.settings.MetricsAddr)
+	listener, err := edge.Listen(ctx, p.settings.MetricsAddr)
 	if err != nil {
 		return fmt.Errorf("serve metrics (SV_METRICS_ADDR sets another address): %w", err)
 	}
@@ -40,9 +42,9 @@ func startMetrics(
 		Name: "gauges", Interval: gaugesInterval,
 		RunOnce: func(ctx context.Context) (int, error) { return 0, gauges.Refresh(ctx) },
 	})
-	handler := newMetricsRouter(project) //nolint:contextcheck // a handler has the context of its request
-	group.Go(func() error { return refreshing.Run(ctx, project.log) })
-	group.Go(func() error { return ServeWeb(ctx, listener, handler, project.settings, project.log) })
+	handler := newMetricsRouter(p) //nolint:contextcheck // a handler has the context of its request
+	group.Go(func() error { return refreshing.Run(ctx, p.log) })
+	group.Go(func() error { return edge.Serve(ctx, listener, handler, p.settings.Edge(), p.log) })
 	return nil
 }
 
@@ -50,7 +52,7 @@ func startMetrics(
 func newMetricsRouter(project *Project) *echo.Echo {
 	e := echo.New()
 	e.HTTPErrorHandler = core.HandleError(project.log, core.WriteProblem)
-	e.Pre(trailingSlash)
+	e.Pre(edge.TrailingSlash)
 	e.Use(core.RequestIDs())
 	registerHealth(e, project)
 	registerProfiles(e)
@@ -73,7 +75,7 @@ func registerProfiles(e *echo.Echo) {
 }
 
 // collect adds what is read to what is counted.
-func (p *Project) collect(parts roles) (*metrics.Collected, error) {
+func (p *Project) collect(parts health.Roles) (*metrics.Collected, error) {
 	gauges := metrics.NewCollected(metrics.Source{
 		Database: p.readGauges,
 		Archived: func(ctx context.Context) (int64, error) { return tasks.CountArchived(ctx, p.redis) },
@@ -111,7 +113,7 @@ func (p *Project) readGauges(ctx context.Context) (metrics.Gauges, error) {
 	if err != nil {
 		return metrics.Gauges{}, err
 	}
-	processes, err := tasks.Processes(ctx, p.db, maxProcesses)
+	processes, err := tasks.Processes(ctx, p.db, health.MaxProcesses)
 	if err != nil {
 		return metrics.Gauges{}, err
 	}
@@ -129,9 +131,9 @@ func (p *Project) readGauges(ctx context.Context) (metrics.Gauges, error) {
 
 // roleGauges counts the processes of each role, and of those that do all at once each of its parts.
 func roleGauges(processes []tasks.ProcessState) []metrics.RoleGauges {
-	alive, silent := living(processes), gone(processes)
-	gauges := make([]metrics.RoleGauges, 0, len(allRoles()))
-	for _, part := range allRoles().names() {
+	alive, silent := health.Living(processes), health.Gone(processes)
+	gauges := make([]metrics.RoleGauges, 0, len(health.AllRoles()))
+	for _, part := range health.AllRoles().Names() {
 		count := func(of []tasks.ProcessState) int {
 			n := 0
 			for _, process := range of {

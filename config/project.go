@@ -1,3 +1,5 @@
+// Package config is the wiring: the settings, the apps on one database and one Redis, the router, and the parts that a
+// process runs.
 package config
 
 import (
@@ -6,9 +8,10 @@ import (
 	"log/slog"
 	"maps"
 
-	"github.com/labstack/echo/v4"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/simplevalidations/simplevalidations/config/console"
+	"github.com/simplevalidations/simplevalidations/config/edge"
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
@@ -32,18 +35,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/workflows/start/body"
 )
 
-// App is what every installed app gives to the project.
-type App interface {
-	// Routes adds the app's routes to the authenticated API.
-	Routes(api *core.Routes)
-}
-
-// PagesApp is an app that has pages on the dashboard.
-type PagesApp interface {
-	// Pages adds the app's pages, which need a session unless they are those of signing in.
-	Pages(group *echo.Group)
-}
-
 // Project is the installed apps on one database and one Redis.
 type Project struct {
 	settings Settings
@@ -63,12 +54,12 @@ type Project struct {
 	validations *web.App
 	workflows   *workflows.App
 
-	keys       *admin.App
-	requests   *requestlog.App
-	search     *pages.Search
-	operations *operations
-	trial      *trial
-	probe      databaseProbe
+	keys     *admin.App
+	requests *requestlog.App
+	search   *pages.Search
+	console  *console.App
+	trial    *edge.Trial
+	probe    databaseProbe
 	// stopping is closed when the process is asked to stop; nil where nothing asks.
 	stopping <-chan struct{}
 
@@ -205,13 +196,25 @@ func (p *Project) installViews(check *core.Validator) error {
 	if err != nil {
 		return fmt.Errorf("install the search: %w", err)
 	}
-	if p.operations, err = newOperations(p, check); err != nil {
-		return fmt.Errorf("install operations: %w", err)
+	if p.console, err = newConsole(p, check); err != nil {
+		return fmt.Errorf("install the console: %w", err)
 	}
-	if p.trial, err = newTrial(p.settings); err != nil {
+	if p.trial, err = edge.NewTrial(p.settings.MaxBodyBytes); err != nil {
 		return fmt.Errorf("install the trial of the API: %w", err)
 	}
 	return nil
+}
+
+func newConsole(p *Project, check *core.Validator) (*console.App, error) {
+	var periodic []string
+	for _, work := range p.periodic() {
+		periodic = append(periodic, work.Name)
+	}
+	return console.New(console.Deps{
+		Version: p.version, DB: p.db, Redis: p.redis, Keys: p.inspector, Runs: p.runService, Executor: p.executor,
+		Users: p.userService, Endpoints: operationNames(), Periodic: periodic,
+		Checks: Examination{Settings: p.settings, DB: p.db, Redis: p.redis}.Checks, Validator: check, Log: p.log,
+	})
 }
 
 func newUsers(
@@ -314,10 +317,26 @@ func overage(settings Settings, engine *idempotency.Engine) *start.Overage {
 	}
 }
 
-func (p *Project) apps() []App {
-	return []App{p.users, p.validations, p.workflows, p.keys, p.requests}
+// Services do the work behind the routes of a project, for programs that need no HTTP.
+type Services struct {
+	Users     *users.Service
+	Workflows *workflows.Service
+	Runs      *validations.Service
+	Executor  *execution.Executor
+	Waiters   *execution.Waiters
+	Local     *execution.Local
+	Completer *idempotency.Completer
+	Inspector *admin.Inspector
+	Activity  *admin.Activity
+	Requests  *requestlog.Log
 }
 
-func (p *Project) pagesApps() []PagesApp {
-	return []PagesApp{p.keys, p.requests, p.users, p.validations, p.workflows, p.search, p.operations, p.trial}
+// Services returns the services of the project, which its routes use, too.
+func (p *Project) Services() Services {
+	return Services{
+		Users: p.userService, Workflows: p.workflowService, Runs: p.runService, Executor: p.executor,
+		Waiters: p.waiters, Local: p.local, Completer: p.completer, Inspector: p.inspector,
+		Activity: p.activity,
+		Requests: p.requestLog,
+	}
 }

@@ -6,13 +6,11 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base32"
-	"encoding/json"
 	"fmt"
 	"io"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/spf13/cobra"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/users"
@@ -22,18 +20,18 @@ import (
 // demoTokenLife keeps forgotten demonstration tokens from working for ever.
 const demoTokenLife = 30 * 24 * time.Hour
 
-// demoOutput is what seeding prints.
-type demoOutput struct {
+// Demo is the demonstration, as seeding prints it.
+type Demo struct {
 	BaseURL   string        `json:"base_url"`
-	Dashboard demoDashboard `json:"dashboard"`
+	Dashboard DemoDashboard `json:"dashboard"`
 	Orgs      []DemoOrg     `json:"orgs"`
 }
 
 // demoPasswordBytes is how much is random in the password of the demonstration.
 const demoPasswordBytes = 20
 
-// demoDashboard is how to sign in to the dashboard. The password is empty where it was changed.
-type demoDashboard struct {
+// DemoDashboard is how to sign in to the dashboard. The password is empty where it was changed.
+type DemoDashboard struct {
 	Email    string `json:"email"`
 	Password string `json:"password"`
 }
@@ -73,49 +71,18 @@ func demoTenants() []demoTenant {
 	}
 }
 
-func (p Program) seedCommand() *cobra.Command {
-	var demo, asJSON, resetPassword bool
-	command := &cobra.Command{
-		Use: "seed --demo", Short: "Fill the database with demo data", Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !demo {
-				return &UsageError{Reason: "say what to seed: simplevalidations seed --demo"}
-			}
-			return p.withBackend(cmd.Context(), func(ctx context.Context, settings Settings, b *backend) error {
-				project, err := NewProject(ctx, settings, p.Version, b.db, nil, b.log)
-				if err != nil {
-					return err
-				}
-				output, err := project.seedDemo(ctx, resetPassword)
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return json.NewEncoder(p.Stdout).Encode(output)
-				}
-				return printDemo(p.Stdout, output)
-			})
-		},
-	}
-	command.Flags().BoolVar(&demo, "demo", false, "two organizations with workflows and tokens")
-	command.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	command.Flags().BoolVar(&resetPassword, "reset-password", false,
-		"set a new password for the dashboard, in place of one that was changed")
-	return command
-}
-
-// seedDemo makes what is missing of the demonstration. Passwords and tokens are derived from SV_SECRET_KEY, so those
+// SeedDemo makes what is missing of the demonstration. Passwords and tokens are derived from SV_SECRET_KEY, so those
 // that were printed before are printed again and keep working.
-func (p *Project) seedDemo(ctx context.Context, resetPassword bool) (demoOutput, error) {
+func (p *Project) SeedDemo(ctx context.Context, resetPassword bool) (Demo, error) {
 	orgs, err := p.SeedTenants(ctx)
 	if err != nil {
-		return demoOutput{}, err
+		return Demo{}, err
 	}
 	visitor, err := p.seedVisitor(ctx, orgs, resetPassword)
 	if err != nil {
-		return demoOutput{}, fmt.Errorf("seed the visitor of the dashboard: %w", err)
+		return Demo{}, fmt.Errorf("seed the visitor of the dashboard: %w", err)
 	}
-	return demoOutput{BaseURL: p.settings.Address(), Dashboard: visitor, Orgs: orgs}, nil
+	return Demo{BaseURL: p.settings.Address(), Dashboard: visitor, Orgs: orgs}, nil
 }
 
 // SeedTenants makes what is missing of the two organizations of the demonstration. The first may start a million runs a
@@ -190,22 +157,22 @@ func (p *Project) demoSecret(name string) []byte {
 
 // seedVisitor makes a user who may sign in and see everything. A password that the user has changed is kept, and not
 // known.
-func (p *Project) seedVisitor(ctx context.Context, orgs []DemoOrg, resetPassword bool) (demoDashboard, error) {
-	visitor := demoDashboard{
+func (p *Project) seedVisitor(ctx context.Context, orgs []DemoOrg, resetPassword bool) (DemoDashboard, error) {
+	visitor := DemoDashboard{
 		Email:    "demo@" + orgs[0].Slug + ".example",
 		Password: base32.StdEncoding.EncodeToString(p.demoSecret("password")[:demoPasswordBytes]),
 	}
 	user, err := p.userService.Accounts.EnsureUser(ctx, visitor.Email, "Demo visitor")
 	if err != nil {
-		return demoDashboard{}, err
+		return DemoDashboard{}, err
 	}
 	for _, org := range orgs {
 		if err := p.userService.SetMembership(ctx, org.ID, user.ID, core.RoleOwner); err != nil {
-			return demoDashboard{}, err
+			return DemoDashboard{}, err
 		}
 	}
 	if err := p.userService.SetOperator(ctx, user.ID, true); err != nil {
-		return demoDashboard{}, err
+		return DemoDashboard{}, err
 	}
 	if user.PasswordHash == "" || resetPassword {
 		return visitor, p.userService.SignIn.SetPassword(ctx, user.ID, visitor.Password)
@@ -228,7 +195,8 @@ func (p *Project) ensureWorkflow(
 	return p.workflowService.Create(ctx, orgID, draft)
 }
 
-func printDemo(w io.Writer, output demoOutput) error {
+// Print writes how to use the demonstration.
+func (d Demo) Print(w io.Writer) error {
 	const text = `
 The demonstration is ready.
   Dashboard  %[1]s/app/
@@ -245,11 +213,11 @@ Start a run, and send the same command again to see it replayed:
     --data-binary @docs/samples/good/meter-readings.csv
 
 `
-	password := output.Dashboard.Password
+	password := d.Dashboard.Password
 	if password == "" {
 		//nolint:gosec // G101: it says that there is none to show.
 		password = "that it has; simplevalidations seed --demo --reset-password sets a new one"
 	}
-	_, err := fmt.Fprintf(w, text, output.BaseURL, output.Orgs[0].Tokens.Executor, output.Dashboard.Email, password)
+	_, err := fmt.Fprintf(w, text, d.BaseURL, d.Orgs[0].Tokens.Executor, d.Dashboard.Email, password)
 	return err
 }

@@ -43,6 +43,9 @@ func unknownVariables(variables map[string]string) []string {
 	for _, name := range secretSettings() {
 		known[name+fileSuffix] = true
 	}
+	for field := range reflect.TypeFor[Settings]().Fields() {
+		known[field.Tag.Get("internal")] = internals != ""
+	}
 	var unknown []string
 	for _, name := range slices.Sorted(maps.Keys(variables)) {
 		isClients := name == "SV_URL" || name == "SV_TOKEN"

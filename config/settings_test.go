@@ -48,7 +48,7 @@ func TestLoadSettings(t *testing.T) {
 		"SV_RUN_LEASE=30":                     `SV_RUN_LEASE is "30", but must be a time like 500ms, 30s or 24h`,
 		"SV_WORKERS=many":                     `SV_WORKERS is "many", but must be a whole number without a unit`,
 		"SV_ENGINE_MEMORY=1GiB":               `SV_ENGINE_MEMORY is "1GiB", but must be a whole number without a unit`,
-		"SV_CALLBACKS_PER_SECOND=few":         `SV_CALLBACKS_PER_SECOND is "few", but must be a number like 100 or 0.5`,
+		"SV_REQUESTS_PER_SECOND=few":          `SV_REQUESTS_PER_SECOND is "few", but must be a number like 100 or 0.5`,
 		"SV_OIDC_CREATE_USERS=yes":            `SV_OIDC_CREATE_USERS is "yes", but must be true or false`,
 		"SV_TRUSTED_PROXIES=10.0.0.5":         `SV_TRUSTED_PROXIES is "10.0.0.5", but must be networks like 10.20`,
 		"SV_SMTP_ADDRESS=mail:25":             "SV_MAIL_FROM is needed with SV_SMTP_ADDRESS",

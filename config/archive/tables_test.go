@@ -11,8 +11,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
-func TestMain(m *testing.M) { coretest.Main(m) }
-
 // A table whose rows nobody moves would be lost with a move.
 func TestEveryTableIsArchivedOrLeftOut(t *testing.T) {
 	t.Parallel()

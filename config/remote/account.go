@@ -1,16 +1,13 @@
 package remote
 
 import (
-	"fmt"
 	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/core/client"
-	"github.com/simplevalidations/simplevalidations/docs"
 )
 
 // account is what an account's commands write for programs.
@@ -79,43 +76,4 @@ func whoamiCommand(s Env) *cobra.Command {
 				{"role", string(me.Role)},
 			}
 		})
-}
-
-func errorsCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "errors [CODE]",
-		Short: "Explain an API error and how to fix it, or list all errors, without a server",
-		Args:  cobra.MaximumNArgs(1), ValidArgsFunction: completeCodes,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return writeCodes(cmd)
-			}
-			page, found := docs.Page("errors/" + args[0])
-			if !found {
-				return misuse("there is no error %q; simplevalidations errors lists all", args[0])
-			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s", page)
-			return err
-		},
-	}
-}
-
-func writeCodes(cmd *cobra.Command) error {
-	rows := [][]string{{"CODE", "STATUS", "RETRYABLE", "TITLE"}}
-	for _, spec := range core.Codes() {
-		rows = append(rows, []string{
-			string(spec.Code), strconv.Itoa(spec.Status), strconv.FormatBool(spec.Retryable), spec.Title,
-		})
-	}
-	return cli.WriteTable(cmd.OutOrStdout(), rows...)
-}
-
-func completeCodes(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	var codes []cobra.Completion
-	for _, spec := range core.Codes() {
-		if len(args) == 0 {
-			codes = append(codes, cobra.CompletionWithDesc(string(spec.Code), spec.Title))
-		}
-	}
-	return codes, cobra.ShellCompDirectiveNoFileComp
 }

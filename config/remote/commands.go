@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/simplevalidations/simplevalidations/config/health"
 	"github.com/simplevalidations/simplevalidations/core/cli"
 )
 
@@ -18,14 +19,14 @@ import (
 type Env struct {
 	cli.Env
 	// Checks are what the command doctor checks besides the service.
-	Checks func(ctx context.Context) []Check
+	Checks func(ctx context.Context) []health.Check
 }
 
-// Commands are the commands of the package but those about runs, which the operator has a part of.
+// Commands are the commands of the package.
 func Commands(s Env) []*cobra.Command {
 	return []*cobra.Command{
-		runCommand(s), workflowsCommand(s), usageCommand(s), whoamiCommand(s), doctorCommand(s), smokeCommand(s),
-		membersCommand(s), invitationsCommand(s), auditCommand(s), requestsCommand(s), errorsCommand(),
+		runCommand(s), runsCommand(s), workflowsCommand(s), tokenCommand(s), usageCommand(s), whoamiCommand(s),
+		doctorCommand(s), membersCommand(s), requestsCommand(s),
 	}
 }
 

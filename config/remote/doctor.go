@@ -4,49 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/simplevalidations/simplevalidations/config/health"
 	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/core/client"
 )
 
-// Outcome is the result of a check.
-type Outcome string
-
-// The outcomes. A warning does not fail the command.
-const (
-	OutcomeOK      Outcome = "ok"
-	OutcomeWarning Outcome = "warning"
-	OutcomeError   Outcome = "error"
-	OutcomeSkipped Outcome = "skipped"
-)
-
-// Check is something that was looked at. Its id never changes its meaning.
-type Check struct {
-	ID      string  `json:"id"`
-	Name    string  `json:"name"`
-	Outcome Outcome `json:"outcome"`
-	Detail  string  `json:"detail"`
-	// Hint says what to do about it.
-	Hint string `json:"hint"`
-}
-
-// Address is where the documentation explains the check.
-func (c Check) Address() string {
-	return "/docs/guides/operators/#" + strings.ToLower(c.ID) + "-" + strings.ReplaceAll(c.Name, " ", "-")
-}
-
-// MaxSkew is how far two clocks may be apart before doctor warns: times in answers are whole seconds.
-const MaxSkew = 5 * time.Second
-
 // checkup is what the command doctor writes for programs.
 type checkup struct {
-	SchemaVersion int     `json:"schema_version"`
-	Version       string  `json:"version"`
-	Checks        []Check `json:"checks"`
+	SchemaVersion int            `json:"schema_version"`
+	Version       string         `json:"version"`
+	Checks        []health.Check `json:"checks"`
 }
 
 func doctorCommand(s Env) *cobra.Command {
@@ -64,7 +35,7 @@ func doctorCommand(s Env) *cobra.Command {
 				return err
 			}
 			for _, check := range checks {
-				if check.Outcome == OutcomeError {
+				if check.Outcome == health.OutcomeError {
 					return &cli.ExitError{Code: cli.ExitUnable}
 				}
 			}
@@ -90,7 +61,7 @@ func writeChecks(cmd *cobra.Command, found checkup, asJSON bool) error {
 	return cli.WriteTable(cmd.OutOrStdout(), rows...)
 }
 
-func (c *connection) examine(ctx context.Context) ([]Check, error) {
+func (c *connection) examine(ctx context.Context) ([]health.Check, error) {
 	retries := client.DefaultRetries()
 	retries.Attempts, retries.Attempt = 1, 10*time.Second
 	api, err := c.open(client.WithRetries(retries))
@@ -102,70 +73,70 @@ func (c *connection) examine(ctx context.Context) ([]Check, error) {
 		return nil, err
 	}
 	began := time.Now()
-	health, err := api.Health(ctx)
-	checks := []Check{
-		{ID: "SV100", Name: "version", Outcome: OutcomeOK, Detail: c.Version},
-		reachable(err), ready(health, err), clock(health, time.Since(began)),
-		token(ctx, api, c.tokenOf(file) != "", err), c.release(health),
+	state, err := api.Health(ctx)
+	checks := []health.Check{
+		{ID: "SV100", Name: "version", Outcome: health.OutcomeOK, Detail: c.Version},
+		reachable(err), ready(state, err), clock(state, time.Since(began)),
+		token(ctx, api, c.tokenOf(file) != "", err), c.release(state),
 	}
 	return append(checks, c.Checks(ctx)...), nil
 }
 
-func reachable(err error) Check {
-	check := Check{ID: "SV101", Name: "service reachable", Outcome: OutcomeOK}
+func reachable(err error) health.Check {
+	check := health.Check{ID: "SV101", Name: "service reachable", Outcome: health.OutcomeOK}
 	if err != nil {
-		check.Outcome, check.Detail = OutcomeError, err.Error()
+		check.Outcome, check.Detail = health.OutcomeError, err.Error()
 		check.Hint = "start the service, or set SV_URL or --url to its URL"
 	}
 	return check
 }
 
-func ready(health client.Health, err error) Check {
-	check := Check{ID: "SV102", Name: "service ready", Outcome: OutcomeOK}
+func ready(state client.Health, err error) health.Check {
+	check := health.Check{ID: "SV102", Name: "service ready", Outcome: health.OutcomeOK}
 	switch {
 	case err != nil:
-		check.Outcome = OutcomeSkipped
-	case health.Status != "ok":
-		check.Outcome, check.Hint = OutcomeError, "contact the operator of the service"
-	case health.Redis != "ok":
-		check.Outcome, check.Hint = OutcomeWarning, "runs are accepted, but executed late"
+		check.Outcome = health.OutcomeSkipped
+	case state.Status != "ok":
+		check.Outcome, check.Hint = health.OutcomeError, "contact the operator of the service"
+	case state.Redis != "ok":
+		check.Outcome, check.Hint = health.OutcomeWarning, "runs are accepted, but executed late"
 	}
 	if err == nil {
-		check.Detail = fmt.Sprintf("database %s, redis %s", health.Database, health.Redis)
+		check.Detail = fmt.Sprintf("database %s, redis %s", state.Database, state.Redis)
 	}
 	return check
 }
 
-func clock(health client.Health, took time.Duration) Check {
-	check := Check{ID: "SV103", Name: "clocks agree", Outcome: OutcomeSkipped}
-	if health.At.IsZero() {
+func clock(state client.Health, took time.Duration) health.Check {
+	check := health.Check{ID: "SV103", Name: "clocks agree", Outcome: health.OutcomeSkipped}
+	if state.At.IsZero() {
 		return check
 	}
-	skew := time.Since(health.At).Abs()
-	check.Outcome, check.Detail = OutcomeOK, fmt.Sprintf("less than %v apart", MaxSkew)
-	if skew > MaxSkew+took {
-		check.Outcome, check.Detail = OutcomeWarning, skew.Round(time.Second).String()+" apart"
+	skew := time.Since(state.At).Abs()
+	check.Outcome, check.Detail = health.OutcomeOK, fmt.Sprintf("less than %v apart", health.MaxSkew)
+	if skew > health.MaxSkew+took {
+		check.Outcome, check.Detail = health.OutcomeWarning, skew.Round(time.Second).String()+" apart"
 		check.Hint = "set the clock of this machine"
 	}
 	return check
 }
 
 // release compares the release of this program with that of the service. Older services do not report theirs.
-func (c *connection) release(health client.Health) Check {
-	check := Check{ID: "SV105", Name: "same release", Outcome: OutcomeSkipped}
-	switch health.Version {
+func (c *connection) release(state client.Health) health.Check {
+	check := health.Check{ID: "SV105", Name: "same release", Outcome: health.OutcomeSkipped}
+	switch state.Version {
 	case "":
 	case c.Version:
-		check.Outcome, check.Detail = OutcomeOK, "the service runs "+health.Version+", too"
+		check.Outcome, check.Detail = health.OutcomeOK, "the service runs "+state.Version+", too"
 	default:
-		check.Outcome, check.Detail = OutcomeWarning, "the service runs "+health.Version+", this program is "+c.Version
+		check.Outcome, check.Detail = health.OutcomeWarning, "the service runs "+state.Version+", this program is "+c.Version
 		check.Hint = "use the release of the service: either side may lack features of the other"
 	}
 	return check
 }
 
-func token(ctx context.Context, api *client.Client, isSet bool, unreachable error) Check {
-	check := Check{ID: "SV104", Name: "token valid", Outcome: OutcomeSkipped}
+func token(ctx context.Context, api *client.Client, isSet bool, unreachable error) health.Check {
+	check := health.Check{ID: "SV104", Name: "token valid", Outcome: health.OutcomeSkipped}
 	if !isSet {
 		check.Detail, check.Hint = "there is none", "set SV_TOKEN if you call the service from here"
 		return check
@@ -176,12 +147,12 @@ func token(ctx context.Context, api *client.Client, isSet bool, unreachable erro
 	me, err := api.Me(ctx)
 	switch {
 	case err == nil:
-		check.Outcome, check.Detail = OutcomeOK, me.Email+", "+string(me.Role)+" of "+me.Org.Slug
+		check.Outcome, check.Detail = health.OutcomeOK, me.Email+", "+string(me.Role)+" of "+me.Org.Slug
 	case errors.Is(err, client.ErrNotAuthenticated):
-		check.Outcome, check.Hint = OutcomeError, "set SV_TOKEN to a token of the service"
+		check.Outcome, check.Hint = health.OutcomeError, "set SV_TOKEN to a token of the service"
 		check.Detail = "the service does not recognize it"
 	default:
-		check.Outcome, check.Detail = OutcomeError, err.Error()
+		check.Outcome, check.Detail = health.OutcomeError, err.Error()
 	}
 	return check
 }

@@ -85,8 +85,8 @@ func explain(err error) string {
 				lines = append(lines, "  "+formats.Clean(place(field)+field.Detail))
 			}
 		}
-		if refused.Code != "" {
-			lines = append(lines, "see simplevalidations errors "+formats.Clean(string(refused.Code)))
+		if refused.Type != "" {
+			lines = append(lines, "see "+formats.Clean(refused.Type)+" of the service")
 		}
 	}
 	if _, ok := errors.AsType[*client.UnreachableError](err); ok && client.KeyOf(err) != "" {

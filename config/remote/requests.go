@@ -1,20 +1,18 @@
 package remote
 
 import (
-	"fmt"
 	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/core/client"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 )
 
 func requestsCommand(s Env) *cobra.Command {
 	group := &cobra.Command{Use: "requests", Short: "Look up requests, including those that were refused"}
-	group.AddCommand(listRequestsCommand(s), showRequestCommand(s))
+	group.AddCommand(listRequestsCommand(s))
 	return group
 }
 
@@ -58,66 +56,4 @@ func replayOf(r client.LoggedRequest) string {
 		return ""
 	}
 	return string(r.OriginalRequestID)
-}
-
-func showRequestCommand(s Env) *cobra.Command {
-	c := connection{Env: s}
-	var asJSON bool
-	command := &cobra.Command{
-		Use: "show ID", Short: "Show a request with its headers and the problem it was answered with",
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			api, err := c.authorized()
-			if err != nil {
-				return err
-			}
-			found, err := api.Request(cmd.Context(), args[0])
-			if err != nil {
-				return failure(cmd.Context(), err)
-			}
-			if asJSON {
-				return writeJSON(cmd, struct {
-					SchemaVersion int `json:"schema_version"`
-					client.LoggedRequestDetail
-				}{schemaVersion, found})
-			}
-			return writeRequest(cmd, found)
-		},
-	}
-	command.Flags().BoolVar(&asJSON, "json", false, "write JSON")
-	c.bind(command)
-	return command
-}
-
-func writeRequest(cmd *cobra.Command, r client.LoggedRequestDetail) error {
-	rows := [][]string{
-		{"at", r.At.Format(clockFormat)},
-		{"request", r.Method + " " + r.Path},
-		{"status", strconv.Itoa(r.Status) + " " + string(r.Code)},
-		{"took", milliseconds(r.LoggedRequest) + " ms"},
-		{"request id", r.RequestID},
-		{"replay of", replayOf(r.LoggedRequest)},
-		{"key", string(r.Key)},
-		{"run", string(r.Run)},
-		{"token", first(string(r.Token), "none (dashboard)")},
-		{"address", string(r.Address)},
-		{"body", fmt.Sprintf("%d bytes read %s", r.BodySize, r.BodySHA256)},
-	}
-	for _, header := range r.Headers {
-		value := header.Value
-		if header.Hidden {
-			value = "(not kept)"
-		}
-		rows = append(rows, []string{"header", header.Name + ": " + value})
-	}
-	if r.Problem != nil {
-		rows = append(rows, []string{"problem", r.Problem.Detail})
-		for _, differing := range r.Problem.Differs {
-			rows = append(rows, []string{"differs", differing})
-		}
-		for _, field := range r.Problem.Errors {
-			rows = append(rows, []string{"error", first(field.Pointer, field.Parameter) + " " + field.Detail})
-		}
-	}
-	return cli.WriteTable(cmd.OutOrStdout(), rows...)
 }

@@ -15,15 +15,14 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 )
 
-// RunsCommands are the commands about runs but their list.
-func RunsCommands(s Env) []*cobra.Command {
-	return []*cobra.Command{
-		getRunCommand(s), documentCommand(s), watchRunCommand(s), cancelRunCommand(s), rerunCommand(s),
-	}
+func runsCommand(s Env) *cobra.Command {
+	group := &cobra.Command{Use: "runs", Short: "List, follow, cancel and rerun runs"}
+	group.AddCommand(listRunsCommand(s), getRunCommand(s), documentCommand(s), watchRunCommand(s),
+		cancelRunCommand(s), rerunCommand(s))
+	return group
 }
 
-// ListRunsCommand lists runs through the API.
-func ListRunsCommand(s Env) *cobra.Command {
+func listRunsCommand(s Env) *cobra.Command {
 	var filter client.RunFilter
 	command := listing[client.Run]{
 		short:  "List the runs of the token's organization, newest first",

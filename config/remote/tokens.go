@@ -15,13 +15,14 @@ import (
 // defaultOverlap is how long a rotated token works on unless --overlap says otherwise.
 const defaultOverlap = 24 * time.Hour
 
-// TokenCommands are the commands about tokens but their creation.
-func TokenCommands(s Env) []*cobra.Command {
-	return []*cobra.Command{listTokensCommand(s), rotateTokenCommand(s), revokeTokenCommand(s)}
+func tokenCommand(s Env) *cobra.Command {
+	group := &cobra.Command{Use: "token", Short: "Create, list, rotate and revoke API tokens"}
+	group.AddCommand(createTokenCommand(s), listTokensCommand(s), rotateTokenCommand(s), revokeTokenCommand(s))
+	return group
 }
 
-// CreateTokenCommand makes a token of the caller through the API.
-func CreateTokenCommand(s Env) *cobra.Command {
+// createTokenCommand makes a token of the caller.
+func createTokenCommand(s Env) *cobra.Command {
 	c := connection{Env: s}
 	var draft client.TokenDraft
 	var validFor time.Duration

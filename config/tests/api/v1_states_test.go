@@ -187,7 +187,7 @@ func TestV1States(t *testing.T) {
 				id := worked("table", "m.csv", "bad/meter-readings.csv")(tb, s)
 				s.Exec(tb, `UPDATE validation_runs SET created_at = created_at - interval '1 year',
 					started_at = started_at - interval '1 year', ended_at = ended_at - interval '1 year'`)
-				if code, out, complaint := s.Console(tb).Run(tb, "runs", "purge"); code != 0 ||
+				if code, out, complaint := s.Console(tb).Run(tb, "admin", "runs", "purge"); code != 0 ||
 					!strings.Contains(out, "documents of 1 run and the findings of 1 run") {
 					tb.Fatalf("purge = %d %q %s", code, out, complaint)
 				}

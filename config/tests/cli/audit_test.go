@@ -10,23 +10,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
-	"github.com/simplevalidations/simplevalidations/config"
+	"github.com/simplevalidations/simplevalidations/config/cmd"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
 // unrecordedCommands are commands that leave no audit record of their own, by the reason.
 func unrecordedCommands() map[string]string {
 	return map[string]string{
-		"they read": `check, config show, doctor, errors, idempotency explain, idempotency list, idempotency show,
-			infer, migrate plan, migrate status, openapi, org audit, org export, org list, org show, org usage,
-			runs list, runs lost, signing-secret show, user export, user list, version, workflows bundle,
-			workflows lint`,
-		"the API records what they ask for": `audit list, invitations accept, invitations decline, invitations list,
-			members invitations, members invite, members leave, members link, members list, members remove,
-			members revoke, members role, requests list, requests show, run, runs cancel, runs document, runs get,
-			runs rerun, runs watch, smoke, token list, token revoke, token rotate, usage, whoami, workflows export,
-			workflows import, workflows list, workflows show`,
-		"the settings decide what is deleted, and no person": `idempotency purge, runs purge`,
+		"they read": `admin runs list, admin runs lost, check, config show, doctor, idempotency explain, idempotency list,
+			idempotency show, infer, migrate plan, migrate status, openapi, org audit, org export, org list, org show,
+			org usage, signing-secret show, user export, user list, version, workflows bundle, workflows lint`,
+		"the API records what they ask for": `members list, members remove, members set, requests list, run, runs cancel,
+			runs document, runs get, runs list, runs rerun, runs watch, token create, token list, token revoke,
+			token rotate, usage, whoami, workflows export, workflows import, workflows list, workflows show`,
+		"the settings decide what is deleted, and no person": `admin runs purge, idempotency purge`,
 		"TestDeleteOrganization looks for its record":        `org delete`,
 		"it needs the archive of another installation":       `org import`,
 		"they change no organization":                        `migrate up, serve`,
@@ -53,10 +50,10 @@ func TestEveryCommandThatWritesIsAudited(t *testing.T) {
 		"org set-quota":             {org, "10"},
 		"org set-tokens":            {org, "20"},
 		"org set-retention":         {org, "--content", "24h", "--findings", "24h"},
-		"runs requeue":              {run, "--org", org},
+		"admin runs requeue":        {run, "--org", org},
 		"seed":                      {"--demo"},
 		"signing-secret rotate":     {"--org", org},
-		"token create":              {"--org", org, "--user", user},
+		"admin token create":        {"--org", org, "--user", user},
 		"user remove-second-factor": {user},
 		"user add":                  {"owner@tiny-quota.example", "--org", org, "--role", "viewer"},
 		"user create":               {"shadow@b.example", "--org", org},
@@ -74,14 +71,14 @@ func TestEveryCommandThatWritesIsAudited(t *testing.T) {
 		}
 	}
 	slices.Sort(known)
-	if diff := cmp.Diff(leaves(config.Program{}.Command()), known); diff != "" {
+	if diff := cmp.Diff(leaves(cmd.Program{}.Command()), known); diff != "" {
 		t.Errorf("commands (-program +known):\n%s", diff)
 	}
 	const records = `SELECT count(*) FROM audit_records WHERE actor_id IS NULL`
 	for name, args := range actions {
 		before := coretest.One[int64](t, s.DB, records)
 		var complaint bytes.Buffer
-		code := config.Program{
+		code := cmd.Program{
 			Environ: s.Console(t).Environ, Stdin: strings.NewReader("a long new password\n"), Stdout: &bytes.Buffer{},
 			Stderr: &complaint,
 		}.Run(t.Context(), append(strings.Fields(name), args...))

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/simplevalidations/simplevalidations/config"
+	"github.com/simplevalidations/simplevalidations/config/cmd"
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 )
 
@@ -84,7 +84,7 @@ func (b bench) run(ctx context.Context, args ...string) outcome {
 	for _, arg := range args {
 		line = append(line, strings.ReplaceAll(arg, "@", b.folder+string(filepath.Separator)))
 	}
-	code := config.Program{
+	code := cmd.Program{
 		Environ: b.environ, Stdin: strings.NewReader(b.stdin), Stdout: &out, Stderr: &message, Version: "1.2.3",
 	}.Run(ctx, line)
 	return outcome{code, out.String(), message.String()}

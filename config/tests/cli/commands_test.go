@@ -15,7 +15,7 @@ func TestCommandsRefuse(t *testing.T) {
 		code  int
 		parts []string
 	}{
-		"MissingFlags":    {[]string{"token", "create", "--org", "x"}, 2, []string{`"user"`, "token create --help"}},
+		"MissingFlags":    {[]string{"admin", "token", "create", "--org", "x"}, 2, []string{`"user"`, "admin token create --help"}},
 		"MissingArgument": {[]string{"org", "create"}, 2, []string{"org create --help"}},
 		"SpareArgument":   {[]string{"migrate", "up", "now"}, 2, []string{"takes no arguments"}},
 		"NoCommand":       {[]string{"rnu"}, 2, []string{"no command rnu", "simplevalidations --help"}},
@@ -23,7 +23,7 @@ func TestCommandsRefuse(t *testing.T) {
 		"NoShell":         {[]string{"completion", "tcsh"}, 2, []string{"no command completion tcsh"}},
 		"UnknownFlag":     {[]string{"user", "create", "a@x.example", "--rank"}, 2, []string{"--rank", "--help"}},
 		"NoOrganization": {
-			[]string{"token", "create", "--org", "acme", "--user", "a@x.example"},
+			[]string{"admin", "token", "create", "--org", "acme", "--user", "a@x.example"},
 			1,
 			[]string{`no organization "acme"`},
 		},

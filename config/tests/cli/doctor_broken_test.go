@@ -103,11 +103,6 @@ func TestDoctorNamesWhatIsBroken(t *testing.T) {
 				return []string{"REDIS_URL=" + configured(tb, "REPLICAOF", "127.0.0.1", "1")}
 			}, 3, []string{"SV111  error", "READONLY", "let REDIS_URL lead to the primary"},
 		},
-		"TimeoutsInTheWrongOrder": {
-			func(testing.TB) []string {
-				return []string{"SV_COMMIT_TIMEOUT=5s"}
-			}, 0, []string{"SV114  warning", "set SV_COMMIT_TIMEOUT to more than"},
-		},
 		"SpellingMistakeAlone": {
 			func(testing.TB) []string {
 				return []string{"SV_WORKRES=8"}

@@ -33,7 +33,7 @@ func TestRunsLost(t *testing.T) {
 		line("harbour-energy", "replayed", gone)+line("gone-with-it", "new", elsewhere)+
 		line("harbour-energy", "", uuid.New())+line("harbour-energy", "refused", uuid.New()))
 
-	code, out, said := c.Run(t, "runs", "lost", "--log", log)
+	code, out, said := c.Run(t, "admin", "runs", "lost", "--log", log)
 	if code != 0 || !strings.Contains(said, "2 of 3 runs are gone") {
 		t.Errorf("lost = %d, %s; want 2 of 3", code, said)
 	}
@@ -49,18 +49,18 @@ func TestRunsLost(t *testing.T) {
 	}
 
 	keys := write("keys", "kept\r\nlost-1\n\nlost-2\n")
-	code, out, said = c.Run(t, "runs", "lost", "--org", "harbour-energy", "--keys", keys)
+	code, out, said = c.Run(t, "admin", "runs", "lost", "--org", "harbour-energy", "--keys", keys)
 	if code != 0 || out != "KEY\nlost-1\nlost-2\n" || !strings.Contains(said, "2 of 3 keys are gone") {
 		t.Errorf("lost keys = %d, %s, %s", code, out, said)
 	}
 	// Keys belong to organizations.
-	if _, out, _ = c.Run(t, "runs", "lost", "--org", s.Tiny.Slug, "--keys", keys); !strings.Contains(out, "kept") {
+	if _, out, _ = c.Run(t, "admin", "runs", "lost", "--org", s.Tiny.Slug, "--keys", keys); !strings.Contains(out, "kept") {
 		t.Errorf("lost keys of another organization = %s", out)
 	}
 	for _, wrong := range []string{
 		"", "--log " + log + " --keys " + keys, "--keys " + keys, "--log /nowhere", "--log " + keys,
 	} {
-		if code, _, said := c.Run(t, append([]string{"runs", "lost"}, strings.Fields(wrong)...)...); code != 2 {
+		if code, _, said := c.Run(t, append([]string{"admin", "runs", "lost"}, strings.Fields(wrong)...)...); code != 2 {
 			t.Errorf("runs lost %s = %d %s, want 2", wrong, code, said)
 		}
 	}

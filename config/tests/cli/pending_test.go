@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/simplevalidations/simplevalidations/config"
+	"github.com/simplevalidations/simplevalidations/config/cmd"
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
@@ -38,17 +38,17 @@ func onTheDatabase() map[string][]string {
 		"org show":                  {org},
 		"org suspend":               {org, "--reason", "why"},
 		"org usage":                 nil,
-		"runs list":                 {"--org", org},
-		"runs lost":                 {"--org", org, "--keys", "-"},
-		"runs purge":                nil,
-		"runs requeue":              {id, "--org", org},
+		"admin runs list":           {"--org", org},
+		"admin runs lost":           {"--org", org, "--keys", "-"},
+		"admin runs purge":          nil,
+		"admin runs requeue":        {id, "--org", org},
 		"secrets rotate":            nil,
 		"seed":                      {"--demo"},
 		"serve":                     {"--migrate=off"},
 		"signing-secret rotate":     {"--org", org},
 		"signing-secret show":       {"--org", org},
-		"token create":              {"--org", org, "--user", user},
-		"token revoke":              {id, "--org", org},
+		"admin token create":        {"--org", org, "--user", user},
+		"admin token revoke":        {id, "--org", org},
 		"user add":                  {user, "--org", org, "--role", "viewer"},
 		"user create":               {user},
 		"user delete":               {user},
@@ -68,12 +68,10 @@ func onTheDatabase() map[string][]string {
 func besidesTheDatabase() map[string]string {
 	return map[string]string{
 		"they are how an older schema is found and mended": "doctor, migrate plan, migrate status, migrate up",
-		"they call a service or need none": `audit list, check, config show, errors, infer, invitations accept,
-			invitations decline, invitations list, members invitations, members invite, members leave, members link,
-			members list, members remove, members revoke, members role, openapi, requests list, requests show, run,
-			runs cancel, runs document, runs get, runs rerun, runs watch, smoke, token list, token rotate, usage,
-			version, whoami, workflows bundle, workflows export, workflows import, workflows lint, workflows list,
-			workflows show`,
+		"they call a service or need none": `check, config show, infer, members list, members remove, members set, openapi,
+			requests list, run, runs cancel, runs document, runs get, runs list, runs rerun, runs watch, token create,
+			token list, token revoke, token rotate, usage, version, whoami, workflows bundle, workflows export,
+			workflows import, workflows lint, workflows list, workflows show`,
 	}
 }
 
@@ -88,7 +86,7 @@ func TestCommandsRefuseAnOlderSchema(t *testing.T) {
 		}
 	}
 	slices.Sort(known)
-	if diff := cmp.Diff(leaves(config.Program{}.Command()), known); diff != "" {
+	if diff := cmp.Diff(leaves(cmd.Program{}.Command()), known); diff != "" {
 		t.Errorf("commands (-program +known):\n%s", diff)
 	}
 	db := coretest.OpenDatabase(t)
@@ -100,7 +98,7 @@ func TestCommandsRefuseAnOlderSchema(t *testing.T) {
 	}}
 	for name, args := range commands {
 		var out, complaint bytes.Buffer
-		code := config.Program{
+		code := cmd.Program{
 			Environ: c.Environ, Stdin: strings.NewReader("a long password\n"), Stdout: &out, Stderr: &complaint,
 		}.Run(t.Context(), append(strings.Fields(name), args...))
 		if code != 8 || out.Len() > 0 || !strings.Contains(complaint.String(), "1 migration pending, "+newest) ||

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
-	"github.com/simplevalidations/simplevalidations/config"
+	"github.com/simplevalidations/simplevalidations/config/cmd"
 )
 
 var update = flag.Bool("update", false, "write the reference of the commands anew")
@@ -31,7 +31,7 @@ func TestCommandReference(t *testing.T) {
 	if !found {
 		t.Fatalf("%s has no heading %q", referenceFile, referenceHeading)
 	}
-	want := before + referenceHeading + reference(config.Program{}.Command())
+	want := before + referenceHeading + reference(cmd.Program{}.Command())
 	if *update {
 		if err := os.WriteFile(referenceFile, []byte(want), 0o600); err != nil {
 			t.Fatal(err)

@@ -19,7 +19,7 @@ func TestRunsCommands(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		c := s.Console(t)
-		list := []string{"runs", "list", "--org", "harbour-energy"}
+		list := []string{"admin", "runs", "list", "--org", "harbour-energy"}
 		waiting := s.Started(t, s.Start(t, ""))
 		dead := s.Started(t, s.Start(t, ""))
 		s.Exec(t, `UPDATE validation_runs SET attempts = 5 WHERE id = $1`, dead.ID)
@@ -55,7 +55,7 @@ func TestRunsCommands(t *testing.T) {
 		c := s.Console(t)
 		run := s.Started(t, s.Start(t, ""))
 		s.Exec(t, `DELETE FROM staged_jobs`)
-		requeue := []string{"runs", "requeue", run.ID.String(), "--org", "harbour-energy"}
+		requeue := []string{"admin", "runs", "requeue", run.ID.String(), "--org", "harbour-energy"}
 		if code, out, complaint := c.Run(t, requeue...); code != 0 || !strings.Contains(out, run.ID.String()) {
 			t.Fatalf("requeue = %d %q %s, want 0", code, out, complaint)
 		}
@@ -66,7 +66,7 @@ func TestRunsCommands(t *testing.T) {
 		if code, _, complaint := c.Run(t, requeue...); code != 1 || !strings.Contains(complaint, "PASS") {
 			t.Errorf("requeue of a completed run = %d %q, want 1 and how it ended", code, complaint)
 		}
-		requeue[4] = "tiny-quota"
+		requeue[5] = "tiny-quota"
 		if code, _, _ := c.Run(t, requeue...); code != 1 {
 			t.Errorf("requeue of another organization's run = %d, want 1", code)
 		}
@@ -88,7 +88,7 @@ func TestRetention(t *testing.T) {
 	before := fixture.Decoded[validations.RunBody](t, s.Must(t, http.StatusOK, read))
 	s.Exec(t, `UPDATE validation_runs SET created_at = created_at - interval '3 days',
 		started_at = started_at - interval '3 days', ended_at = ended_at - interval '3 days'`)
-	code, out, complaint := c.Run(t, "runs", "purge")
+	code, out, complaint := c.Run(t, "admin", "runs", "purge")
 	if want := "deleted the documents of 1 run and the findings of 1 run\n"; code != 0 || out != want {
 		t.Errorf("purge = %d %q, want %q; %s", code, out, want, complaint)
 	}

@@ -15,8 +15,8 @@ func TestWrongUseSaysWhatIsWrong(t *testing.T) {
 	for line, want := range map[string]string{
 		"run":                "FILE is missing; see simplevalidations run --help",
 		"org set-quota acme": "RUNS is missing; see simplevalidations org set-quota --help",
-		"members role":       "MEMBER and ROLE are missing; see simplevalidations members role --help",
-		"members role a b c": `"c" is one argument too many; see simplevalidations members role --help`,
+		"members set":        "MEMBER and ROLE are missing; see simplevalidations members set --help",
+		"members set a b c":  `"c" is one argument too many; see simplevalidations members set --help`,
 		"idempotency list":   "--org is missing; see simplevalidations idempotency list --help",
 		"chek":               "there is no command chek; did you mean check? See simplevalidations --help",
 		"runs watc x": "there is no command runs watc; did you mean watch? " +

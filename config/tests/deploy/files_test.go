@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/simplevalidations/simplevalidations/config"
+	"github.com/simplevalidations/simplevalidations/config/cmd"
 	"github.com/simplevalidations/simplevalidations/docs"
 )
 
@@ -46,7 +47,7 @@ func TestDeployedProcessesAreUnderstood(t *testing.T) {
 			commands++
 			args := strings.Fields(strings.ReplaceAll(found[1], ",", " "))
 			var complaint bytes.Buffer
-			program := config.Program{Stdout: &bytes.Buffer{}, Stderr: &complaint, Stdin: strings.NewReader("")}
+			program := cmd.Program{Stdout: &bytes.Buffer{}, Stderr: &complaint, Stdin: strings.NewReader("")}
 			if code := program.Run(t.Context(), append(args, "--help")); code != 0 {
 				t.Errorf("%s runs %v, which ends with %d: %s", name, args, code, complaint.String())
 			}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/simplevalidations/simplevalidations/config/remote"
+	"github.com/simplevalidations/simplevalidations/config/health"
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/docs"
 )
@@ -46,7 +46,7 @@ func TestChecksOnTheOperationsPage(t *testing.T) {
 	s := setup(t)
 	html := s.Visit(t, http.StatusOK, fixture.Page(operationsPage, s.operator(t)))
 	guide, _ := docs.Page("guides/operators")
-	for _, check := range []remote.Check{
+	for _, check := range []health.Check{
 		{ID: "SV110", Name: "database"},
 		{ID: "SV111", Name: "redis"},
 		{ID: "SV112", Name: "processes and loops"},

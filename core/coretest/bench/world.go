@@ -129,7 +129,8 @@ func (w *world) build(ctx context.Context) error {
 	if err := os.Mkdir(w.dir, 0o711); err != nil {
 		return fmt.Errorf("make folder: %w", err)
 	}
-	output, err := exec.CommandContext(ctx, "go", "build", "-o", w.binary(), module).CombinedOutput()
+	output, err := exec.CommandContext(ctx, "go", "build",
+		"-ldflags", "-X "+module+"/config.internals=environment", "-o", w.binary(), module).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%w: %s", err, output)
 	}

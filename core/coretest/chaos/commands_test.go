@@ -191,7 +191,7 @@ func TestAccountCommands(t *testing.T) {
 			{"org", "create", "Not a slug"},
 			{"org", "set-quota", "no-such-org", "4"},
 			{"org", "set-quota", "harbour-energy", "many"},
-			{"token", "create", "--org", "harbour-energy", "--user", "nobody@harbour-energy.example"},
+			{"admin", "token", "create", "--org", "harbour-energy", "--user", "nobody@harbour-energy.example"},
 		} {
 			p := program.Launch(t, i.Settings, "short\n", args...)
 			if got := p.ExitCode(t); got == 0 || p.Stderr() == "" {
@@ -203,5 +203,5 @@ func TestAccountCommands(t *testing.T) {
 
 func createToken(tb testing.TB, i *program.Installation, org, email string) string {
 	tb.Helper()
-	return strings.TrimSpace(program.Execute(tb, i.Settings, "", "token", "create", "--org", org, "--user", email))
+	return strings.TrimSpace(program.Execute(tb, i.Settings, "", "admin", "token", "create", "--org", org, "--user", email))
 }

@@ -137,6 +137,6 @@ func (s *site) organization(tb testing.TB, slug string, flags ...string) organiz
 func (s *site) token(tb testing.TB, o organization, member string, flags ...string) string {
 	tb.Helper()
 	return s.command(tb, append([]string{
-		"token", "create", "--org", o.slug, "--user", member + "@" + o.slug + ".example",
+		"admin", "token", "create", "--org", o.slug, "--user", member + "@" + o.slug + ".example",
 	}, flags...)...)
 }

@@ -21,7 +21,7 @@ func (i *Installation) Enroll(tb testing.TB, base, slug string) Tenant {
 	owner := "owner@" + slug + ".example"
 	execute("user", "create", owner, "--org", slug, "--role", "owner")
 	t := Tenant{ID: id, Slug: slug}
-	t.Tokens.Owner = execute("token", "create", "--org", slug, "--user", owner, "--role", "owner")
+	t.Tokens.Owner = execute("admin", "token", "create", "--org", slug, "--user", owner, "--role", "owner")
 	t.Tokens.Executor, t.Tokens.Viewer = t.Tokens.Owner, t.Tokens.Owner
 	NewClient(tb, t.Tokens.Owner).Create(tb, base+"/api/workflows/",
 		`{"slug":"building","name":"Building","is_active":true,"definition":{`+

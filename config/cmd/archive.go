@@ -1,0 +1,96 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/simplevalidations/simplevalidations/config"
+	"github.com/simplevalidations/simplevalidations/config/archive"
+)
+
+func (p Program) exportOrgCommand() *cobra.Command {
+	var live, dryRun bool
+	command := &cobra.Command{
+		Use:   "export SLUG",
+		Short: "Write an organization to standard output, to move or copy it",
+		Long: "Write a suspended organization with its workflows, runs, documents, findings, keys, tokens, members\n" +
+			"and audit records to standard output, as JSON Lines. org import recreates it in another installation.\n" +
+			"With --live the organization may be in use; such a copy cannot be imported.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.withBackend(cmd.Context(), func(ctx context.Context, settings config.Settings, b *backend) error {
+				project, err := config.NewProject(ctx, settings, p.Version, b.db, nil, b.log)
+				if err != nil {
+					return err
+				}
+				org, err := project.Services().Users.Organization(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				if dryRun {
+					counted, err := archive.Export(ctx, b.db, org.ID, io.Discard, live)
+					return errors.Join(err, printIf(err == nil, p.Stdout, counted.Rows))
+				}
+				_, err = archive.Export(ctx, b.db, org.ID, p.Stdout, live)
+				return err
+			})
+		},
+	}
+	command.Flags().BoolVar(&live, "live", false, "write a copy of an organization that is in use")
+	command.Flags().BoolVar(&dryRun, "dry-run", false, "print how many rows would be written")
+	return command
+}
+
+func (p Program) importOrgCommand() *cobra.Command {
+	var slug string
+	var dryRun bool
+	command := &cobra.Command{
+		Use:   "import FILE",
+		Short: "Import an organization from another installation",
+		Long: "Import the organization from an archive, or from standard input if FILE is -. It stays\n" +
+			"suspended until you run org resume. Users without an account get one without a password. If the\n" +
+			"import is interrupted, run it again with the same archive.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			from, err := p.openArchive(args[0])
+			if err != nil {
+				return err
+			}
+			defer func() { _ = from.Close() }() // It was only read.
+			if dryRun {
+				found, err := archive.Verify(from)
+				return errors.Join(err, printIf(err == nil, p.Stdout, found.Rows))
+			}
+			return p.withBackend(cmd.Context(), func(ctx context.Context, _ config.Settings, b *backend) error {
+				made, err := archive.Import(ctx, b.db, from, slug)
+				return report(p.Stdout, err, "%s (%s): imported, suspended\n", made.Slug, made.Organization)
+			})
+		},
+	}
+	command.Flags().StringVar(&slug, "slug", "", "another name for the organization")
+	command.Flags().BoolVar(&dryRun, "dry-run", false, "verify the archive and print its rows, and change nothing")
+	return command
+}
+
+func (p Program) openArchive(name string) (io.ReadCloser, error) {
+	if name == "-" {
+		return io.NopCloser(p.Stdin), nil
+	}
+	file, err := os.Open(name) //nolint:gosec // the operator names the file
+	if err != nil {
+		return nil, fmt.Errorf("open the archive: %w", err)
+	}
+	return file, nil
+}
+
+func printIf(succeeded bool, w io.Writer, rows map[string]int64) error {
+	if !succeeded {
+		return nil
+	}
+	return printCounts(w, rows)
+}

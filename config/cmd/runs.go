@@ -1,0 +1,97 @@
+package cmd
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/simplevalidations/simplevalidations/config"
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/cli"
+	"github.com/simplevalidations/simplevalidations/validations"
+)
+
+// runListLimit is how many runs are listed unless --limit says otherwise.
+const runListLimit = 50
+
+func (p Program) listRunsCommand() *cobra.Command {
+	var org string
+	var filter validations.RunFilter
+	cursor := core.Cursor{}
+	command := &cobra.Command{
+		Use: "list --org SLUG", Short: "List an organization's runs, newest first", Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkFilter(filter); err != nil {
+				return err
+			}
+			if cursor.Size < 1 || cursor.Size > core.MaxPageSize {
+				return &config.UsageError{Reason: "--limit is from 1 to " + strconv.Itoa(core.MaxPageSize)}
+			}
+			return p.withTenant(cmd.Context(), org, func(
+				ctx context.Context, of tenant,
+			) error {
+				runs, err := of.Runs.List(ctx, of.who.OrgID, filter, cursor)
+				if err != nil {
+					return err
+				}
+				return p.printRuns(runs[:min(len(runs), cursor.Size)])
+			})
+		},
+	}
+	command.Flags().StringVar(&org, "org", "", "the organization's slug")
+	command.Flags().StringVar(&filter.State, "state", "", "only PENDING, RUNNING or COMPLETED runs")
+	command.Flags().StringVar(&filter.Result, "result", "", "only PASS, FAIL, ERROR, CANCELED or TIMED_OUT runs")
+	command.Flags().StringVar(&filter.Source, "source", "", "only runs started by API, DASHBOARD or CLI")
+	command.Flags().StringVar(&filter.Workflow, "workflow", "", "only runs of the workflow with this id or slug")
+	command.Flags().StringVar(&filter.Search, "q", "", "only runs whose key or document name contains this text")
+	command.Flags().StringVar(&filter.IdempotencyKey, "key", "", "only runs that were started with this key")
+	command.Flags().StringVar(&filter.Since, "since", "", "only runs from this time on")
+	command.Flags().StringVar(&filter.Until, "until", "", "only runs before this time")
+	command.Flags().IntVar(&cursor.Size, "limit", runListLimit, "maximum number of runs")
+	requireFlags(command, "org")
+	return command
+}
+
+func (p Program) printRuns(runs []validations.Run) error {
+	rows := [][]string{{"ID", "STATE", "RESULT", "ATTEMPTS", "WORKFLOW", "CREATED", "ERROR"}}
+	for _, run := range runs {
+		rows = append(rows, []string{
+			run.ID.String(), string(run.State), string(run.Result), strconv.Itoa(run.Attempts),
+			run.WorkflowSlug, core.FormatTime(run.CreatedAt), run.Error,
+		})
+	}
+	return cli.WriteTable(p.Stdout, rows...)
+}
+
+func (p Program) requeueRunCommand() *cobra.Command {
+	return p.onOne("requeue ID --org SLUG", "Queue a stuck run again",
+		func(ctx context.Context, of tenant, id uuid.UUID) error {
+			auditID, err := core.NewID()
+			if err != nil {
+				return err
+			}
+			err = of.Executor.Requeue(ctx, of.who.OrgID, id, core.AuditRecord{
+				ID: auditID, OrgID: of.who.OrgID, Action: "run.requeue", TargetType: "run", TargetID: id.String(),
+			})
+			return report(p.Stdout, err, "requeued %s\n", id)
+		})
+}
+
+func (p Program) purgeRunsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "purge", Short: "Delete documents and findings after their retention time", Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.withBackend(cmd.Context(), func(ctx context.Context, settings config.Settings, b *backend) error {
+				project, err := config.NewProject(ctx, settings, p.Version, b.db, nil, b.log)
+				if err != nil {
+					return err
+				}
+				purged, err := project.Services().Runs.Purge(ctx, settings.Retention())
+				return report(p.Stdout, err, "deleted the documents of %s and the findings of %s\n",
+					core.Plural(int(purged.Contents), "run"), core.Plural(int(purged.Findings), "run"))
+			})
+		},
+	}
+}

@@ -1,0 +1,115 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/simplevalidations/simplevalidations/config"
+	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/core/keyring"
+	"github.com/simplevalidations/simplevalidations/users/signin"
+	"github.com/simplevalidations/simplevalidations/validations/execution"
+)
+
+// secretKeyFile holds the key of the data folder, where SV_SECRET_KEY is not set.
+const secretKeyFile = "secret.key"
+
+// missingSecretKey says how to make a key.
+const missingSecretKey = "SV_SECRET_KEY is not set: secrets in the database are encrypted under it. " +
+	"Make one with openssl rand -base64 32, keep it apart from backups of the database, and give it to every process"
+
+// withSecretKey returns the settings with the key of the data folder where the database is in that folder and
+// SV_SECRET_KEY is empty. The first call creates the key.
+func withSecretKey(s config.Settings) (config.Settings, error) {
+	if s.SecretKey != "" || s.DatabaseURL != "" {
+		return s, nil
+	}
+	path := filepath.Join(s.DataDir, secretKeyFile)
+	text, err := readSecretKey(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := createSecretKey(s.DataDir, path); err != nil {
+			return config.Settings{}, fmt.Errorf("create the secret key: %w", err)
+		}
+		text, err = readSecretKey(path)
+	}
+	if err != nil {
+		return config.Settings{}, err
+	}
+	s.SecretKey = config.Secret(text)
+	return s, nil
+}
+
+// readSecretKey refuses a file that others may read or that holds no key.
+func readSecretKey(path string) (string, error) {
+	found, err := os.Stat(path)
+	if err != nil {
+		return "", fmt.Errorf("look at the secret key: %w", err)
+	}
+	if found.Mode().Perm()&0o077 != 0 {
+		return "", &config.UsageError{Reason: path + " may be read by others: run chmod 600 on it"}
+	}
+	text, err := os.ReadFile(path) //nolint:gosec // G304: the folder is the operator's own setting.
+	if err != nil {
+		return "", fmt.Errorf("read the secret key: %w", err)
+	}
+	key := strings.TrimSpace(string(text))
+	if _, err := keyring.Parse(key); err != nil || key == "" {
+		return "", &config.UsageError{Reason: path + " holds no key: restore it from a copy of the data folder"}
+	}
+	return key, nil
+}
+
+// createSecretKey writes a new key beside the path and links it there when it is whole. Of processes that do so at
+// once, the first one's key stays.
+func createSecretKey(dir, path string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make the data folder: %w", err)
+	}
+	// CreateTemp makes files that only their owner may read.
+	file, err := os.CreateTemp(dir, secretKeyFile+".")
+	if err != nil {
+		return fmt.Errorf("make a file: %w", err)
+	}
+	defer func() { _ = os.Remove(file.Name()) }() // What stays is the link.
+	_, err = file.WriteString(keyring.Generate() + "\n")
+	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return fmt.Errorf("write the key: %w", err)
+	}
+	if err := os.Link(file.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("put the key in its place: %w", err)
+	}
+	folder, err := os.Open(dir) //nolint:gosec // G304: the folder is the operator's own setting.
+	if err != nil {
+		return fmt.Errorf("open the data folder: %w", err)
+	}
+	// Otherwise a power failure could take the key back and leave what was encrypted under it.
+	return errors.Join(folder.Sync(), folder.Close())
+}
+
+// checkSecretKey refuses to serve with a key that does not open what the database holds.
+func checkSecretKey(ctx context.Context, database *db.DB, settings config.Settings) error {
+	keys, err := keyring.Parse(string(settings.SecretKey))
+	if err != nil {
+		return fmt.Errorf("read SV_SECRET_KEY: %w", err)
+	}
+	use, err := execution.CheckKeys(ctx, database, keys)
+	if err != nil {
+		return err //nolint:wrapcheck // it says all
+	}
+	ofUsers, err := signin.CheckKeys(ctx, database, keys)
+	if err != nil {
+		return err //nolint:wrapcheck // it says all
+	}
+	if unknown := slices.Concat(use.Unknown, ofUsers.Unknown); len(unknown) > 0 {
+		return &config.UsageError{Reason: "secrets in the database are encrypted under a key that SV_SECRET_KEY does not " +
+			"have (" + strings.Join(slices.Compact(unknown), ", ") +
+			"): add it behind the new one, separated by a comma"}
+	}
+	return nil
+}

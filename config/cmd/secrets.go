@@ -1,0 +1,117 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/simplevalidations/simplevalidations/config"
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/cli"
+	"github.com/simplevalidations/simplevalidations/validations/engines"
+)
+
+func (p Program) signingSecretCommand() *cobra.Command {
+	group := &cobra.Command{Use: "signing-secret", Short: "Show and rotate the secrets of external validators"}
+	group.AddCommand(p.showSecretsCommand(), p.rotateSecretCommand())
+	return group
+}
+
+func (p Program) showSecretsCommand() *cobra.Command {
+	var org, validator string
+	command := &cobra.Command{
+		Use: "show --org SLUG", Short: "Print the signing secrets of an organization's external validators",
+		Long: "Print the signing secrets of the external validators that the organization's workflows call, one\n" +
+			"per line after its origin. With --validator print only the secret of that validator.",
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.withTenant(cmd.Context(), org, func(
+				ctx context.Context, of tenant,
+			) error {
+				return p.showSecrets(ctx, of, validator)
+			})
+		},
+	}
+	command.Flags().StringVar(&org, "org", "", "the organization's slug")
+	command.Flags().StringVar(&validator, "validator", "", "the address of one validator, in use or not")
+	requireFlags(command, "org")
+	return command
+}
+
+func (p Program) showSecrets(ctx context.Context, of tenant, validator string) error {
+	if validator == "" {
+		origins, err := of.Runs.ValidatorOrigins(ctx, of.who.OrgID)
+		if err != nil {
+			return err
+		}
+		secrets, err := of.Executor.ReadSecrets(ctx, of.who, origins)
+		if err != nil {
+			return err
+		}
+		rows := make([][]string, len(secrets))
+		for i, secret := range secrets {
+			rows[i] = []string{secret.Origin, secret.Secret}
+		}
+		return cli.WriteTable(p.Stdout, rows...)
+	}
+	origin, fault := engines.ParseOrigin(validator)
+	if fault != "" {
+		return &config.UsageError{Reason: "--validator: " + fault}
+	}
+	secrets, err := of.Executor.ReadSecrets(ctx, of.who, []string{origin})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(p.Stdout, secrets[0].Secret)
+	return err
+}
+
+func (p Program) rotateSecretCommand() *cobra.Command {
+	var org string
+	command := &cobra.Command{
+		Use:   "rotate --org SLUG",
+		Short: "Replace the signing secrets of an organization's validators; the old ones remain valid for 24 hours",
+		Args:  noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.withTenant(cmd.Context(), org, func(
+				ctx context.Context, of tenant,
+			) error {
+				err := of.Executor.RotateSigningKey(ctx, of.who)
+				return report(p.Stdout, err, "the validators of %s have new secrets; signing-secret show prints them\n",
+					of.who.OrgSlug)
+			})
+		},
+	}
+	command.Flags().StringVar(&org, "org", "", "the organization's slug")
+	requireFlags(command, "org")
+	return command
+}
+
+func (p Program) secretsCommand() *cobra.Command {
+	group := &cobra.Command{Use: "secrets", Short: "Manage the encryption of secrets in the database"}
+	group.AddCommand(&cobra.Command{
+		Use: "rotate", Short: "Encrypt all stored secrets under the first key of SV_SECRET_KEY", Args: noArgs,
+		Long: "Encrypt all stored secrets under the first key of SV_SECRET_KEY. It works in batches while the\n" +
+			"service runs, and resumes where it stopped when it is called again.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.withBackend(cmd.Context(), func(ctx context.Context, settings config.Settings, b *backend) error {
+				if settings.SecretKey == "" {
+					return &config.UsageError{Reason: missingSecretKey}
+				}
+				project, err := config.NewProject(ctx, settings, p.Version, b.db, nil, b.log)
+				if err != nil {
+					return err
+				}
+				n, err := project.Services().Executor.ResealSigningKeys(ctx)
+				if err != nil {
+					return err
+				}
+				ofUsers, err := project.Services().Users.SignIn.Reseal(ctx)
+				return report(p.Stdout, err, "%s and %s encrypted under the first key\n", core.Plural(n, "signing key"),
+					core.Plural(ofUsers, "user secret"))
+			})
+		},
+	})
+	return group
+}
