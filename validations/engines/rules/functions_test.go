@@ -27,7 +27,7 @@ func readExpressions(tb testing.TB) (string, [][]string) {
 		if !strings.HasPrefix(line, "| `") {
 			continue
 		}
-		line = strings.ReplaceAll(line, `\|`, "\x00")
+		line = strings.NewReplacer(`\|`, "\x00", `\<`, "<").Replace(line)
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
 		for i := range cells {
 			cells[i] = strings.ReplaceAll(strings.TrimSpace(cells[i]), "\x00", "|")
