@@ -1,7 +1,6 @@
 package api
 
 import (
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -137,8 +136,6 @@ func TestCreateRefusals(t *testing.T) {
 		{"CreateByNobody", s.creation("", "a").By(""), core.CodeNotAuthenticated},
 		{"CreateByExecutor", s.creation("", "a").By(executor), core.CodePermissionDenied},
 		{"CreateByViewer", s.creation("", "a").By(viewer), core.CodePermissionDenied},
-		{"CreateWithBadKey", s.creation("", "a").With("Idempotency-Key", `"`), core.CodeKeyInvalid},
-		{"CreateWithLongKey", s.creation(strings.Repeat("k", 256), "a"), core.CodeKeyTooLong},
 		{"CreateTooLarge", s.creation("", "a").WithBody("application/json", large), core.CodePayloadTooLarge},
 		{"CreateOfYAML", s.creation("", "a").WithBody("application/yaml", "{}"), core.CodeUnsupportedMediaType},
 		{"CreateOfAForm", s.creation("", "a").WithBody(form("X", `name="a"`, "", "a")), core.CodeUnsupportedMediaType},
@@ -149,7 +146,6 @@ func TestCreateRefusals(t *testing.T) {
 		{"VersionOfNothing", s.versionOf("", "/api/workflows/nothing/"), core.CodeNotFound},
 		{"VersionOfAnothersWorkflow", s.versionOf("", foreign), core.CodeNotFound},
 		{"WorkflowBeforeRole", s.versionOf("", foreign).By(viewer), core.CodeNotFound},
-		{"VersionWithBadKey", s.versionOf("", building).With("Idempotency-Key", ""), core.CodeKeyInvalid},
 		{"VersionTooLarge", s.versionOf("", building).WithBody("application/json", large), core.CodePayloadTooLarge},
 		{"VersionOfText", s.versionOf("", building).WithBody("text/plain", "{}"), core.CodeUnsupportedMediaType},
 	} {
@@ -163,44 +159,6 @@ func TestCreateRefusals(t *testing.T) {
 			if after := s.tally(t); after != before {
 				t.Errorf("rows = %s, want %s", after, before)
 			}
-		})
-	}
-}
-
-func TestCreateAfterARefusalUnderTheSameKey(t *testing.T) {
-	t.Parallel()
-	s := setup(t)
-	building := "/api/workflows/building/"
-	for _, tt := range []struct {
-		name    string
-		refused call
-		code    core.Code
-		then    call
-	}{
-		{"CorrectedSlug", s.creation("k1", "building"), core.CodeInvalidPayload, s.creation("k1", "corrected")},
-		{
-			"Promotion", s.creation("k2", "b").By(s.Harbour.Tokens.Viewer), core.CodePermissionDenied,
-			s.creation("k2", "b"),
-		},
-		{
-			"CorrectedType", s.creation("k3", "c").WithBody("text/plain", "c"), core.CodeUnsupportedMediaType,
-			s.creation("k3", "c"),
-		},
-		{
-			"CorrectedDefinition", s.versionOf("k4", building).WithBody("application/json", `{"definition":{}}`),
-			core.CodeInvalidPayload, s.versionOf("k4", building),
-		},
-		{
-			"CorrectedWorkflow", s.versionOf("k5", "/api/workflows/nothing/"), core.CodeNotFound,
-			s.versionOf("k5", building),
-		},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			s.Refused(t, tt.code, tt.refused)
-			first := s.Must(t, http.StatusCreated, tt.then)
-			fixture.WantHeader(t, first, map[string]string{"Idempotent-Replayed": ""})
-			fixture.WantReplay(t, first, s.Do(t, tt.then))
 		})
 	}
 }

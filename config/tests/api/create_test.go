@@ -1,9 +1,7 @@
 package api
 
 import (
-	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -204,37 +202,6 @@ func TestCreateReplay(t *testing.T) {
 func TestConcurrentCreates(t *testing.T) {
 	t.Parallel()
 	const rivals = 16
-
-	t.Run("WithOneKeyAreOneWorkflow", func(t *testing.T) {
-		t.Parallel()
-		s := setup(t)
-		var workflows, versions, definitions int
-		if _, err := fmt.Sscanf(s.tally(t), "%d workflows, %d versions, %d definitions,",
-			&workflows, &versions, &definitions); err != nil {
-			t.Fatal(err)
-		}
-		got := s.Together(t, slices.Repeat([]call{s.creation("race", "raced")}, rivals))
-		final := s.Must(t, http.StatusCreated, s.creation("race", "raced"))
-		fresh := 0
-		for _, answer := range got {
-			if answer.Status == http.StatusConflict {
-				wantRetryLater(t, answer, core.CodeKeyInProgress, 1, 60)
-				continue
-			}
-			if diff := cmp.Diff(string(final.Body), string(answer.Body)); diff != "" {
-				t.Errorf("body (-replayed +got):\n%s", diff)
-			}
-			if answer.Header.Get("Idempotent-Replayed") == "" {
-				fresh++
-				fixture.WantReplay(t, answer, final)
-			}
-		}
-		want := fmt.Sprintf("%d workflows, %d versions, %d definitions, 1 keys, 1 audited",
-			workflows+1, versions+1, definitions+1)
-		if after := s.tally(t); fresh != 1 || after != want {
-			t.Errorf("%d first answers and rows = %s, want 1 and %s", fresh, after, want)
-		}
-	})
 
 	t.Run("OfOneSlugAreOneWorkflow", func(t *testing.T) {
 		t.Parallel()

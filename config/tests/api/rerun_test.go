@@ -83,10 +83,8 @@ func TestRerunIsExecuted(t *testing.T) {
 func TestRerunReplay(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, loss string }{
-		{"AtOnce", `SELECT 1`},
 		{"WithoutQuota", `UPDATE usage_counters SET quota = used`},
 		{"OnAnInactiveWorkflow", `UPDATE workflows SET is_active = false`},
-		{"WithoutTheDocument", `UPDATE submissions SET content = NULL`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -103,17 +101,6 @@ func TestRerunReplay(t *testing.T) {
 			}
 		})
 	}
-
-	t.Run("NotOfAnotherRun", func(t *testing.T) {
-		t.Parallel()
-		s := setup(t)
-		one, other := s.Started(t, s.Start(t, "")), s.Started(t, s.Start(t, ""))
-		s.Started(t, s.Rerun("r", one.ID))
-		problem := fixture.WantProblem(t, s.Do(t, s.Rerun("r", other.ID)), core.CodeKeyReused)
-		if diff := cmp.Diff([]string{"run"}, problem.Differs); diff != "" {
-			t.Errorf("differs (-want +got):\n%s", diff)
-		}
-	})
 }
 
 func TestRerunRefusals(t *testing.T) {

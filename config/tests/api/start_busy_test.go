@@ -12,54 +12,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
-	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
-
-func TestStartWhileItsKeyIsInUse(t *testing.T) {
-	t.Parallel()
-
-	t.Run("ByACommitUnderWay", func(t *testing.T) {
-		t.Parallel()
-		s := setup(t)
-		release := s.holdCounter(t)
-		first := make(chan answer, 1)
-		go func() {
-			got, err := s.Send(t.Context(), s.Start(t, "busy"))
-			if err != nil {
-				t.Error(err)
-			}
-			first <- got
-		}()
-		s.awaitWaiting(t, 1)
-		for _, call := range []call{
-			s.Start(t, "busy"), s.Start(t, "busy").WithBody("text/csv", "a\n"),
-			s.Start(t, "busy").By(s.Harbour.Tokens.Owner),
-		} {
-			problem := wantRetryLater(t, s.Do(t, call), core.CodeKeyInProgress, 1, 1)
-			if !problem.Retryable || !strings.Contains(problem.Detail, "currently being processed") {
-				t.Errorf("problem = %+v, want a retryable one that says what is going on", problem)
-			}
-		}
-		release()
-		winner := <-first
-		if winner.Status != http.StatusCreated {
-			t.Fatalf("first start: status = %d, want 201; body %s", winner.Status, winner.Body)
-		}
-		fixture.WantReplay(t, winner, s.Do(t, s.Start(t, "busy")))
-		s.wantRows(t, fixture.RowCounts{Keys: 1, Submissions: 1, Runs: 1, Jobs: 1, Audits: 1, Used: 1})
-	})
-
-	t.Run("ByARequestBetweenItsPhases", func(t *testing.T) {
-		t.Parallel()
-		s := setup(t)
-		s.Started(t, s.Start(t, "phases"))
-		s.Exec(t, `UPDATE idempotency_keys SET recovery_point = 'reserved', response_status = NULL,
-			response_headers = NULL, response_body = NULL, locked_until = now() + interval '1 hour'`)
-		wantRetryLater(t, s.Do(t, s.Start(t, "phases")), core.CodeKeyInProgress, 3500, 3600)
-		s.Refused(t, core.CodeKeyReused, s.Start(t, "phases").WithBody("text/csv", "a\n"))
-		s.wantRows(t, fixture.RowCounts{Keys: 1, Submissions: 1, Runs: 1, Jobs: 1, Audits: 1, Used: 1})
-	})
-}
 
 func TestStartWhileTheDatabaseCannotAnswer(t *testing.T) {
 	t.Parallel()
@@ -85,15 +38,6 @@ func TestStartWhileTheDatabaseCannotAnswer(t *testing.T) {
 		s.Exec(t, `ALTER TABLE away RENAME TO idempotency_keys`)
 		wantRetryLater(t, got, core.CodeUnavailable, 1, 1)
 		s.wantRows(t, fixture.RowCounts{})
-	})
-
-	t.Run("OfAnotherReleaseIsNotReuse", func(t *testing.T) {
-		t.Parallel()
-		s := setup(t)
-		s.Started(t, s.Start(t, "release"))
-		s.Exec(t, `UPDATE idempotency_keys SET fingerprint_version = fingerprint_version + 1`)
-		wantRetryLater(t, s.Do(t, s.Start(t, "release")), core.CodeUnavailable, 1, 1)
-		s.wantRows(t, fixture.RowCounts{Keys: 1, Submissions: 1, Runs: 1, Jobs: 1, Audits: 1, Used: 1})
 	})
 }
 
@@ -121,13 +65,4 @@ func lockCounter(tb testing.TB, tx pgx.Tx, orgID uuid.UUID) error {
 	tb.Helper()
 	_, err := tx.Exec(tb.Context(), `SELECT FROM usage_counters WHERE org_id = $1 FOR UPDATE`, orgID)
 	return err
-}
-
-// awaitWaiting waits until as many transactions wait for a lock.
-func (s *stage) awaitWaiting(tb testing.TB, n int64) {
-	tb.Helper()
-	coretest.Eventually(tb, func() bool {
-		return coretest.One[int64](tb, s.DB, `SELECT count(*) FROM pg_stat_activity
-			WHERE datname = current_database() AND wait_event_type = 'Lock'`) == n
-	})
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
-	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/workflows"
 )
@@ -34,18 +33,7 @@ func TestStartRefusals(t *testing.T) {
 	good := s.Start(t, "")
 	csv := good.Body
 	building := good.To("/api/workflows/building/start/")
-	twoKeys := good.With("Idempotency-Key", "a")
-	twoKeys.Header["Idempotency-Key"] = []string{"a", "b"}
 	tests := []refusal{
-		{"KeyTooLong", good.With("Idempotency-Key", strings.Repeat("k", 256)), core.CodeKeyTooLong, "255 characters"},
-		{"KeyEmpty", good.With("Idempotency-Key", ""), core.CodeKeyInvalid, "empty"},
-		{"KeyEmptyInQuotes", good.With("Idempotency-Key", `""`), core.CodeKeyInvalid, "empty"},
-		{"KeyBadlyQuoted", good.With("Idempotency-Key", `"a`), core.CodeKeyInvalid, "RFC 8941"},
-		{"KeyWithParameters", good.With("Idempotency-Key", `"a";b=1`), core.CodeKeyInvalid, "RFC 8941"},
-		{"KeyNotASCII", good.With("Idempotency-Key", "schlüssel"), core.CodeKeyInvalid, "ASCII"},
-		{"KeyNotUTF8", good.With("Idempotency-Key", "a\xff"), core.CodeKeyInvalid, "ASCII"},
-		{"KeyWithTab", good.With("Idempotency-Key", "a\tb"), core.CodeKeyInvalid, "ASCII"},
-		{"TwoKeys", twoKeys, core.CodeKeyInvalid, "one Idempotency-Key"},
 
 		{"NoToken", good.By(""), core.CodeNotAuthenticated, "Authorization"},
 		{"UnknownToken", good.By("sv_unknown"), core.CodeNotAuthenticated, "unknown, revoked or expired"},
@@ -276,58 +264,4 @@ func wantRetryLater(tb testing.TB, got answer, code core.Code, least, most int) 
 		tb.Errorf("Retry-After = %q, want %d to %d", got.Header.Get("Retry-After"), least, most)
 	}
 	return problem
-}
-
-func TestStartAfterARefusalUnderTheSameKey(t *testing.T) {
-	t.Parallel()
-	s := setupRefusals(t)
-	for _, tt := range []struct {
-		name    string
-		refused call
-		code    core.Code
-		// mend makes the same call acceptable; then is what is sent afterwards.
-		mend string
-		then call
-	}{
-		{
-			name: "CorrectedBody", refused: s.Start(t, "").WithBody("text/csv", ""), code: core.CodeInvalidPayload,
-			then: s.Start(t, ""),
-		},
-		{
-			name: "CorrectedType", refused: s.Start(t, "").WithBody("application/pdf", "%"),
-			code: core.CodeUnsupportedMediaType, then: s.Start(t, ""),
-		},
-		{
-			name: "OtherWorkflow", refused: s.Start(t, "").To("/api/workflows/nothing/start/"), code: core.CodeNotFound,
-			then: s.Start(t, ""),
-		},
-		{
-			name: "Quota", refused: s.Start(t, "").By(s.Tiny.Tokens.Executor), code: core.CodeQuotaExceeded,
-			mend: `UPDATE usage_counters SET quota = 4 WHERE quota = 3`,
-			then: s.Start(t, "").By(s.Tiny.Tokens.Executor),
-		},
-		{
-			name: "Activation", refused: s.Start(t, "").To("/api/workflows/legacy-import/start/"),
-			code: core.CodeWorkflowInactive,
-			mend: `UPDATE workflows SET is_active = true WHERE slug = 'legacy-import'`,
-			then: s.Start(t, "").To("/api/workflows/legacy-import/start/").WithBody("application/json", "{}"),
-		},
-		{
-			name: "Promotion", refused: s.Start(t, "").By(s.Harbour.Tokens.Viewer), code: core.CodePermissionDenied,
-			then: s.Start(t, ""),
-		},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			key := "again-" + tt.name
-			s.Refused(t, tt.code, tt.refused.With("Idempotency-Key", key))
-			if n := coretest.One[int64](t, s.DB, `SELECT count(*) FROM idempotency_keys WHERE key = $1`, key); n != 0 {
-				t.Fatalf("keys after the refusal = %d, want 0", n)
-			}
-			s.Exec(t, tt.mend)
-			first := s.Must(t, http.StatusCreated, tt.then.With("Idempotency-Key", key))
-			fixture.WantHeader(t, first, map[string]string{"Idempotent-Replayed": ""})
-			fixture.WantReplay(t, first, s.Do(t, tt.then.With("Idempotency-Key", key)))
-		})
-	}
 }

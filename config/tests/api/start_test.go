@@ -106,24 +106,6 @@ func TestStart(t *testing.T) {
 	})
 }
 
-func TestStartWithoutKeyIsNotRemembered(t *testing.T) {
-	t.Parallel()
-	s := setup(t)
-	first := s.Must(t, http.StatusCreated, s.Start(t, ""))
-	second := s.Must(t, http.StatusCreated, s.Start(t, ""))
-	fixture.WantHeader(t, first, map[string]string{
-		"Idempotency-Expires": "", "Idempotency-Key": "",
-		"Cache-Control": "no-store",
-	})
-	if first.Header.Get("Location") == second.Header.Get("Location") {
-		t.Error("two starts without a key are one run")
-	}
-	want := fixture.RowCounts{Submissions: 2, Runs: 2, Jobs: 2, Audits: 2, Used: 2}
-	if diff := cmp.Diff(want, s.RowCounts(t)); diff != "" {
-		t.Errorf("rows (-want +got):\n%s", diff)
-	}
-}
-
 // storedSubmission is a submission without its ids and times.
 type storedSubmission struct {
 	MediaType, Filename, Name, ShortDescription, Metadata, Content string
@@ -213,12 +195,6 @@ func TestStartFindsItsWorkflow(t *testing.T) {
 			}
 		})
 	}
-	t.Run("IdAndSlugAreOneTarget", func(t *testing.T) {
-		t.Parallel()
-		first := s.Must(t, http.StatusCreated, s.Start(t, "target"))
-		again := s.Must(t, http.StatusCreated, s.Start(t, "target").To("/api/workflows/"+id+"/start"))
-		fixture.WantReplay(t, first, again)
-	})
 }
 
 // form writes a multipart body: for each part its disposition, its type and its content.

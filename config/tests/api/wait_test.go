@@ -34,37 +34,6 @@ func TestStartWait(t *testing.T) {
 	s := setup(t)
 	s.ExecutesLocally(t)
 
-	t.Run("AnswersWithTheCompletedRun", func(t *testing.T) {
-		t.Parallel()
-		got := s.Must(t, http.StatusCreated, s.Start(t, "wait-1").With("Prefer", "respond-async, Wait=20; x=y"))
-		run := fixture.Decoded[validations.RunBody](t, got)
-		if run.State != validations.StateCompleted || run.Result != validations.ResultPass {
-			t.Errorf("run = %s %s, want COMPLETED PASS", run.State, run.Result)
-		}
-		if applied := got.Header.Get("Preference-Applied"); applied != "wait=20" {
-			t.Errorf("Preference-Applied = %q, want wait=20", applied)
-		}
-	})
-
-	t.Run("StoresTheOrdinaryAnswer", func(t *testing.T) {
-		t.Parallel()
-		c := s.Start(t, "wait-2")
-		first := fixture.Decoded[validations.RunBody](t, s.Must(t, http.StatusCreated, c.With("Prefer", "wait=20")))
-		replayed := s.Must(t, http.StatusCreated, c)
-		run := fixture.Decoded[validations.RunBody](t, replayed)
-		if run.ID != first.ID || run.State != validations.StatePending {
-			t.Errorf("replay without Prefer = %s %s, want %s PENDING", run.ID, run.State, first.ID)
-		}
-		waited := s.Must(t, http.StatusCreated, c.With("Prefer", "wait=20"))
-		run = fixture.Decoded[validations.RunBody](t, waited)
-		if run.ID != first.ID || run.State != validations.StateCompleted {
-			t.Errorf("replay with Prefer = %s %s, want %s COMPLETED", run.ID, run.State, first.ID)
-		}
-		if waited.Header.Get("Idempotent-Replayed") != "true" {
-			t.Error("a replay that waits is a replay all the same")
-		}
-	})
-
 	t.Run("IgnoresWhatItCannotUnderstand", func(t *testing.T) {
 		t.Parallel()
 		for _, preference := range []string{

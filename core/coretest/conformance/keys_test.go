@@ -27,6 +27,11 @@ func (s *site) testKeySyntax(t *testing.T) {
 		if first.Run(t) == second.Run(t) {
 			t.Errorf("run = %s twice, want two runs", first.Run(t))
 		}
+		for _, header := range []string{"Idempotency-Key", "Idempotency-Expires", "Idempotency-Warning"} {
+			if got := first.Header.Get(header); got != "" {
+				t.Errorf("%s = %q without a key, want none", header, got)
+			}
+		}
 	})
 
 	t.Run("IgnoredByReads", func(t *testing.T) {

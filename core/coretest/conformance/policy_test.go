@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,6 +27,20 @@ func (s *site) testPolicy(t *testing.T) {
 			}
 			if got := first.Header.Get("Idempotency-Expires"); got != "" {
 				t.Errorf("Idempotency-Expires = %q without a key, want none", got)
+			}
+			refusal := s.refused(t, c.json(""), core.CodeInvalidPayload)
+			if got := refusal.Header.Get("Idempotency-Warning"); got != want {
+				t.Errorf("Idempotency-Warning of a refusal = %q, want %q", got, want)
+			}
+		})
+	}
+
+	for _, op := range s.operations(t, s.harbour(), "misnamed") {
+		t.Run("WarnsAt"+op.name, func(t *testing.T) {
+			t.Parallel()
+			a := s.created(t, op.call.without("Idempotency-Key").with("X-Idempotency-Key", "k"))
+			if got := a.Header.Get("Idempotency-Warning"); !strings.HasPrefix(got, "X-Idempotency-Key is not recognized") {
+				t.Errorf("Idempotency-Warning = %q, want the name that is not understood", got)
 			}
 		})
 	}
@@ -60,8 +75,9 @@ func (s *site) testRequiredKeys(t *testing.T) {
 	t.Run("RefusesRequestsWithoutOne", func(t *testing.T) {
 		t.Parallel()
 		refusal := s.refused(t, keyless.named(t.Name()), core.CodeKeyRequired)
-		if refusal.Problem().Retryable {
-			t.Errorf("refusal = %s, want one that is not retryable", refusal.Body)
+		want := []core.FieldError{{Parameter: "Idempotency-Key", Code: "required", Detail: "must be given"}}
+		if p := refusal.Problem(); p.Retryable || !slices.Equal(p.Errors, want) {
+			t.Errorf("refusal = %s, want one of the header that is not retryable", refusal.Body)
 		}
 		s.wantNoDocument(t, t.Name())
 	})
