@@ -2,5 +2,9 @@
 
 package api
 
-// isolationRequests is how many requests are looked at for traces of others.
-const isolationRequests = 1_500
+const (
+	// isolationRequests is how many requests are looked at for traces of others.
+	isolationRequests = 1_500
+	// allStatistics says that plans are made with each kind of statistics, and not with the two most different alone.
+	allStatistics = false
+)

@@ -2,5 +2,9 @@
 
 package api
 
-// isolationRequests is how many requests are looked at for traces of others.
-const isolationRequests = 100_000
+const (
+	// isolationRequests is how many requests are looked at for traces of others.
+	isolationRequests = 100_000
+	// allStatistics says that plans are made with each kind of statistics, and not with the two most different alone.
+	allStatistics = true
+)

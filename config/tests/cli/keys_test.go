@@ -117,6 +117,11 @@ func TestExplainCommand(t *testing.T) {
 	if _, out, _ = c.Run(t, append(explain, "--content-type", "text/plain")...); strings.Contains(out, stored) {
 		t.Errorf("output = %s, want another fingerprint for another type", out)
 	}
+	for _, other := range [][]string{{"--filename", "other.csv"}, {"--version", "1"}} {
+		if _, out, _ = c.Run(t, append(explain, other...)...); strings.Contains(out, stored) {
+			t.Errorf("output = %s, want another fingerprint with %v", out, other)
+		}
+	}
 	explain[6] = "building"
 	if code, _, complaint = c.Run(t, explain...); code != 2 || !strings.Contains(complaint, "--content-type") {
 		t.Errorf("exit code = %d, complaint %q, want 2 and what to do", code, complaint)

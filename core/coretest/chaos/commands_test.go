@@ -3,7 +3,6 @@ package chaos
 import (
 	"context"
 	"crypto/rand"
-	"net/http"
 	"net/url"
 	"os"
 	"slices"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
@@ -135,73 +133,20 @@ func TestMigrate(t *testing.T) {
 	program.Seed(t, settings)
 }
 
-func TestSeedTwice(t *testing.T) {
+func TestAccountCommandsRefuseWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	i := program.Install(t)
-	twice := program.Seed(t, i.Settings)
-	again := twice.Harbour
-	if again.ID != i.Harbour.ID || twice.Tiny.ID != i.Tiny.ID {
-		t.Errorf("organizations = %s and %s, want %s and %s again", again.ID, twice.Tiny.ID, i.Harbour.ID, i.Tiny.ID)
+	for _, args := range [][]string{
+		{"user", "create", "short@harbour-energy.example", "--password-stdin"},
+		{"org", "create", "harbour-energy"},
+		{"org", "create", "Not a slug"},
+		{"org", "set-quota", "no-such-org", "4"},
+		{"org", "set-quota", "harbour-energy", "many"},
+		{"admin", "token", "create", "--org", "harbour-energy", "--user", "nobody@harbour-energy.example"},
+	} {
+		p := program.Launch(t, i.Settings, "short\n", args...)
+		if got := p.ExitCode(t); got == 0 || p.Stderr() == "" {
+			t.Errorf("exit code of %v = %d saying %q, want a refusal", args, got, p.Stderr())
+		}
 	}
-	s := program.Serve(t, i.Settings)
-	o := program.Building(t, "seeded")
-	first := program.NewClient(t, i.Harbour.Tokens.Executor).Start(t, s.URL(), o)
-	program.WantCreated(t, first)
-	program.WantReplay(t, program.NewClient(t, again.Tokens.Executor).Start(t, s.URL(), o), first)
-	program.WantProblem(t, program.NewClient(t, again.Tokens.Viewer).Start(t, s.URL(), o),
-		http.StatusForbidden, core.CodePermissionDenied)
-	program.WantProblem(t, program.NewClient(t, again.Tokens.Executor+"x").Start(t, s.URL(), o),
-		http.StatusUnauthorized, core.CodeNotAuthenticated)
-	program.CheckAtRest(t, i.DB)
-}
-
-func TestAccountCommands(t *testing.T) {
-	t.Parallel()
-	i := program.Install(t)
-	s := program.Serve(t, i.Settings)
-
-	t.Run("ANewMemberStartsRuns", func(t *testing.T) {
-		t.Parallel()
-		program.Execute(t, i.Settings, "correct horse battery\n", "user", "create", "new@harbour-energy.example",
-			"--name", "New", "--password-stdin", "--org", "harbour-energy", "--role", "executor")
-		token := createToken(t, i, "harbour-energy", "new@harbour-energy.example")
-		first := program.NewClient(t, token).Start(t, s.URL(), program.Building(t, "new-member"))
-		program.WantCreated(t, first)
-		owner := program.NewClient(t, i.Harbour.Tokens.Owner)
-		program.WantReplay(t, owner.Start(t, s.URL(), program.Building(t, "new-member")), first)
-	})
-
-	t.Run("ANewOrganizationSeesNothingOfOthers", func(t *testing.T) {
-		t.Parallel()
-		program.Execute(t, i.Settings, "", "org", "create", "new-org", "--name", "New organization", "--runs", "5")
-		program.Execute(t, i.Settings, "", "user", "create", "owner@new-org.example", "--org", "new-org")
-		c := program.NewClient(t, createToken(t, i, "new-org", "owner@new-org.example"))
-		program.WantProblem(t, c.Start(t, s.URL(), program.Building(t, "new-org")),
-			http.StatusNotFound, core.CodeNotFound)
-		if a := c.Get(t, s.URL()+"/api/me/"); a.Status != http.StatusOK {
-			t.Errorf("answer = %d, want 200: %s", a.Status, a.Body)
-		}
-	})
-
-	t.Run("WrongOnesAreRefused", func(t *testing.T) {
-		t.Parallel()
-		for _, args := range [][]string{
-			{"user", "create", "short@harbour-energy.example", "--password-stdin"},
-			{"org", "create", "harbour-energy"},
-			{"org", "create", "Not a slug"},
-			{"org", "set-quota", "no-such-org", "4"},
-			{"org", "set-quota", "harbour-energy", "many"},
-			{"admin", "token", "create", "--org", "harbour-energy", "--user", "nobody@harbour-energy.example"},
-		} {
-			p := program.Launch(t, i.Settings, "short\n", args...)
-			if got := p.ExitCode(t); got == 0 || p.Stderr() == "" {
-				t.Errorf("exit code of %v = %d saying %q, want a refusal", args, got, p.Stderr())
-			}
-		}
-	})
-}
-
-func createToken(tb testing.TB, i *program.Installation, org, email string) string {
-	tb.Helper()
-	return strings.TrimSpace(program.Execute(tb, i.Settings, "", "admin", "token", "create", "--org", org, "--user", email))
 }

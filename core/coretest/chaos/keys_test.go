@@ -1,9 +1,6 @@
 package chaos
 
 import (
-	"os"
-	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -95,65 +92,4 @@ func TestKeyCommands(t *testing.T) {
 			t.Errorf("audit records of the operator = %d, want 2", got)
 		}
 	})
-}
-
-// document writes a file for explain and returns its path.
-func document(tb testing.TB, name, content string) string {
-	tb.Helper()
-	path := filepath.Join(tb.TempDir(), name)
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		tb.Fatalf("write document: %v", err)
-	}
-	return path
-}
-
-func TestExplain(t *testing.T) {
-	t.Parallel()
-	i := program.Install(t)
-	s := program.Serve(t, i.Settings, "--only", "web")
-	const content = `{"building": {"id": "B", "zones": [1, 2.0]}}`
-	file := document(t, "b.json", content)
-	reordered := document(t, "b.json", "{ \"building\":\n{\"zones\":[1,2.0],\"id\":\"\\u0042\"} }")
-	explain := func(file string, args ...string) string {
-		said := program.Execute(t, i.Settings, "", append([]string{
-			"idempotency", "explain", file, "--org", "harbour-energy", "--content-type", "application/json",
-		}, args...)...)
-		found := regexp.MustCompile(`(?m)^fingerprint +([0-9a-f]{64})$`).FindStringSubmatch(said)
-		if found == nil {
-			t.Fatalf("explain said %q, want a fingerprint", said)
-		}
-		return found[1]
-	}
-	start := program.Order{Workflow: "building", Key: "explained", MediaType: "application/json", Body: []byte(content)}
-	program.WantCreated(t, program.NewClient(t, i.Harbour.Tokens.Executor).Start(t, s.URL(), start))
-	var stored string
-	err := i.DB.Pool.QueryRow(t.Context(), `SELECT encode(request_hash, 'hex') FROM idempotency_keys`).Scan(&stored)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := explain(file, "--workflow", "building", "--filename", ""); got != stored {
-		t.Errorf("fingerprint = %s, want that of the start, %s", got, stored)
-	}
-	named := explain(file, "--workflow", "building")
-	if got := explain(reordered, "--workflow", "building"); got != named {
-		t.Errorf("fingerprint of the same document in another order = %s, want %s", got, named)
-	}
-	different := map[string]string{"no name": stored, "the file's name": named}
-	for name, args := range map[string][]string{
-		"another workflow": {"--workflow", "meter-readings"},
-		"another name":     {"--workflow", "building", "--filename", "c.json"},
-		"a version":        {"--workflow", "building", "--version", "1"},
-	} {
-		different[name] = explain(file, args...)
-	}
-	seen := make(map[string]string)
-	for name, fingerprint := range different {
-		if other, found := seen[fingerprint]; found {
-			t.Errorf("%s and %s have one fingerprint, want two", name, other)
-		}
-		seen[fingerprint] = name
-	}
-	if got := program.Count(t, i.DB, "SELECT count(*) FROM validation_runs"); got != 1 {
-		t.Errorf("runs = %d, want 1: explain starts nothing", got)
-	}
 }

@@ -52,31 +52,6 @@ func TestPurgeByManySchedulers(t *testing.T) {
 	}
 }
 
-func TestExpiredKeyIsNew(t *testing.T) {
-	t.Parallel()
-	i := program.Install(t, "SV_IDEMPOTENCY_TTL=1s")
-	s := program.Serve(t, i.Settings)
-	c := program.NewClient(t, i.Harbour.Tokens.Executor)
-	o := program.Building(t, "expired")
-	first := c.Start(t, s.URL(), o)
-	program.WantCreated(t, first)
-	program.Await(t, "the key expires", func() bool {
-		return program.Count(t, i.DB, "SELECT count(*) FROM idempotency_keys WHERE expires_at <= now()") == 1
-	})
-	// Nothing of the first use remains, not even which document it was for.
-	o.Workflow, o.MediaType, o.Body = "meter-readings", "text/csv", program.Sample(t, "good/meter-readings.csv")
-	second := c.Start(t, s.URL(), o)
-	program.WantCreated(t, second)
-	if second.Run(t) == first.Run(t) {
-		t.Errorf("run = %s again, want a new one", second.Run(t))
-	}
-	if got := program.Count(t, i.DB, "SELECT count(*) FROM idempotency_keys"); got != 1 {
-		t.Errorf("keys = %d, want 1", got)
-	}
-	program.AwaitRest(t, i.DB)
-	program.CheckInvariants(t, i.DB)
-}
-
 func TestPurgeCommand(t *testing.T) {
 	t.Parallel()
 	const expired, kept = 3, 2
