@@ -142,19 +142,24 @@ func layers() []layer {
 				foundation...),
 		},
 		{
+			folder: "workflows/files",
+			may: append(
+				[]string{"core/share", "validations", "validations/engines", "validations/execution"}, foundation...),
+		},
+		{
 			folder: "workflows",
 			may: append([]string{
-				"core/share", "users", "users/quota", "validations", "validations/engines", "validations/execution",
+				"users", "users/quota", "validations", "validations/engines", "validations/execution", "workflows/files",
 				"workflows/start", "workflows/start/body",
 			}, foundation...),
 		},
 		{folder: "config/health", may: append([]string{"tasks"}, foundation...)},
 		{folder: "config/archive", may: append([]string{"validations"}, foundation...)},
 		{folder: "config/remote", may: append([]string{
-			"config/health", "users", "validations", "validations/engines", "validations/document", "workflows",
+			"config/health", "users", "validations", "validations/engines", "validations/document", "workflows/files",
 		}, foundation...)},
 		{folder: "config/edge", may: append([]string{
-			"users", "validations/engines/engine", "workflows",
+			"users", "validations/engines/engine", "workflows/files",
 		}, foundation...)},
 		{folder: "config/console", may: append([]string{
 			"config/health", "tasks", "users", "validations", "validations/execution",
@@ -164,7 +169,8 @@ func layers() []layer {
 			may: append([]string{
 				"config/archive", "config/console", "config/edge", "config/health", "core/ratelimit", "tasks", "users",
 				"users/quota", "users/signin", "validations", "validations/engines", "validations/engines/engine",
-				"validations/execution", "validations/web", "workflows", "workflows/start", "workflows/start/body",
+				"validations/execution", "validations/web", "workflows", "workflows/files", "workflows/start",
+				"workflows/start/body",
 			}, foundation...),
 		},
 		{
@@ -172,7 +178,7 @@ func layers() []layer {
 			may: append([]string{
 				"config", "config/archive", "config/health", "config/remote", "core/embedded", "tasks", "users",
 				"users/signin", "validations", "validations/engines", "validations/execution", "workflows",
-				"workflows/start", "workflows/start/body",
+				"workflows/files", "workflows/start", "workflows/start/body",
 			}, foundation...),
 		},
 		{folder: "config/tests", may: append([]string{
@@ -222,7 +228,6 @@ const (
 // largeRooms are the packages that are still to be divided.
 func largeRooms() []string {
 	return []string{
-		"core/idempotency/admin",
 		"users",
 		"users/signin",
 		"validations",

@@ -16,6 +16,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/users/quota"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/execution"
+	"github.com/simplevalidations/simplevalidations/workflows/files"
 	"github.com/simplevalidations/simplevalidations/workflows/start"
 	"github.com/simplevalidations/simplevalidations/workflows/start/body"
 )
@@ -45,7 +46,7 @@ type App struct {
 	address  string
 	runPages RunPages
 	pages    *pages.Set
-	files    *FileParser
+	files    *files.Parser
 	// samples checks sample documents by unsaved definitions.
 	samples *execution.Samples
 }
@@ -79,11 +80,11 @@ func New(deps Deps) (*App, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parse the pages of workflows: %w", err)
 	}
-	files, err := NewFileParser()
+	parser, err := files.NewParser()
 	if err != nil {
 		return nil, err
 	}
-	files.checks = deps.Service.checks
+	parser.Checks = deps.Service.checks
 	versions, err := newVersionCache(deps.Service)
 	if err != nil {
 		return nil, err
@@ -92,7 +93,7 @@ func New(deps Deps) (*App, error) {
 		service: deps.Service, usage: deps.Usage, runs: deps.Service.runs, starter: deps.Starter,
 		starts: start.NewAPI(deps.Starter, versions, deps.Waiters, deps.Limiter, deps.Limits),
 		guard:  deps.Guard, check: deps.Validator, limits: deps.Limits, address: deps.Address, runPages: deps.RunPages,
-		pages: set, files: files, samples: deps.Samples,
+		pages: set, files: parser, samples: deps.Samples,
 	}, nil
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
-	"github.com/simplevalidations/simplevalidations/core/share"
 	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/workflows/files"
 	"github.com/simplevalidations/simplevalidations/workflows/start"
 )
 
@@ -23,16 +23,21 @@ func byOrg(tb testing.TB, org uuid.UUID) context.Context {
 func TestChecksAreBounded(t *testing.T) {
 	t.Parallel()
 	service := NewService(nil, nil, core.NewValidator())
+	service.checks = files.ChecksOf(1, time.Millisecond, time.Minute)
 	app, err := New(Deps{Service: service, Starter: new(start.Starter)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	service.checks.places, service.checks.wait = share.New(1, 1, 1), time.Millisecond
 	org := uuid.New()
-	leave, err := service.checks.places.Take(t.Context(), org, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entered, left, done := make(chan struct{}), make(chan struct{}), make(chan error)
+	go func() {
+		done <- service.checks.Run(byOrg(t, org), func(context.Context) error {
+			close(entered)
+			<-left
+			return nil
+		})
+	}()
+	<-entered
 	draft := Draft{Slug: "x", Name: "x", Definition: validations.Definition{Accepts: []string{"text/csv"}}}
 	attempts := map[string]func(ctx context.Context) error{
 		"a draft":      func(ctx context.Context) error { return service.validate(ctx, draft) },
@@ -53,30 +58,14 @@ func TestChecksAreBounded(t *testing.T) {
 			t.Errorf("%s of the operator = %v, want none", name, err)
 		}
 	}
-	leave()
+	close(left)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
 	for name, check := range attempts {
 		if err := check(byOrg(t, org)); err != nil {
 			t.Errorf("%s on the place that is free again = %v, want none", name, err)
 		}
-	}
-}
-
-func TestCheckThatTakesTooLong(t *testing.T) {
-	t.Parallel()
-	endless := func(ctx context.Context) error {
-		<-ctx.Done()
-		return ctx.Err()
-	}
-	c := newChecks()
-	c.time = time.Millisecond
-	if err := c.run(byOrg(t, uuid.New()), endless); !core.HasCode(err, core.CodeInvalidPayload) {
-		t.Errorf("error = %v, want %s", err, core.CodeInvalidPayload)
-	}
-	// Whoever has gone is told nothing, and has not done anything wrong.
-	ctx, cancel := context.WithCancel(byOrg(t, uuid.New()))
-	cancel()
-	if err := newChecks().run(ctx, endless); core.HasCode(err, core.CodeInvalidPayload) {
-		t.Errorf("error = %v, want that of the context", err)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 	"github.com/simplevalidations/simplevalidations/validations/execution"
+	"github.com/simplevalidations/simplevalidations/workflows/files"
 )
 
 // editorDraft is the sent form.
@@ -50,16 +51,16 @@ func baseOf(workflow Version) string {
 
 // editorFault is an error in the text, with its line.
 type editorFault struct {
-	FileError
+	files.Fault
 
 	Excerpt string
 }
 
-func newEditorFaults(text string, faults []FileError) []editorFault {
+func newEditorFaults(text string, faults []files.Fault) []editorFault {
 	lines := strings.Split(text, "\n")
 	shown := make([]editorFault, len(faults))
 	for i, fault := range faults {
-		shown[i].FileError = fault
+		shown[i].Fault = fault
 		if fault.Line > 0 && fault.Line <= len(lines) {
 			shown[i].Excerpt = excerptOf(lines[fault.Line-1])
 		}
@@ -68,8 +69,8 @@ func newEditorFaults(text string, faults []FileError) []editorFault {
 }
 
 // faultsOf returns the fields of a refusal as errors in the text, each at the line that begins with its name.
-func faultsOf(refused *core.Error, text string) []FileError {
-	faults := make([]FileError, len(refused.Fields))
+func faultsOf(refused *core.Error, text string) []files.Fault {
+	faults := make([]files.Fault, len(refused.Fields))
 	for i, field := range refused.Fields {
 		faults[i].ConfigError = engines.ConfigError{Pointer: field.Pointer, Code: field.Code, Detail: field.Detail}
 		for n, line := range strings.Split(text, "\n") {
@@ -97,8 +98,8 @@ const editorOverhead = execution.MaxSampleBytes + 128<<10
 // readEditor reads the form. A file that was chosen replaces the text.
 func readEditor(c echo.Context) (editorDraft, error) {
 	request := c.Request()
-	request.Body = http.MaxBytesReader(c.Response(), request.Body, maxDefinitionBytes+editorOverhead)
-	if err := request.ParseMultipartForm(maxDefinitionBytes + editorOverhead); err != nil {
+	request.Body = http.MaxBytesReader(c.Response(), request.Body, files.MaxBytes+editorOverhead)
+	if err := request.ParseMultipartForm(files.MaxBytes + editorOverhead); err != nil {
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 			return editorDraft{}, core.NewError(core.CodePayloadTooLarge, "The workflow is larger than 2 MiB.")
 		}

@@ -10,13 +10,14 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/mediatype"
+	"github.com/simplevalidations/simplevalidations/workflows/files"
 )
 
 const endpointImport idempotency.Endpoint = "workflow_import"
 
 // exportFile is GET /api/workflows/{id}/export/, and the same on the dashboard.
 func (a *App) exportFile(c echo.Context, _ core.Principal, version Version) error {
-	content, err := fileOf(version).YAML(a.address + FileSchemaPath)
+	content, err := fileOf(version).YAML(a.address + files.SchemaPath)
 	if err != nil {
 		return err
 	}
@@ -35,26 +36,26 @@ func (a *App) importFile(c echo.Context, principal core.Principal) error {
 }
 
 // readFile reads the request's workflow file with the warnings about it, and digests its meaning.
-func (a *App) readFile(c echo.Context) (File, []core.FieldError, idempotency.Digest, error) {
-	body, err := core.ReadBody(c, maxDefinitionBytes, mediatype.YAML, "application/x-yaml", "text/yaml", mediatype.JSON)
+func (a *App) readFile(c echo.Context) (files.File, []core.FieldError, idempotency.Digest, error) {
+	body, err := core.ReadBody(c, files.MaxBytes, mediatype.YAML, "application/x-yaml", "text/yaml", mediatype.JSON)
 	if err != nil {
-		return File{}, nil, idempotency.Digest{}, err
+		return files.File{}, nil, idempotency.Digest{}, err
 	}
 	file, faults, err := a.files.Parse(c.Request().Context(), body)
 	if err != nil {
-		return File{}, nil, idempotency.Digest{}, err
+		return files.File{}, nil, idempotency.Digest{}, err
 	}
 	if len(faults) > 0 {
-		return File{}, nil, idempotency.Digest{}, refuseFile(faults)
+		return files.File{}, nil, idempotency.Digest{}, refuseFile(faults)
 	}
 	text, err := json.Marshal(file)
 	if err != nil {
-		return File{}, nil, idempotency.Digest{}, fmt.Errorf("digest a workflow file: %w", err)
+		return files.File{}, nil, idempotency.Digest{}, fmt.Errorf("digest a workflow file: %w", err)
 	}
-	digest, err := idempotency.DigestJSON(text, maxDefinitionDepth)
+	digest, err := idempotency.DigestJSON(text, files.MaxDepth)
 	return file, fieldsOf(a.files.Warnings(file, body)), digest, err
 }
 
-func refuseFile(faults []FileError) error {
+func refuseFile(faults []files.Fault) error {
 	return core.InvalidPayload("The workflow file is invalid; see errors.", fieldsOf(faults)...)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/pages"
+	"github.com/simplevalidations/simplevalidations/workflows/files"
 )
 
 // diffPage shows what a version has changed.
@@ -101,7 +102,7 @@ func (a *App) diffPage(c echo.Context, principal core.Principal) error {
 		if err != nil {
 			return err
 		}
-		text, err := fileOf(versions[i]).YAML(a.address + FileSchemaPath)
+		text, err := fileOf(versions[i]).YAML(a.address + files.SchemaPath)
 		if err != nil {
 			return err
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
+	"github.com/simplevalidations/simplevalidations/workflows/files"
 )
 
 // editorPage is the form in which a workflow is written as YAML.
@@ -126,7 +127,7 @@ func (a *App) showImport(c echo.Context, principal core.Principal) error {
 
 // showEdit is GET /app/orgs/{org}/workflows/{id}/edit/.
 func (a *App) showEdit(c echo.Context, principal core.Principal, workflow Version) error {
-	text, err := fileOf(workflow).YAML(a.address + FileSchemaPath)
+	text, err := fileOf(workflow).YAML(a.address + files.SchemaPath)
 	if err != nil {
 		return err
 	}
@@ -169,7 +170,7 @@ func (a *App) savedText(page editorPage) (string, error) {
 	case page.Stored.Revision > 0:
 		return page.Stored.Body, nil
 	case page.Workflow != nil:
-		text, err := fileOf(*page.Workflow).YAML(a.address + FileSchemaPath)
+		text, err := fileOf(*page.Workflow).YAML(a.address + files.SchemaPath)
 		return string(text), err
 	case page.Upload:
 		return "", nil
@@ -181,7 +182,7 @@ func (a *App) savedText(page editorPage) (string, error) {
 // saveNew is POST /app/orgs/{org}/new-workflow/.
 func (a *App) saveNew(c echo.Context, principal core.Principal) error {
 	return a.save(c, principal, newEditor(pages.Base(principal.OrgSlug)), endpointCreate,
-		func(file File, warnings []core.FieldError, _ editorDraft) idempotency.Work {
+		func(file files.File, warnings []core.FieldError, _ editorDraft) idempotency.Work {
 			return createFileOnce(principal, file, warnings)
 		})
 }
@@ -189,7 +190,7 @@ func (a *App) saveNew(c echo.Context, principal core.Principal) error {
 // saveImport is POST /app/orgs/{org}/import-workflow/.
 func (a *App) saveImport(c echo.Context, principal core.Principal) error {
 	return a.save(c, principal, importEditor(pages.Base(principal.OrgSlug)), endpointImport,
-		func(file File, warnings []core.FieldError, _ editorDraft) idempotency.Work {
+		func(file files.File, warnings []core.FieldError, _ editorDraft) idempotency.Work {
 			return importOnce(principal, file, warnings)
 		})
 }
@@ -197,7 +198,7 @@ func (a *App) saveImport(c echo.Context, principal core.Principal) error {
 // saveEdit is POST /app/orgs/{org}/workflows/{id}/edit/.
 func (a *App) saveEdit(c echo.Context, principal core.Principal, workflow Version) error {
 	return a.save(c, principal, editEditor(pages.Base(principal.OrgSlug), workflow), endpointVersion,
-		func(file File, warnings []core.FieldError, draft editorDraft) idempotency.Work {
+		func(file files.File, warnings []core.FieldError, draft editorDraft) idempotency.Work {
 			return editOnce(principal, workflow, draft, file, warnings)
 		})
 }
@@ -205,7 +206,7 @@ func (a *App) saveEdit(c echo.Context, principal core.Principal, workflow Versio
 // save does the work of an editor's form once, however often it is sent. The page of a refusal keeps the text.
 func (a *App) save(
 	c echo.Context, principal core.Principal, page editorPage, endpoint idempotency.Endpoint,
-	work func(file File, warnings []core.FieldError, draft editorDraft) idempotency.Work,
+	work func(file files.File, warnings []core.FieldError, draft editorDraft) idempotency.Work,
 ) error {
 	var err error
 	if page.Draft, err = readEditor(c); err != nil {
@@ -260,8 +261,8 @@ func (p editorPage) target() string {
 	return p.Workflow.ID.String() + "/" + p.Draft.Base
 }
 
-func slugHasToStay(slug string) FileError {
-	return FileError{ConfigError: engines.ConfigError{
+func slugHasToStay(slug string) files.Fault {
+	return files.Fault{ConfigError: engines.ConfigError{
 		Pointer: "/slug", Code: "slug", Detail: "must stay " + slug + "; a file with another slug is another workflow",
 	}}
 }

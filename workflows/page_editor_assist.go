@@ -16,6 +16,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 	"github.com/simplevalidations/simplevalidations/validations/execution"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
+	"github.com/simplevalidations/simplevalidations/workflows/files"
 )
 
 // sampleView is the result of checking a sample by an unsaved text.
@@ -125,14 +126,14 @@ func (a *App) inferText(c echo.Context, principal core.Principal, page editorPag
 // inferredText is the YAML for documents such as the sample, of the workflow if there is one. A faulty sample is an
 // invalid_payload.
 func (a *App) inferredText(ctx context.Context, sample engines.Document, workflow *Version) (string, error) {
-	file, notes, err := inferFile(ctx, sample)
+	file, notes, err := files.Infer(ctx, sample)
 	if err != nil {
 		return "", core.InvalidPayload("The YAML cannot be written from the sample: " + err.Error() + ".").Because(err)
 	}
 	if workflow != nil {
 		file.Slug, file.Name, file.Description = workflow.Slug, workflow.Name, workflow.Description
 	}
-	text, err := file.annotated(a.address+FileSchemaPath, notes)
+	text, err := file.Annotated(a.address+files.SchemaPath, notes)
 	return string(text), err
 }
 
@@ -197,7 +198,7 @@ func (a *App) keepDraft(c echo.Context, principal core.Principal, page editorPag
 		}
 		return pages.Redirect(c, page.Action, "The draft is discarded.")
 	}
-	if len(page.Draft.Text) > maxDefinitionBytes || !isStorableText(page.Draft.Text) || len(page.Draft.Base) > maxBase {
+	if len(page.Draft.Text) > files.MaxBytes || !isStorableText(page.Draft.Text) || len(page.Draft.Base) > maxBase {
 		return a.refuseEditor(c, page, core.InvalidPayload("The text must be UTF-8 without NUL, 2 MiB at most."))
 	}
 	draft := storedDraft{Revision: page.Draft.Revision, Base: page.Draft.Base, Body: page.Draft.Text}

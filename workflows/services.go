@@ -12,9 +12,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
+	"github.com/simplevalidations/simplevalidations/workflows/files"
 )
-
-const slugIsID = "must not have the form of a UUID"
 
 // Service reads and changes workflows.
 type Service struct {
@@ -22,12 +21,12 @@ type Service struct {
 	runs  *validations.Service
 	check *core.Validator
 	// checks bounds the definitions that are checked at once.
-	checks *checks
+	checks *files.Checks
 }
 
 // NewService makes the service.
 func NewService(database *db.DB, runs *validations.Service, check *core.Validator) *Service {
-	return &Service{db: database, runs: runs, check: check, checks: newChecks()}
+	return &Service{db: database, runs: runs, check: check, checks: files.NewChecks()}
 }
 
 // Draft is a workflow that is to be created.
@@ -60,7 +59,7 @@ func (s *Service) validate(ctx context.Context, d Draft) error {
 	// Find would take the slug for an id.
 	if _, ok := core.ParseID(d.Slug); ok {
 		return core.InvalidPayload("The slug looks like an id.",
-			core.FieldError{Pointer: "/slug", Code: "slug", Detail: slugIsID})
+			core.FieldError{Pointer: "/slug", Code: "slug", Detail: files.SlugIsID})
 	}
 	return s.checkDefinition(ctx, d.Definition)
 }
@@ -68,7 +67,7 @@ func (s *Service) validate(ctx context.Context, d Draft) error {
 // checkDefinition compiles every step of a definition and reports what is wrong with pointers into the body.
 func (s *Service) checkDefinition(ctx context.Context, definition validations.Definition) error {
 	var problems []engines.ConfigError
-	err := s.checks.run(ctx, func(ctx context.Context) error {
+	err := s.checks.Run(ctx, func(ctx context.Context) error {
 		var err error
 		problems, err = definition.Check(ctx)
 		return err

@@ -14,6 +14,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/workflows/files"
 )
 
 // importOutcome is the effect of an import or an edit.
@@ -36,16 +37,16 @@ type importBody struct {
 type fileWriter func(ctx context.Context, tx db.Tx) (Version, importOutcome, error)
 
 // importOnce is the work of a request that imports a file.
-func importOnce(principal core.Principal, file File, warnings []core.FieldError) idempotency.Work {
+func importOnce(principal core.Principal, file files.File, warnings []core.FieldError) idempotency.Work {
 	return writeOnce(principal, warnings, func(ctx context.Context, tx db.Tx) (Version, importOutcome, error) {
 		return importFile(ctx, tx, principal.OrgID, file)
 	})
 }
 
 // createFileOnce is the work of a request that creates a workflow from a file.
-func createFileOnce(principal core.Principal, file File, warnings []core.FieldError) idempotency.Work {
+func createFileOnce(principal core.Principal, file files.File, warnings []core.FieldError) idempotency.Work {
 	return writeOnce(principal, warnings, func(ctx context.Context, tx db.Tx) (Version, importOutcome, error) {
-		version, err := create(ctx, tx, principal.OrgID, file.draft())
+		version, err := create(ctx, tx, principal.OrgID, draftOf(file))
 		return version, importCreated, err
 	})
 }
@@ -53,7 +54,7 @@ func createFileOnce(principal core.Principal, file File, warnings []core.FieldEr
 // editOnce is the work of a request that makes a file the next version of a workflow.
 // The draft that was published is deleted.
 func editOnce(
-	principal core.Principal, workflow Version, draft editorDraft, file File, warnings []core.FieldError,
+	principal core.Principal, workflow Version, draft editorDraft, file files.File, warnings []core.FieldError,
 ) idempotency.Work {
 	return writeOnce(principal, warnings, func(ctx context.Context, tx db.Tx) (Version, importOutcome, error) {
 		version, outcome, err := edit(ctx, tx, workflow, draft.Base, file)
@@ -76,8 +77,8 @@ func writeOnce(principal core.Principal, warnings []core.FieldError, write fileW
 
 // importFile imports a checked file: as a new workflow where its slug is free, otherwise as the next version of the
 // workflow that has the slug, if the file differs from it.
-func importFile(ctx context.Context, tx db.Tx, orgID uuid.UUID, file File) (Version, importOutcome, error) {
-	created, err := create(ctx, tx, orgID, file.draft())
+func importFile(ctx context.Context, tx db.Tx, orgID uuid.UUID, file files.File) (Version, importOutcome, error) {
+	created, err := create(ctx, tx, orgID, draftOf(file))
 	if err == nil {
 		return created, importCreated, nil
 	}
@@ -95,7 +96,7 @@ func importFile(ctx context.Context, tx db.Tx, orgID uuid.UUID, file File) (Vers
 var errEditedMeanwhile = errors.New("the workflow was edited meanwhile")
 
 // edit makes a file the next version of a workflow, unless the workflow was saved since the base of the edit.
-func edit(ctx context.Context, tx db.Tx, workflow Version, base string, file File) (Version, importOutcome, error) {
+func edit(ctx context.Context, tx db.Tx, workflow Version, base string, file files.File) (Version, importOutcome, error) {
 	current, err := lockLatest(ctx, tx, workflow.OrgID, workflow.ID.String())
 	if err != nil {
 		return Version{}, "", err
@@ -113,7 +114,7 @@ func edit(ctx context.Context, tx db.Tx, workflow Version, base string, file Fil
 }
 
 // revise changes a locked workflow to the content of a file.
-func revise(ctx context.Context, tx db.Tx, current Version, file File) (Version, importOutcome, error) {
+func revise(ctx context.Context, tx db.Tx, current Version, file files.File) (Version, importOutcome, error) {
 	outcome := importUnchanged
 	described, err := change{Name: &file.Name, Description: &file.Description}.apply(ctx, tx, &current.Workflow)
 	if err != nil {
@@ -138,7 +139,7 @@ func sameMeaning(a, b validations.Definition) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if digests[i], err = idempotency.DigestJSON(body, maxDefinitionDepth); err != nil {
+		if digests[i], err = idempotency.DigestJSON(body, files.MaxDepth); err != nil {
 			return false, fmt.Errorf("compare definitions: %w", err)
 		}
 	}
@@ -162,4 +163,18 @@ func announceImport(
 	body := renderVersion(version, principal.OrgSlug)
 	body.Warnings = warnings
 	return respond(status, version, importBody{outcome, body})
+}
+
+// fileOf returns a version of a workflow as a file.
+func fileOf(v Version) files.File {
+	return files.File{
+		SchemaVersion: files.Version, Slug: v.Slug, Name: v.Name, Description: v.Description, Definition: v.Definition,
+	}
+}
+
+// draftOf returns the workflow to be created from a file. It is active, so that it can be used at once.
+func draftOf(file files.File) Draft {
+	return Draft{
+		Slug: file.Slug, Name: file.Name, Description: file.Description, IsActive: true, Definition: file.Definition,
+	}
 }

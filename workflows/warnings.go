@@ -2,26 +2,11 @@ package workflows
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/validations"
-	"github.com/simplevalidations/simplevalidations/validations/engines"
+	"github.com/simplevalidations/simplevalidations/workflows/files"
 )
-
-// Warnings returns the members of a parsed file that probably do not do what its author wants, with their places in the
-// content.
-func (p *FileParser) Warnings(file File, content []byte) []FileError {
-	doubts := file.Warnings()
-	if len(doubts) == 0 {
-		return nil
-	}
-	text, unreadable := engines.ReadYAML(content, p.limits)
-	if unreadable != nil {
-		return nil
-	}
-	return sorted(placed(text, doubts))
-}
 
 // definitionWarnings are the warnings about a definition that is sent as a member of a body.
 func definitionWarnings(definition validations.Definition) []core.FieldError {
@@ -35,7 +20,7 @@ func definitionWarnings(definition validations.Definition) []core.FieldError {
 }
 
 // fieldsOf writes errors or warnings about a file as answers have them.
-func fieldsOf(faults []FileError) []core.FieldError {
+func fieldsOf(faults []files.Fault) []core.FieldError {
 	fields := make([]core.FieldError, len(faults))
 	for i, fault := range faults {
 		fields[i] = core.FieldError{
@@ -53,12 +38,4 @@ func warningNotice(warnings []core.FieldError) string {
 	first := warnings[0]
 	return fmt.Sprintf(" %s, the first in line %d: %s. Edit the workflow to see all.",
 		core.Plural(len(warnings), "warning"), first.Line, first.Detail)
-}
-
-// inFile writes a fault of the file of that name as compilers do.
-func (f FileError) inFile(name string) string {
-	if f.Line > 0 {
-		name = fmt.Sprintf("%s:%d:%d", name, f.Line, max(1, f.Column))
-	}
-	return name + ": " + strings.TrimSpace(f.Pointer+" "+f.Detail)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
+	"github.com/simplevalidations/simplevalidations/workflows/files"
 )
 
 // The names of the endpoints in idempotency keys.
@@ -21,13 +22,8 @@ const (
 	endpointVersion idempotency.Endpoint = "workflow_version"
 )
 
-const (
-	// maxChangeBytes bounds the body of a change.
-	maxChangeBytes = 64 << 10
-	// maxDefinitionBytes bounds the body of a workflow.
-	maxDefinitionBytes = 2 << 20
-	maxDefinitionDepth = 200
-)
+// maxChangeBytes bounds the body of a change.
+const maxChangeBytes = 64 << 10
 
 // workflowBody is a workflow as clients see it.
 type workflowBody struct {
@@ -137,11 +133,11 @@ func (a *App) createVersion(c echo.Context, principal core.Principal, workflow V
 
 // readDefinition reads a body that has a definition, and digests it by its structure.
 func readDefinition(c echo.Context, check *core.Validator, value any) (idempotency.Digest, error) {
-	body, err := core.ReadJSON(c, check, maxDefinitionBytes, value)
+	body, err := core.ReadJSON(c, check, files.MaxBytes, value)
 	if err != nil {
 		return idempotency.Digest{}, err
 	}
-	digest, err := idempotency.DigestJSON(body, maxDefinitionDepth)
+	digest, err := idempotency.DigestJSON(body, files.MaxDepth)
 	if fault, ok := errors.AsType[*idempotency.JSONError](err); ok {
 		detail := "The body cannot be read: it is " + fault.Reason + "."
 		return idempotency.Digest{}, core.InvalidPayload(detail).Because(err)

@@ -24,7 +24,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/docs"
 	"github.com/simplevalidations/simplevalidations/users"
 	"github.com/simplevalidations/simplevalidations/validations/engines/table/parquetrows"
-	"github.com/simplevalidations/simplevalidations/workflows"
+	"github.com/simplevalidations/simplevalidations/workflows/files"
 )
 
 // Program is what main passes on: the environment, the streams and the version.
@@ -116,7 +116,7 @@ func (p Program) Command() *cobra.Command {
 		p.openAPICommand(), p.idempotencyCommand(), admin, p.signingSecretCommand(), p.secretsCommand())
 	root.AddCommand(remote.Commands(p.remote())...)
 	root.AddCommand(p.orgAndUserCommands(admin)...)
-	root.AddCommand(workflows.Commands(p.env())...)
+	root.AddCommand(files.Commands(p.env())...)
 	groupCommands(root)
 	root.InitDefaultCompletionCmd()
 	refuseWrongUse(root)

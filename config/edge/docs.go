@@ -17,7 +17,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/docs"
 	"github.com/simplevalidations/simplevalidations/docs/site"
-	"github.com/simplevalidations/simplevalidations/workflows"
+	"github.com/simplevalidations/simplevalidations/workflows/files"
 )
 
 const (
@@ -40,7 +40,7 @@ func RegisterDocs(e *echo.Echo) error {
 	}
 	e.GET("/docs/samples/*", serveSample(samples))
 	e.GET("/", func(c echo.Context) error { return c.Redirect(http.StatusSeeOther, pages.Root) })
-	e.GET(workflows.FileSchemaPath, serveStatic("application/schema+json", docs.WorkflowFileSchema()))
+	e.GET(files.SchemaPath, serveStatic("application/schema+json", docs.WorkflowFileSchema()))
 	registerSchema(e)
 	return nil
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/simplevalidations/simplevalidations/core/cli"
-	"github.com/simplevalidations/simplevalidations/workflows"
+	"github.com/simplevalidations/simplevalidations/workflows/files"
 )
 
 func bundleWorkflowCommand() *cobra.Command {
@@ -31,7 +31,7 @@ over HTTPS and from public networks; redirects must lead to allowed hosts, too.`
 			if output == args[0] {
 				return misuse("--output names the file itself; name another one")
 			}
-			bundler := workflows.NewBundler(hosts, func(line string) { cmd.PrintErrln(line) })
+			bundler := files.NewBundler(hosts, func(line string) { cmd.PrintErrln(line) })
 			file, err := bundler.Bundle(cmd.Context(), args[0])
 			if cmd.Context().Err() != nil {
 				return &cli.ExitError{Code: cli.ExitInterrupted, Reason: "interrupted"}

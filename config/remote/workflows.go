@@ -10,7 +10,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/core/client"
-	"github.com/simplevalidations/simplevalidations/workflows"
+	"github.com/simplevalidations/simplevalidations/workflows/files"
 )
 
 func workflowsCommand(s Env) *cobra.Command {
@@ -152,7 +152,7 @@ func lintWorkflowCommand() *cobra.Command {
 		Use: "lint FILE...", Short: "Check workflow files for errors, without a server",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			parser, err := workflows.NewFileParser()
+			parser, err := files.NewParser()
 			if err != nil {
 				return err
 			}

@@ -1,4 +1,4 @@
-package workflows
+package files
 
 import (
 	"encoding/json"
@@ -147,7 +147,7 @@ func TestBundleTableSchemas(t *testing.T) {
 
 func TestBundleIDS(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../docs/samples/schemas/house.ids")
+	text, err := os.ReadFile("../../docs/samples/schemas/house.ids")
 	if err != nil {
 		t.Fatal(err)
 	}

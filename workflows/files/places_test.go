@@ -1,4 +1,4 @@
-package workflows
+package files
 
 import (
 	"strings"
@@ -11,7 +11,7 @@ import (
 // a fault in it has its line of the file; otherwise it has that of the value, and says the line of the text.
 func TestFaultsInTextsHaveTheLinesOfTheFile(t *testing.T) {
 	t.Parallel()
-	parser, err := NewFileParser()
+	parser, err := NewParser()
 	if err != nil {
 		t.Fatalf("make a parser: %v", err)
 	}

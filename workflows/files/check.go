@@ -1,4 +1,4 @@
-package workflows
+package files
 
 import (
 	"context"
@@ -60,7 +60,7 @@ func (c *checking) run(ctx context.Context, names []string) error {
 	if err := c.output.Check(); err != nil {
 		return misuse(err.Error())
 	}
-	parser, err := NewFileParser()
+	parser, err := NewParser()
 	if err != nil {
 		return err
 	}

@@ -1,12 +1,9 @@
-package workflows
+package files
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,9 +14,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations"
 )
 
-var update = flag.Bool("update", false, "write the samples anew")
-
-const schemaAddress = "http://127.0.0.1:8080" + FileSchemaPath
+const schemaAddress = "http://127.0.0.1:8080" + SchemaPath
 
 // anyText draws texts that are hard on YAML besides ordinary ones.
 func anyText() *rapid.Generator[string] {
@@ -69,7 +64,7 @@ func anyFile() *rapid.Generator[File] {
 		}
 		text := rapid.StringMatching("[a-zA-Zä :#\n'\"-]{1,20}")
 		return File{
-			SchemaVersion: fileVersion, Slug: rapid.StringMatching("[a-z0-9][a-z0-9-]{0,10}").Draw(t, "slug"),
+			SchemaVersion: Version, Slug: rapid.StringMatching("[a-z0-9][a-z0-9-]{0,10}").Draw(t, "slug"),
 			Name: text.Draw(t, "name"), Description: text.Draw(t, "description"),
 			Definition: validations.Definition{
 				Accepts: []string{"application/json"},
@@ -82,9 +77,9 @@ func anyFile() *rapid.Generator[File] {
 	})
 }
 
-func newParser(tb testing.TB) *FileParser {
+func newParser(tb testing.TB) *Parser {
 	tb.Helper()
-	parser, err := NewFileParser()
+	parser, err := NewParser()
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -226,7 +221,7 @@ func TestParseFileFaults(t *testing.T) {
 			[]place{{"", "yaml.malformed", 0, 0}},
 		},
 		"Deep":     {strings.Repeat("[", 300) + strings.Repeat("]", 300), []place{{"", "yaml.depth", 1, 202}}},
-		"TooLarge": {"a: " + strings.Repeat("x", maxDefinitionBytes), []place{{"", "yaml.too_large", 0, 0}}},
+		"TooLarge": {"a: " + strings.Repeat("x", MaxBytes), []place{{"", "yaml.too_large", 0, 0}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -253,39 +248,4 @@ func bomb() string {
 		fmt.Fprintf(&text, "a%d: &a%d [%s]\n", i+1, i+1, strings.Repeat(fmt.Sprintf("*a%d, ", i), 10))
 	}
 	return text.String()
-}
-
-// The samples are the demonstration's workflows as files.
-func TestSampleFiles(t *testing.T) {
-	t.Parallel()
-	drafts, err := DemoDrafts()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, draft := range drafts {
-		if !draft.IsActive {
-			continue
-		}
-		file := fileOf(Version{
-			Workflow:   Workflow{Slug: draft.Slug, Name: draft.Name, Description: draft.Description},
-			Definition: draft.Definition,
-		})
-		want, err := file.YAML("../../workflow-file.schema.json")
-		if err != nil {
-			t.Fatal(err)
-		}
-		name := filepath.Join("..", "docs", "samples", "workflows", draft.Slug+".yaml")
-		if *update {
-			if err := os.WriteFile(name, want, 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		got, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), string(got)); diff != "" {
-			t.Errorf("%s (-want +got; go test -update writes it anew):\n%s", name, diff)
-		}
-	}
 }

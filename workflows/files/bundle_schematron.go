@@ -1,4 +1,4 @@
-package workflows
+package files
 
 import (
 	"context"
@@ -68,8 +68,8 @@ func (b *Bundler) expand(ctx context.Context, text string, from []source) (strin
 	if err := errors.Join(problems...); err != nil {
 		return "", err
 	}
-	if whole.Len() > maxDefinitionBytes {
-		return "", fmt.Errorf("with all that it includes the schema has more than %d bytes", maxDefinitionBytes)
+	if whole.Len() > MaxBytes {
+		return "", fmt.Errorf("with all that it includes the schema has more than %d bytes", MaxBytes)
 	}
 	return whole.String(), nil
 }

@@ -1,4 +1,4 @@
-package workflows
+package files
 
 import (
 	"encoding/json"
@@ -286,7 +286,7 @@ func TestBundleNamesAllThatIsMissing(t *testing.T) {
 		"site.json":   `{"allOf": [{"$ref": "a.json"}, {"$ref": "b.json"}]}`,
 		"broken.yaml": stepFile("json_schema", "{schema: broken.json}"), "broken.json": "{\n  ]",
 		"big.yaml": stepFile("json_schema", "{schema: big.json}"),
-		"big.json": `{"title": "` + strings.Repeat("x", maxDefinitionBytes) + `"}`,
+		"big.json": `{"title": "` + strings.Repeat("x", MaxBytes) + `"}`,
 		"no.yaml":  "steps: [",
 	})
 	for name, want := range map[string][]string{

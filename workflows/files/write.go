@@ -1,4 +1,4 @@
-package workflows
+package files
 
 import (
 	"bytes"
@@ -15,19 +15,19 @@ import (
 )
 
 const (
-	// FileSchemaPath is where the schema of workflow files is served.
-	FileSchemaPath = "/docs/workflow-file.schema.json"
+	// SchemaPath is where the schema of workflow files is served.
+	SchemaPath = "/docs/workflow-file.schema.json"
 
 	yamlIndent = 2
 )
 
-// YAML returns the file as YAML that a FileParser reads back as the same. Editors find the schema at the address.
+// YAML returns the file as YAML that a Parser reads back as the same. Editors find the schema at the address.
 func (f File) YAML(schemaAddress string) ([]byte, error) {
-	return f.annotated(schemaAddress, nil)
+	return f.Annotated(schemaAddress, nil)
 }
 
-// annotated is YAML with comments on values, by their JSON pointers.
-func (f File) annotated(schemaAddress string, comments map[string]string) ([]byte, error) {
+// Annotated is YAML with comments on values, by their JSON pointers.
+func (f File) Annotated(schemaAddress string, comments map[string]string) ([]byte, error) {
 	text, err := json.Marshal(f)
 	if err != nil {
 		return nil, fmt.Errorf("write a workflow file: %w", err)

@@ -1,4 +1,4 @@
-package workflows
+package files
 
 import (
 	"context"
@@ -19,21 +19,23 @@ const (
 	checkShare = 0.5
 )
 
-// checks bounds how many definitions are checked at once, so that no organization's authors take the processors and the
-// memory of all. The nil checks bounds nothing: the commands check one file each.
-type checks struct {
-	places *share.Places
-	// wait and time are checkWait and checkTime; tests have shorter ones.
+// Checks bounds how many definitions are checked at once, so that no organization's authors take the processors and the
+// memory of all. The nil Checks bounds nothing: the commands check one file each.
+type Checks struct {
+	places     *share.Places
 	wait, time time.Duration
 }
 
-// newChecks leaves half of the processors to everything else.
-func newChecks() *checks {
-	return &checks{places: share.New(max(1, runtime.NumCPU()/2), 1, checkShare), wait: checkWait, time: checkTime}
+// NewChecks leaves half of the processors to everything else.
+func NewChecks() *Checks { return ChecksOf(max(1, runtime.NumCPU()/2), checkWait, checkTime) }
+
+// ChecksOf makes so many places. A definition waits for one so long, and may take so long to check.
+func ChecksOf(places int, wait, limit time.Duration) *Checks {
+	return &Checks{places: share.New(places, 1, checkShare), wait: wait, time: limit}
 }
 
-// run does the work once the caller's organization has a place. The operator's work waits for nobody.
-func (c *checks) run(ctx context.Context, work func(ctx context.Context) error) error {
+// Run does the work once the caller's organization has a place. The operator's work waits for nobody.
+func (c *Checks) Run(ctx context.Context, work func(ctx context.Context) error) error {
 	principal, known := core.PrincipalFrom(ctx)
 	if c == nil || !known {
 		return work(ctx)

@@ -1,4 +1,4 @@
-package workflows
+package files
 
 import (
 	"context"
@@ -47,7 +47,7 @@ func infer(cmd *cobra.Command, name, declared string) error {
 	document := engines.Document{
 		Content: source, Size: source.Size, MediaType: types[0], Filename: filepath.Base(source.Name),
 	}
-	file, notes, err := inferFile(cmd.Context(), document)
+	file, notes, err := Infer(cmd.Context(), document)
 	switch err := errors.Join(err, source.Close()); {
 	case err == nil:
 	case cmd.Context().Err() != nil:
@@ -57,7 +57,7 @@ func infer(cmd *cobra.Command, name, declared string) error {
 	default:
 		return cli.Misuse("%s: %v", name, err)
 	}
-	text, err := file.annotated("", notes)
+	text, err := file.Annotated("", notes)
 	if err != nil {
 		return err
 	}
@@ -68,9 +68,9 @@ func infer(cmd *cobra.Command, name, declared string) error {
 var errUnknownType = errors.New(
 	"nothing can be inferred from documents of this type; use CSV, XLSX, JSON Lines, Parquet, JSON, YAML or XML")
 
-// inferFile proposes a workflow file for documents such as this one. The notes are about values of the file, by their
+// Infer proposes a workflow file for documents such as this one. The notes are about values of the file, by their
 // JSON pointers.
-func inferFile(ctx context.Context, document engines.Document) (File, map[string]string, error) {
+func Infer(ctx context.Context, document engines.Document) (File, map[string]string, error) {
 	kind, inferred, known, err := engines.Infer(ctx, document)
 	if err != nil {
 		return File{}, nil, err
@@ -89,7 +89,7 @@ func inferFile(ctx context.Context, document engines.Document) (File, map[string
 		notes["/steps/0/config"+pointer] = note
 	}
 	return File{
-		SchemaVersion: fileVersion, Slug: slug, Name: slug, Definition: validations.Definition{
+		SchemaVersion: Version, Slug: slug, Name: slug, Definition: validations.Definition{
 			Accepts: []string{document.MediaType}, Steps: []validations.Step{step},
 		},
 	}, notes, nil

@@ -1,4 +1,4 @@
-package workflows
+package files
 
 import (
 	"context"
@@ -13,12 +13,12 @@ import (
 
 // ReadFile reads a workflow from the file of that name. Its errors are listed as compilers list them, and so are
 // warnings, which are written to warn.
-func (p *FileParser) ReadFile(ctx context.Context, name string, warn io.Writer) (File, error) {
+func (p *Parser) ReadFile(ctx context.Context, name string, warn io.Writer) (File, error) {
 	opened, err := os.Open(name) //nolint:gosec // the caller's own file is what is to be read
 	if err != nil {
 		return File{}, cli.Misuse("%v", err)
 	}
-	content, err := io.ReadAll(io.LimitReader(opened, maxDefinitionBytes+1))
+	content, err := io.ReadAll(io.LimitReader(opened, MaxBytes+1))
 	if err := errors.Join(err, opened.Close()); err != nil {
 		return File{}, cli.Misuse("%v", err)
 	}

@@ -1,4 +1,6 @@
-package workflows
+// Package files reads and writes workflows as files: the format, what is wrong with a file and where, bundles of the
+// schemas that a file names, files made from samples, and the commands that need no server.
+package files
 
 import (
 	"cmp"
@@ -19,13 +21,19 @@ import (
 )
 
 const (
-	// fileVersion is the version of the format of workflow files.
-	fileVersion = 1
+	// Version is that of the format of workflow files.
+	Version = 1
+	// MaxBytes and MaxDepth bound a workflow, in a file and in a request.
+	MaxBytes = 2 << 20
+	MaxDepth = 200
 	// maxFileValues bounds a workflow file, aliases counted as often as they are used.
 	maxFileValues = 100_000
 	// maxCheckedSteps is how many steps are checked of a file that has not the right form. One that has it has no more.
 	maxCheckedSteps = 50
 )
+
+// SlugIsID says what a slug must not be, because workflows are found by both.
+const SlugIsID = "must not have the form of a UUID"
 
 // File is a workflow as a file: its names and its definition, without its id and state on a server.
 type File struct {
@@ -36,41 +44,29 @@ type File struct {
 	validations.Definition
 }
 
-// FileError is a fault of a workflow file. Line and Column are those of the value that the pointer leads to, or of
+// Fault is a fault of a workflow file. Line and Column are those of the value that the pointer leads to, or of
 // the nearest one around it; they are 0 where there is no such value.
-type FileError struct {
+type Fault struct {
 	engines.ConfigError
 	Line   int
 	Column int
 }
 
-// fileOf returns a version of a workflow as a file.
-func fileOf(v Version) File {
-	return File{
-		SchemaVersion: fileVersion, Slug: v.Slug, Name: v.Name, Description: v.Description, Definition: v.Definition,
-	}
-}
-
-// draft returns the workflow to be created from the file. It is active, so that it can be used at once.
-func (f File) draft() Draft {
-	return Draft{Slug: f.Slug, Name: f.Name, Description: f.Description, IsActive: true, Definition: f.Definition}
-}
-
-// FileParser reads workflow files. It may be used by several callers at once.
-type FileParser struct {
+// Parser reads workflow files. It may be used by several callers at once.
+type Parser struct {
 	limits engines.Limits
 	fields *core.Validator
 	// form checks files by the published schema, with the engine that checks documents.
 	form engines.Engine
-	// checks bounds the files that are checked at once; nil for the commands.
-	checks *checks
+	// Checks bounds the files that are checked at once; nil for the commands.
+	Checks *Checks
 }
 
-// NewFileParser compiles the published schema, which takes longer than a file does.
-func NewFileParser() (*FileParser, error) {
+// NewParser compiles the published schema, which takes longer than a file does.
+func NewParser() (*Parser, error) {
 	limits := engines.DefaultLimits()
-	limits.MaxTreeBytes, limits.MaxYAMLBytes = maxDefinitionBytes, maxDefinitionBytes
-	limits.MaxDepth, limits.MaxValues = maxDefinitionDepth, maxFileValues
+	limits.MaxTreeBytes, limits.MaxYAMLBytes = MaxBytes, MaxBytes
+	limits.MaxDepth, limits.MaxValues = MaxDepth, maxFileValues
 	config, err := json.Marshal(map[string]json.RawMessage{"schema": docs.WorkflowFileSchema()})
 	if err != nil {
 		return nil, fmt.Errorf("read the schema of workflow files: %w", err)
@@ -79,15 +75,15 @@ func NewFileParser() (*FileParser, error) {
 	if len(problems) > 0 {
 		return nil, fmt.Errorf("compile the schema of workflow files: %s %s", problems[0].Pointer, problems[0].Detail)
 	}
-	return &FileParser{limits: limits, fields: core.NewValidator(), form: form}, nil
+	return &Parser{limits: limits, fields: core.NewValidator(), form: form}, nil
 }
 
 // Parse reads a workflow file, which is YAML or JSON, and compiles its steps. It returns everything that is wrong with
 // the file; the error is the end of the context.
-func (p *FileParser) Parse(ctx context.Context, content []byte) (File, []FileError, error) {
+func (p *Parser) Parse(ctx context.Context, content []byte) (File, []Fault, error) {
 	var file File
-	var faults []FileError
-	err := p.checks.run(ctx, func(ctx context.Context) error {
+	var faults []Fault
+	err := p.Checks.Run(ctx, func(ctx context.Context) error {
 		var err error
 		file, faults, err = p.parse(ctx, content)
 		return err
@@ -95,10 +91,10 @@ func (p *FileParser) Parse(ctx context.Context, content []byte) (File, []FileErr
 	return file, faults, err
 }
 
-func (p *FileParser) parse(ctx context.Context, content []byte) (File, []FileError, error) {
+func (p *Parser) parse(ctx context.Context, content []byte) (File, []Fault, error) {
 	text, unreadable := engines.ReadYAML(content, p.limits)
 	if unreadable != nil {
-		return File{}, []FileError{faultOf(*unreadable)}, nil
+		return File{}, []Fault{faultOf(*unreadable)}, nil
 	}
 	faults, err := p.checkForm(ctx, content)
 	if err != nil {
@@ -117,8 +113,8 @@ func (p *FileParser) parse(ctx context.Context, content []byte) (File, []FileErr
 }
 
 // placed finds the lines of faults, of those in a text within the file the line of the text.
-func placed(text engines.YAMLText, problems []engines.ConfigError) []FileError {
-	var faults []FileError
+func placed(text engines.YAMLText, problems []engines.ConfigError) []Fault {
+	var faults []Fault
 	for _, problem := range problems {
 		line, column := text.Place(problem.Pointer)
 		if within := problem.Inside; within.Line > 0 {
@@ -126,15 +122,15 @@ func placed(text engines.YAMLText, problems []engines.ConfigError) []FileError {
 				line, column, problem.Detail = number, at, within.Words
 			}
 		}
-		faults = append(faults, FileError{problem, line, column})
+		faults = append(faults, Fault{problem, line, column})
 	}
 	return faults
 }
 
 // sorted puts faults into the order of their lines. Those without a line come last.
-func sorted(faults []FileError) []FileError {
+func sorted(faults []Fault) []Fault {
 	last := func(line int) int { return (line + math.MaxInt) % math.MaxInt }
-	slices.SortStableFunc(faults, func(a, b FileError) int {
+	slices.SortStableFunc(faults, func(a, b Fault) int {
 		return cmp.Or(cmp.Compare(last(a.Line-1), last(b.Line-1)), cmp.Compare(a.Column, b.Column))
 	})
 	return faults
@@ -142,7 +138,7 @@ func sorted(faults []FileError) []FileError {
 
 // checkSteps checks the configurations in a file of the wrong form. Steps whose own form is wrong are left out, because
 // the meaning of their configuration is unknown.
-func checkSteps(ctx context.Context, text []byte, faults []FileError) ([]engines.ConfigError, error) {
+func checkSteps(ctx context.Context, text []byte, faults []Fault) ([]engines.ConfigError, error) {
 	var file struct {
 		Steps []json.RawMessage `json:"steps"`
 	}
@@ -152,7 +148,7 @@ func checkSteps(ctx context.Context, text []byte, faults []FileError) ([]engines
 	var problems []engines.ConfigError
 	for i, body := range file.Steps[:min(len(file.Steps), maxCheckedSteps)] {
 		at := fmt.Sprintf("/steps/%d/", i)
-		isWrong := slices.ContainsFunc(faults, func(f FileError) bool {
+		isWrong := slices.ContainsFunc(faults, func(f Fault) bool {
 			return strings.HasPrefix(f.Pointer, at+"type") || strings.HasPrefix(f.Pointer, at+"config")
 		})
 		var step validations.Step
@@ -168,12 +164,12 @@ func checkSteps(ctx context.Context, text []byte, faults []FileError) ([]engines
 	return problems, nil
 }
 
-func (p *FileParser) checkForm(ctx context.Context, content []byte) ([]FileError, error) {
+func (p *Parser) checkForm(ctx context.Context, content []byte) ([]Fault, error) {
 	report, err := p.form.Run(ctx, engines.NewDocument(content, mediatype.YAML, ""))
 	if err != nil {
 		return nil, fmt.Errorf("check a workflow file: %w", err)
 	}
-	faults := make([]FileError, len(report.Findings))
+	faults := make([]Fault, len(report.Findings))
 	for i, finding := range report.Findings {
 		faults[i] = faultOf(finding)
 	}
@@ -181,7 +177,7 @@ func (p *FileParser) checkForm(ctx context.Context, content []byte) ([]FileError
 }
 
 // check makes the checks that the schema cannot express, and compiles the steps.
-func (p *FileParser) check(ctx context.Context, f File) ([]engines.ConfigError, error) {
+func (p *Parser) check(ctx context.Context, f File) ([]engines.ConfigError, error) {
 	broken, err := p.fields.Fields(f)
 	if err != nil {
 		return nil, err
@@ -193,12 +189,34 @@ func (p *FileParser) check(ctx context.Context, f File) ([]engines.ConfigError, 
 		problems = append(problems, engines.ConfigError{Pointer: pointer, Code: field.Code, Detail: field.Detail})
 	}
 	if _, ok := core.ParseID(f.Slug); ok {
-		problems = append(problems, engines.ConfigError{Pointer: "/slug", Code: "slug", Detail: slugIsID})
+		problems = append(problems, engines.ConfigError{Pointer: "/slug", Code: "slug", Detail: SlugIsID})
 	}
 	faults, err := f.Check(ctx)
 	return append(problems, faults...), err
 }
 
-func faultOf(f engines.Finding) FileError {
-	return FileError{engines.ConfigError{Pointer: f.Path, Code: f.Code, Detail: f.Message}, f.Line, f.Column}
+func faultOf(f engines.Finding) Fault {
+	return Fault{engines.ConfigError{Pointer: f.Path, Code: f.Code, Detail: f.Message}, f.Line, f.Column}
+}
+
+// Warnings returns the members of a parsed file that probably do not do what its author wants, with their places in the
+// content.
+func (p *Parser) Warnings(file File, content []byte) []Fault {
+	doubts := file.Warnings()
+	if len(doubts) == 0 {
+		return nil
+	}
+	text, unreadable := engines.ReadYAML(content, p.limits)
+	if unreadable != nil {
+		return nil
+	}
+	return sorted(placed(text, doubts))
+}
+
+// inFile writes a fault of the file of that name as compilers do.
+func (f Fault) inFile(name string) string {
+	if f.Line > 0 {
+		name = fmt.Sprintf("%s:%d:%d", name, f.Line, max(1, f.Column))
+	}
+	return name + ": " + strings.TrimSpace(f.Pointer+" "+f.Detail)
 }

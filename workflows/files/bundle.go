@@ -1,4 +1,4 @@
-package workflows
+package files
 
 import (
 	"bytes"
@@ -79,9 +79,9 @@ func (b *Bundler) bundleStep(ctx context.Context, document *yaml.Node, i int, ki
 
 func writeDocument(document *yaml.Node) ([]byte, error) {
 	file, err := writeNode(document)
-	if err == nil && len(file) > maxDefinitionBytes {
+	if err == nil && len(file) > MaxBytes {
 		return nil, fmt.Errorf("with all schemas in it the workflow file has %d bytes, at most %d are allowed",
-			len(file), maxDefinitionBytes)
+			len(file), MaxBytes)
 	}
 	return file, err
 }
@@ -144,8 +144,8 @@ func configOf(document *yaml.Node, step int) (json.RawMessage, error) {
 
 func bundleLimits() engines.Limits {
 	limits := engines.DefaultLimits()
-	limits.MaxYAMLBytes, limits.MaxTreeBytes = maxDefinitionBytes, maxDefinitionBytes
-	limits.MaxDepth, limits.MaxValues = maxDefinitionDepth, maxFileValues
+	limits.MaxYAMLBytes, limits.MaxTreeBytes = MaxBytes, MaxBytes
+	limits.MaxDepth, limits.MaxValues = MaxDepth, maxFileValues
 	return limits
 }
 
