@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"os"
 	"strings"
 
 	"github.com/simplevalidations/simplevalidations/config/health"
@@ -29,7 +30,7 @@ func (e Examination) advice(ctx context.Context) finding {
 		hints = append(hints, "look "+name+" up in the list of settings")
 	}
 	for _, check := range []func(context.Context) remark{
-		e.baseURL, e.externalAllow, e.connections,
+		e.baseURL, e.externalAllow, e.connections, e.programs,
 	} {
 		if found := check(ctx); found.line != "" {
 			lines, hints = append(lines, found.line), append(hints, found.hint)
@@ -131,4 +132,19 @@ func (e Examination) connections(ctx context.Context) remark {
 		}
 	}
 	return remark{}
+}
+
+// programs looks into the folder of the programs that steps may name.
+func (e Examination) programs(context.Context) remark {
+	if e.Settings.Programs == "" {
+		return remark{}
+	}
+	files, err := os.ReadDir(e.Settings.Programs)
+	if err == nil && len(files) > 0 {
+		return remark{}
+	}
+	return remark{
+		"SV_PROGRAMS names " + e.Settings.Programs + ", where no program is",
+		"put programs there, or correct SV_PROGRAMS",
+	}
 }

@@ -65,6 +65,7 @@ type Settings struct {
 	// Runs.
 	Workers      int           `env:"SV_WORKERS" envDefault:"64" validate:"min=1,max=1000"`
 	EngineMemory int64         `env:"SV_ENGINE_MEMORY" validate:"min=1048576"`
+	Programs     string        `env:"SV_PROGRAMS"`
 	LocalRuns    int           `env:"SV_LOCAL_RUNS" envDefault:"256" validate:"min=0,max=2000"`
 	RunLease     time.Duration `env:"SV_RUN_LEASE" envDefault:"30s" validate:"min=1s"`
 	StepTimeout  time.Duration `env:"SV_STEP_TIMEOUT" envDefault:"5m" validate:"min=1s"`

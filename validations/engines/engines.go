@@ -31,6 +31,8 @@ type (
 	Limits = engine.Limits
 	// ExhaustedError says that a check used up a resource and has no verdict.
 	ExhaustedError = engine.ExhaustedError
+	// FailedError says why a check could not be carried out.
+	FailedError = engine.FailedError
 	// Promise is one thing that a step demands of documents, for people to read.
 	Promise = engine.Promise
 	// YAMLText is a file that was read by ReadYAML.

@@ -3,6 +3,7 @@ package engines
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 	"github.com/simplevalidations/simplevalidations/validations/engines/http"
 	"github.com/simplevalidations/simplevalidations/validations/engines/ids"
+	"github.com/simplevalidations/simplevalidations/validations/engines/program"
 	"github.com/simplevalidations/simplevalidations/validations/engines/rules"
 	"github.com/simplevalidations/simplevalidations/validations/engines/schema"
 	"github.com/simplevalidations/simplevalidations/validations/engines/schematron"
@@ -23,6 +25,7 @@ const (
 	KindHTTP       = "http"
 	KindIDS        = "ids" //nolint:revive // IDS is the name of a standard, and not several ids.
 	KindJSONSchema = "json_schema"
+	KindProgram    = "program"
 	KindRules      = "rules"
 	KindSchematron = "schematron"
 	KindTable      = "table"
@@ -90,6 +93,11 @@ var kinds = []kind{
 		weigh: weighTree, schema: SchemaMember{Name: "schema", Language: SchemaJSON},
 	},
 	{
+		name: KindProgram, title: "Program", v1Type: KindRules,
+		compile: compiler(program.Compile), describe: program.Describe,
+		weigh: program.Weigh, schema: SchemaMember{Language: SchemaNone},
+	},
+	{
 		name: KindRules, title: "Rules", v1Type: KindRules,
 		compile: compiler(rules.Compile), describe: rules.Describe,
 		weigh: weighTree, schema: SchemaMember{Language: SchemaNone},
@@ -152,17 +160,32 @@ func Describe(name string, config json.RawMessage) []Promise {
 	return nil
 }
 
-// Check checks a configuration as Compile does, and tries what only a trial shows: whether xmllint can compile an XML
-// Schema. Call it when a workflow is saved. The error is the end of the context or a failure of the trial itself.
+// Check checks a configuration as Compile does, and lets child processes judge what only they can: whether xmllint can
+// compile an XML Schema, and the configurations of programs. Call it when a workflow is saved. The error is the end of
+// the context, or that a child could not be run.
 func Check(ctx context.Context, name string, config json.RawMessage, limits Limits) ([]ConfigError, error) {
+	faults, err := examine(ctx, name, config, limits)
+	if err != nil || len(faults) == 0 {
+		return nil, err
+	}
+	more, err := behind(ctx, name, config, limits, faults)
+	return append(faults, more...), err
+}
+
+func examine(ctx context.Context, name string, config json.RawMessage, limits Limits) ([]ConfigError, error) {
 	e, faults := Compile(name, config, limits)
-	if len(faults) > 0 {
-		return append(faults, behind(name, config, limits, faults)...), nil
+	prechecker, ok := e.(engine.Prechecker)
+	if len(faults) > 0 || !ok {
+		return faults, nil
 	}
-	if tried, ok := e.(engine.Tried); ok {
-		return tried.Try(ctx)
+	faults, err := prechecker.Precheck(ctx)
+	if failed, ok := errors.AsType[*engine.FailedError](err); ok {
+		return engine.Refuse("", "program.failed", failed.Reason), nil
 	}
-	return nil, nil
+	if exhausted, ok := errors.AsType[*engine.ExhaustedError](err); ok {
+		return engine.Refuse("", "program.failed", "judging this "+exhausted.Reason), nil
+	}
+	return faults, err
 }
 
 // maxRepairs bounds how often a configuration is compiled to find what is wrong with it.
@@ -170,7 +193,9 @@ const maxRepairs = 20
 
 // behind returns the faults that others hide: a configuration is not read beyond a member that is unknown or of the
 // wrong type, so it is compiled again without it.
-func behind(name string, config json.RawMessage, limits Limits, faults []ConfigError) []ConfigError {
+func behind(
+	ctx context.Context, name string, config json.RawMessage, limits Limits, faults []ConfigError,
+) ([]ConfigError, error) {
 	var more []ConfigError
 	for range maxRepairs {
 		repaired, ok := engine.Repair(config, faults)
@@ -178,14 +203,17 @@ func behind(name string, config json.RawMessage, limits Limits, faults []ConfigE
 			break
 		}
 		config = repaired
-		_, faults = Compile(name, config, limits)
+		var err error
+		if faults, err = examine(ctx, name, config, limits); err != nil {
+			return nil, err
+		}
 		for _, fault := range faults {
 			if !slices.Contains(more, fault) {
 				more = append(more, fault)
 			}
 		}
 	}
-	return more
+	return more, nil
 }
 
 // Compile checks a configuration and returns its engine, or everything that is wrong with the configuration. It may

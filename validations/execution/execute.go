@@ -152,9 +152,9 @@ func (e *Executor) executeAndCommit(ctx context.Context, x execution, ordinal in
 		return true, e.giveUp(ctx, *x.run, validations.CategoryTimeout, ran.exceeded)
 	case errors.Is(ran.err, errUnread), errors.Is(ran.err, errStopping):
 		return false, ran.err
-	case ran.exhausted() != "":
+	case ran.noVerdict() != "":
 		return true, e.giveUp(ctx, *x.run, validations.CategoryRuntimeError,
-			fmt.Sprintf("Step %q %s.", x.definition.Steps[ordinal].Name, ran.exhausted()))
+			fmt.Sprintf("Step %q %s.", x.definition.Steps[ordinal].Name, ran.noVerdict()))
 	case ran.err != nil:
 		e.log.ErrorContext(ctx, "engine failed", "run", x.run.ID, "step", ordinal, "error", ran.err)
 		return true, e.giveUp(ctx, *x.run, validations.CategoryRuntimeError,

@@ -96,10 +96,13 @@ type stepRan struct {
 	exceeded string
 }
 
-// exhausted says which resource the engine used up, or "".
-func (r stepRan) exhausted() string {
+// noVerdict says which resource the engine used up, or what failed, or "".
+func (r stepRan) noVerdict() string {
 	if exhausted, ok := errors.AsType[*engines.ExhaustedError](r.err); ok {
 		return exhausted.Reason
+	}
+	if failed, ok := errors.AsType[*engines.FailedError](r.err); ok {
+		return "could not be executed: " + failed.Reason
 	}
 	return ""
 }

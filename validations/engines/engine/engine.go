@@ -5,8 +5,8 @@
 // database nor network nor clock, keeps within the limits it was compiled with, and reports what it found with line
 // and column. A fault of the document is a finding; an error means that the check itself could not be carried out.
 //
-// XML Schema alone needs help from outside: the program xmllint, a child process that gets document and schema through
-// pipes and files in memory, opens no other file, and is bounded in processor time and memory.
+// XML Schema, Parquet files and the programs of operators need help from outside: child processes, which package program
+// runs and bounds.
 package engine
 
 import (
@@ -103,8 +103,19 @@ func (e *ExhaustedError) Error() string {
 	return e.Reason
 }
 
+// FailedError says why a check could not be carried out, in words for the author of the workflow.
+type FailedError struct {
+	// Reason is a sentence without its end, as in "the program a ended with the exit code 1: no license".
+	Reason string
+}
+
+// Error is the reason.
+func (e *FailedError) Error() string {
+	return e.Reason
+}
+
 // Engine checks documents. Run may be called by several goroutines at once. Its error is never the fault of the
-// document: it is the end of the context, a failure to read the content, or an ExhaustedError.
+// document: it is the end of the context, a failure to read the content, an ExhaustedError or a FailedError.
 type Engine interface {
 	Run(ctx context.Context, doc Document) (Report, error)
 }
@@ -146,8 +157,8 @@ func Refuse(pointer, code, detail string) []ConfigError {
 	return []ConfigError{NewConfigError(pointer, code, detail)}
 }
 
-// Tried is an engine whose configuration can have faults that only a trial shows. Try returns them; its error is the
-// end of the context or a failure of the trial itself.
-type Tried interface {
-	Try(ctx context.Context) ([]ConfigError, error)
+// Prechecker is an engine whose configuration can have faults that only a child process finds. Its error is the end of
+// the context, or that the child could not be run.
+type Prechecker interface {
+	Precheck(ctx context.Context) ([]ConfigError, error)
 }

@@ -1,6 +1,10 @@
 package engine
 
-import "time"
+import (
+	"os"
+	"path/filepath"
+	"time"
+)
 
 // Limits bound what a document or a configuration may cost. A document beyond a limit gets a finding that names the
 // limit, a configuration beyond one is refused.
@@ -31,6 +35,11 @@ type Limits struct {
 	// MaxLintTime is the processor time of the child process that checks by XML Schema, MaxLintBytes its memory.
 	MaxLintTime  time.Duration
 	MaxLintBytes int64
+
+	// Programs is the folder of the programs that steps may name; "" is none. MaxProgramTime is the processor time of
+	// such a program.
+	Programs       string
+	MaxProgramTime time.Duration
 
 	// MaxXPathWork is what checking one document by Schematron may cost, in nodes visited and bytes read.
 	MaxXPathWork int
@@ -87,6 +96,9 @@ func DefaultLimits() Limits {
 		MaxLintTime:  20 * time.Second,
 		MaxLintBytes: 1024 * mebibyte,
 
+		Programs:       programs(),
+		MaxProgramTime: 20 * time.Second,
+
 		MaxXPathWork: 200_000_000,
 
 		MaxModelBytes: 1024 * mebibyte,
@@ -109,4 +121,16 @@ func DefaultLimits() Limits {
 		MaxPatternWork:  100_000_000,
 		MaxPatternTime:  2 * time.Second,
 	}
+}
+
+// programs is the folder that the operator names, or the one beside this program.
+func programs() string {
+	if folder := os.Getenv("SV_PROGRAMS"); folder != "" {
+		return folder
+	}
+	this, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(filepath.Dir(this), "programs")
 }

@@ -45,8 +45,8 @@ func Compile(config json.RawMessage, limits engine.Limits) (*Engine, []engine.Co
 	return e, nil
 }
 
-// Try lets xmllint compile the schema.
-func (e *Engine) Try(ctx context.Context) ([]engine.ConfigError, error) {
+// Precheck lets xmllint compile the schema.
+func (e *Engine) Precheck(ctx context.Context) ([]engine.ConfigError, error) {
 	if e.schema == nil {
 		return nil, nil
 	}

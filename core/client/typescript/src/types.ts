@@ -179,7 +179,7 @@ export interface Workflow {
 export interface WorkflowStep {
   id: string;
   name: string;
-  /** The type of the check. */ validator_type: "energyplus" | "http" | "ids" | "json_schema" | "rules" | "schematron" | "table" | "xml";
+  /** The type of the check. */ validator_type: "energyplus" | "http" | "ids" | "json_schema" | "program" | "rules" | "schematron" | "table" | "xml";
   /** Its place, from 1. */ order: number;
 }
 
@@ -220,7 +220,7 @@ export interface Definition {
 export interface StepDraft {
   /** The id of the step in runs; unique in the definition. */ id: string;
   name: string;
-  /** The type of the check. */ type: "energyplus" | "http" | "ids" | "json_schema" | "rules" | "schematron" | "table" | "xml";
+  /** The type of the check. */ type: "energyplus" | "http" | "ids" | "json_schema" | "program" | "rules" | "schematron" | "table" | "xml";
   /** The configuration, in the format of the type. */ config: Record<string, unknown>;
   /** Whether the following steps are executed even if this one finds errors. */ continue_on_failure?: boolean;
   /** How long the step may take. */ timeout_seconds?: number;
