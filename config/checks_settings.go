@@ -1,17 +1,18 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
-	"os"
 	"strings"
 
 	"github.com/simplevalidations/simplevalidations/config/health"
 	"github.com/simplevalidations/simplevalidations/tasks"
+	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
 // remark is what is questionable about a setting, and what to do about it; empty if nothing is.
@@ -134,17 +135,17 @@ func (e Examination) connections(ctx context.Context) remark {
 	return remark{}
 }
 
-// programs looks into the folder of the programs that steps may name.
+// programs looks for the programs that carry validators of the product.
 func (e Examination) programs(context.Context) remark {
-	if e.Settings.Programs == "" {
-		return remark{}
-	}
-	files, err := os.ReadDir(e.Settings.Programs)
-	if err == nil && len(files) > 0 {
+	limits := engines.DefaultLimits()
+	limits.Programs = cmp.Or(e.Settings.Programs, limits.Programs)
+	missing := engines.MissingPrograms(limits)
+	if len(missing) == 0 {
 		return remark{}
 	}
 	return remark{
-		"SV_PROGRAMS names " + e.Settings.Programs + ", where no program is",
-		"put programs there, or correct SV_PROGRAMS",
+		"steps of the types " + strings.Join(missing, " and ") + " cannot be executed, because " + limits.Programs +
+			" does not have programs of these names",
+		"put the programs of the release there, or set SV_PROGRAMS to their folder",
 	}
 }

@@ -2,6 +2,7 @@ package coretest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"runtime/debug"
@@ -38,6 +39,13 @@ func run(ctx context.Context, m *testing.M) int {
 	// The variable is the one place that tests look at, and it also reaches the programs that they start.
 	if err := os.Setenv(DatabaseVariable, cluster.URL()); err != nil {
 		return complain(err)
+	}
+	checkers, err := BuildCheckers(ctx)
+	if err == nil {
+		err = os.Setenv(CheckersVariable, checkers)
+	}
+	if err != nil {
+		return complain(errors.Join(err, cluster.Remove(ctx)))
 	}
 	code := m.Run()
 	if err := cluster.Remove(ctx); err != nil {

@@ -10,11 +10,9 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus"
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 	"github.com/simplevalidations/simplevalidations/validations/engines/http"
-	"github.com/simplevalidations/simplevalidations/validations/engines/ids"
 	"github.com/simplevalidations/simplevalidations/validations/engines/program"
 	"github.com/simplevalidations/simplevalidations/validations/engines/rules"
 	"github.com/simplevalidations/simplevalidations/validations/engines/schema"
-	"github.com/simplevalidations/simplevalidations/validations/engines/schematron"
 	"github.com/simplevalidations/simplevalidations/validations/engines/table"
 	"github.com/simplevalidations/simplevalidations/validations/engines/xml"
 )
@@ -70,6 +68,14 @@ const (
 	SchemaXML
 )
 
+// The programs that carry kinds with a name of their own.
+//
+//nolint:gochecknoglobals // They are constants of a type for which Go has none.
+var (
+	idsProgram        = program.Kind{Program: KindIDS, Weigh: weighModel}
+	schematronProgram = program.Kind{Program: KindSchematron, Weigh: schematronWeight.any}
+)
+
 // kinds registers every engine, sorted by name.
 var kinds = []kind{
 	{
@@ -84,8 +90,8 @@ var kinds = []kind{
 	},
 	{
 		name: KindIDS, title: "IFC model by IDS", v1Type: KindRules,
-		compile: compiler(ids.Compile), describe: ids.Describe,
-		weigh: weighModel, schema: SchemaMember{Name: "ids", Language: SchemaXML},
+		compile: compiler(idsProgram.Compile), describe: idsProgram.Describe,
+		weigh: idsProgram.Weigh, schema: SchemaMember{Name: "ids", Language: SchemaXML},
 	},
 	{
 		name: KindJSONSchema, title: "JSON Schema", v1Type: KindJSONSchema,
@@ -104,8 +110,8 @@ var kinds = []kind{
 	},
 	{
 		name: KindSchematron, title: "Schematron", v1Type: KindXML,
-		compile: compiler(schematron.Compile), describe: schematron.Describe,
-		weigh: schematronWeight.any, schema: SchemaMember{Name: "schema", Language: SchemaXML},
+		compile: compiler(schematronProgram.Compile), describe: schematronProgram.Describe,
+		weigh: schematronProgram.Weigh, schema: SchemaMember{Name: "schema", Language: SchemaXML},
 	},
 	{
 		name: KindTable, title: "Table", v1Type: KindTable,
@@ -274,4 +280,15 @@ func Warnings(name string, config json.RawMessage, limits Limits) []ConfigError 
 		return k.warn(config, limits)
 	}
 	return nil
+}
+
+// MissingPrograms returns the names of the kinds whose programs are not installed.
+func MissingPrograms(limits Limits) []string {
+	var missing []string
+	for _, carrier := range []program.Kind{idsProgram, schematronProgram} {
+		if _, faults := carrier.Compile(json.RawMessage("{}"), limits); len(faults) > 0 {
+			missing = append(missing, carrier.Program)
+		}
+	}
+	return missing
 }

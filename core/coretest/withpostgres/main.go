@@ -73,6 +73,10 @@ func command(
 	if err != nil {
 		return 0, err
 	}
+	checkers, err := coretest.BuildCheckers(ctx)
+	if err != nil {
+		return 0, err
+	}
 	report := suite.NewReport(stdout, 0, isTerminal(stdout))
 	if watched {
 		report.Total = suite.Count(ctx, args)
@@ -80,7 +84,8 @@ func command(
 	}
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Env = append(os.Environ(),
-		coretest.DatabaseVariable+"="+cluster.URL(), coretest.ProgramsVariable+"="+programs)
+		coretest.DatabaseVariable+"="+cluster.URL(), coretest.ProgramsVariable+"="+programs,
+		coretest.CheckersVariable+"="+checkers)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, stdout, stderr
 	if slices.Contains(args, "-race") {
 		// The race detector is C, whatever other builds go without.

@@ -73,6 +73,10 @@ func Describe(config json.RawMessage) []engine.Promise {
 	return describe(Compile(config, engine.DefaultLimits()))
 }
 
+// kindTime is the processor time of a program that carries a kind. It has bounds of its own, and this one ends it where
+// they fail.
+const kindTime = 5 * time.Minute
+
 // Kind is a kind of steps whose whole configuration is that of one program.
 type Kind struct {
 	Program string
@@ -83,6 +87,11 @@ type Kind struct {
 // Compile looks for the program.
 func (k Kind) Compile(config json.RawMessage, limits engine.Limits) (*Engine, []engine.ConfigError) {
 	memory := func(mediaType string, size int64) int64 { return idle + k.Weigh(mediaType, size) }
+	var object map[string]json.RawMessage
+	if faults := engine.DecodeConfig(config, &object); len(faults) > 0 {
+		return nil, faults
+	}
+	limits.MaxProgramTime = kindTime
 	e := &Engine{name: k.Program, config: config, memory: memory, limits: limits}
 	return e.find("")
 }

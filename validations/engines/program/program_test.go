@@ -158,7 +158,7 @@ func compile(tb testing.TB, name, config string, within engine.Limits) *program.
 
 func TestCheck(t *testing.T) {
 	t.Parallel()
-	e := compile(t, "good", `{"forbidden":"ab"}`, limits(t))
+	e := compile(t, "good", "{\"forbidden\":\n\"ab\"}", limits(t))
 	for name, tt := range map[string]struct {
 		mediaType string
 		want      engine.Report
