@@ -178,10 +178,16 @@ var severities = map[string]string{
 	"info": findings.SeverityInfo, "information": findings.SeverityInfo,
 }
 
+// maxID is how many bytes of an id a finding has. The service refuses longer codes.
+const maxID = 180
+
 func (c *compiler) check(n, of *xpath.Node, variables map[string]xpath.Type) *check {
 	one := &check{isReport: n.Local() == "report", severity: findings.SeverityError, source: c.attribute(n, "test")}
 	id, _ := n.Attribute("id")
-	one.id = findings.Clip(id)
+	one.id = id
+	if len(id) > maxID {
+		one.id = findings.Clip(id)
+	}
 	one.test = c.expression(n, "test", variables)
 	for _, place := range []*xpath.Node{of, n} {
 		for _, name := range []string{"flag", "role"} {

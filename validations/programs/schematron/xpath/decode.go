@@ -37,10 +37,10 @@ func Decode(content []byte) ([]byte, *Fault) {
 	}
 	name := ""
 	if found := encodingName.FindSubmatch(declared); found != nil {
-		name = strings.ToLower(string(found[1]))
+		name = string(found[1])
 	}
 	text := bytes.Clone(content)
-	switch name {
+	switch strings.ToLower(name) {
 	case "", "utf-8", "utf8", "us-ascii", "ascii":
 	case "utf-16", "utf-16le", "utf-16be":
 		if !wide {
