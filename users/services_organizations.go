@@ -29,7 +29,7 @@ func (s *Service) CreateOrganization(ctx context.Context, slug, name string, quo
 	}
 	err = db.DoGorm(ctx, s.db, func(tx db.GormTx) error {
 		if err := gorm.G[Organization](tx.Gorm(ctx)).Create(ctx, &org); err != nil {
-			return err //nolint:wrapcheck // what it means is said below
+			return err
 		}
 		return auditOperator(ctx, tx.NewBatch(), id, "organization.create", slug+", "+describeQuota(quota))
 	})

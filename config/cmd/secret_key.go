@@ -100,11 +100,11 @@ func checkSecretKey(ctx context.Context, database *db.DB, settings config.Settin
 	}
 	use, err := execution.CheckKeys(ctx, database, keys)
 	if err != nil {
-		return err //nolint:wrapcheck // it says all
+		return err
 	}
 	ofUsers, err := signin.CheckKeys(ctx, database, keys)
 	if err != nil {
-		return err //nolint:wrapcheck // it says all
+		return err
 	}
 	if unknown := slices.Concat(use.Unknown, ofUsers.Unknown); len(unknown) > 0 {
 		return &config.UsageError{Reason: "secrets in the database are encrypted under a key that SV_SECRET_KEY does not " +

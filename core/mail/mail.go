@@ -145,7 +145,7 @@ func IsRefused(err error) bool {
 		return true
 	}
 	refused, ok := errors.AsType[*gomail.SendError](err)
-	return ok && !refused.IsTemp() && refused.ErrorCode() >= 500 //nolint:mnd // permanent in SMTP (RFC 5321, 4.2.1)
+	return ok && !refused.IsTemp() && refused.ErrorCode() >= 500 // permanent in SMTP (RFC 5321, 4.2.1)
 }
 
 // oneLine removes line breaks, so that a name that a user has chosen cannot add header fields.

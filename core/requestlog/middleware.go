@@ -172,7 +172,7 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 	if b.sum != nil {
 		b.sum.Write(p[:n])
 	}
-	return n, err //nolint:wrapcheck // a reader's errors are compared
+	return n, err
 }
 
 // read returns how much was read, and the digest where that is all.

@@ -24,7 +24,7 @@ func (h handler) Handle(ctx context.Context, record slog.Record) error {
 	if at := trace.SpanContextFromContext(ctx); at.IsValid() {
 		record.AddAttrs(slog.String("trace_id", at.TraceID().String()), slog.String("span_id", at.SpanID().String()))
 	}
-	return h.Handler.Handle(ctx, record) //nolint:wrapcheck // It is the log's own.
+	return h.Handler.Handle(ctx, record)
 }
 
 // WithAttrs keeps the ids.

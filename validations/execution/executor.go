@@ -123,7 +123,7 @@ func (e *Executor) program(ctx context.Context, run validations.Run) (program, e
 		return e.compile(context.WithoutCancel(ctx), run.OrgID, digest)
 	})
 	compiled, _ := shared.(program) // There is no other type.
-	return compiled, err            //nolint:wrapcheck // It is that of compile.
+	return compiled, err
 }
 
 // compile puts the compiled definition into the cache, and returns it.

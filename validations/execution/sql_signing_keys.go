@@ -239,8 +239,8 @@ func (e *Executor) seal(orgID uuid.UUID, keys signingKeys) (sealedKeys, error) {
 	var err error
 	row.current, err = e.cfg.Keys.Seal(keys.current, keyring.Place{OrgID: orgID, Column: columnCurrent})
 	if err != nil || keys.previous == nil {
-		return row, err //nolint:wrapcheck // it says all
+		return row, err
 	}
 	row.previous, err = e.cfg.Keys.Seal(keys.previous, keyring.Place{OrgID: orgID, Column: columnPrevious})
-	return row, err //nolint:wrapcheck // it says all
+	return row, err
 }

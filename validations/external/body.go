@@ -64,7 +64,7 @@ func NewBody(envelope Envelope, content io.ReaderAt) (Body, error) {
 
 // Len is the length of the body in bytes.
 func (b Body) Len() int64 {
-	encoded := (b.size + 2) / 3 * 4 //nolint:mnd // base64 makes four characters of three bytes
+	encoded := (b.size + 2) / 3 * 4 // base64 makes four characters of three bytes
 	return int64(len(b.head)) + encoded + int64(len(bodyEnd))
 }
 

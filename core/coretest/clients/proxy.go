@@ -54,7 +54,7 @@ type Proxy struct {
 // NewProxy makes a proxy in front of the service at the address. The function chooses what is done with a request.
 func NewProxy(tb testing.TB, target string, next func(route string) Fault) *Proxy {
 	tb.Helper()
-	transport := &http.Transport{MaxIdleConnsPerHost: 100} //nolint:mnd // more than are under way
+	transport := &http.Transport{MaxIdleConnsPerHost: 100} // more than are under way
 	p := &Proxy{target: target, next: next, ended: make(chan struct{}), http: &http.Client{
 		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -46,7 +46,7 @@ func (s *Storm) Next(string) Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	chosen := Fault{Do: pass}
-	face := s.faces.IntN(100) //nolint:mnd // of a hundred
+	face := s.faces.IntN(100) // of a hundred
 	for _, f := range stormFaults() {
 		if face -= f.percent; face < 0 {
 			chosen = f.fault

@@ -131,10 +131,10 @@ func (e *Expression) value(ctx context.Context, variables map[string]any) (ref.V
 func (e *Expression) evaluate(ctx context.Context, variables map[string]any) (ref.Val, error) {
 	if !e.loops {
 		value, _, err := e.program.Eval(variables)
-		return value, err //nolint:wrapcheck // the text is looked at
+		return value, err
 	}
 	value, _, err := e.program.ContextEval(ctx, variables)
-	return value, err //nolint:wrapcheck // the text is looked at
+	return value, err
 }
 
 // decides reports whether the expression can be true or false, as far as its type is known.

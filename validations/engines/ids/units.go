@@ -13,7 +13,7 @@ type conversion struct{ factor, offset float64 }
 
 // prefixes are those of units of SI.
 //
-//nolint:mnd // They are constants of a type for which Go has none.
+// They are constants of a type for which Go has none.
 var prefixes = map[string]float64{
 	"EXA": 1e18, "PETA": 1e15, "TERA": 1e12, "GIGA": 1e9, "MEGA": 1e6, "KILO": 1e3, "HECTO": 1e2, "DECA": 10,
 	"DECI": 1e-1, "CENTI": 1e-2, "MILLI": 1e-3, "MICRO": 1e-6, "NANO": 1e-9, "PICO": 1e-12, "FEMTO": 1e-15,

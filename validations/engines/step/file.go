@@ -114,7 +114,7 @@ func (f *File) keep(id uint64, class uint16, text []byte, at Place) *Fault {
 	last := len(f.texts) - 1
 	if last < 0 || cap(f.texts[last])-len(f.texts[last]) < len(text) {
 		// The first block is small, as most files of tests are.
-		size := max(min(blockBytes, blockBytes>>8<<min(len(f.texts), 8)), len(text)) //nolint:mnd // 4 KiB and more
+		size := max(min(blockBytes, blockBytes>>8<<min(len(f.texts), 8)), len(text)) // 4 KiB and more
 		if fault := f.spend(int64(size), at); fault != nil {
 			return fault
 		}

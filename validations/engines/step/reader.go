@@ -362,7 +362,7 @@ func isPlain(word []byte) bool {
 	case '$', '*':
 		return len(word) == 1
 	case '.':
-		return len(word) > 2 && bytes.IndexByte(word[1:], '.') == len(word)-2 //nolint:mnd // both points
+		return len(word) > 2 && bytes.IndexByte(word[1:], '.') == len(word)-2 // both points
 	case '#':
 		_, err := strconv.ParseUint(string(word[1:]), 10, 63)
 		return err == nil

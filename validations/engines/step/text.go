@@ -55,9 +55,9 @@ func (d *decoder) escape(raw []byte) int {
 	case bytes.HasPrefix(raw, []byte(`\X\`)):
 		length = d.single(raw)
 	case bytes.HasPrefix(raw, []byte(`\X2\`)):
-		length = d.wide(raw, 4) //nolint:mnd // digits of a character of UTF-16
+		length = d.wide(raw, 4) // digits of a character of UTF-16
 	case bytes.HasPrefix(raw, []byte(`\X4\`)):
-		length = d.wide(raw, 8) //nolint:mnd // digits of a character of UTF-32
+		length = d.wide(raw, 8) // digits of a character of UTF-32
 	}
 	if length == 0 {
 		d.text.WriteByte('\\')

@@ -74,7 +74,7 @@ func (c *column) readNumber(text, shown string) cell {
 // readTime reads a time of a typed file. A date is a time at midnight. A time of day has the year 0 in some files.
 func (c *column) readTime(text string, when time.Time) cell {
 	value := cell{text: text, canonical: text, when: when}
-	midnight := when.Equal(when.Truncate(24 * time.Hour)) //nolint:mnd // a day of UTC
+	midnight := when.Equal(when.Truncate(24 * time.Hour)) // a day of UTC
 	switch c.kind {
 	case typeAny:
 	case typeDatetime:
@@ -84,7 +84,7 @@ func (c *column) readTime(text string, when time.Time) cell {
 	case typeYearMonth:
 		value.broken = !midnight || when.Day() != 1
 	case typeTime:
-		clock := when.Sub(when.Truncate(24 * time.Hour)) //nolint:mnd // a day of UTC
+		clock := when.Sub(when.Truncate(24 * time.Hour)) // a day of UTC
 		value.when = time.Date(0, time.January, 1, 0, 0, 0, 0, time.UTC).Add(clock)
 		value.canonical = value.when.Format("15:04:05.999999999")
 	case typeString:

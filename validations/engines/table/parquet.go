@@ -241,5 +241,5 @@ func parseMoment(text string) (time.Time, error) {
 	case !strings.HasSuffix(text, "Z"):
 		layout = "2006-01-02T15:04:05"
 	}
-	return time.Parse(layout, text) //nolint:wrapcheck // It says what is wrong.
+	return time.Parse(layout, text)
 }

@@ -15,7 +15,7 @@ type span struct{ low, high rune }
 
 // merge puts spans in order and joins those that touch.
 func (s set) merge() set {
-	spans := make([]span, 0, len(s)/2) //nolint:mnd // pairs
+	spans := make([]span, 0, len(s)/2) // pairs
 	for i := 0; i < len(s); i += 2 {
 		spans = append(spans, span{s[i], s[i+1]})
 	}
