@@ -38,9 +38,9 @@ help: ## list the targets
 PROGRAMS := ids schematron
 
 .PHONY: run
-run: ## start the service with a demonstration organization, data in .data
+run: programs ## start the service with a demonstration organization, data in .data
 	@test -n "$$DATABASE_URL" || .ci/setup postgresql
-	go run . serve --demo
+	SV_PROGRAMS=$${SV_PROGRAMS:-$(CURDIR)/bin/programs} go run . serve --demo
 
 .PHONY: test
 test: ## run the tests on a private PostgreSQL, with the race detector where goroutines share state

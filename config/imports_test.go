@@ -39,9 +39,8 @@ func layers() []layer {
 	packagesOfCore := []string{"core", "core/db"}
 	partsOfEngines := []string{
 		"core/mediatype", "validations/engines/ecma", "validations/engines/engine", "validations/engines/expression",
-		"validations/engines/program", "validations/engines/step", "validations/engines/tree",
-		"validations/engines/xmltext", "validations/engines/xpath", "validations/engines/xsd",
-		"validations/engines/xsdpattern", "validations/programs/port",
+		"validations/engines/program", "validations/engines/tree",
+		"validations/engines/xmltext", "validations/engines/xsd", "validations/programs/port",
 	}
 	return []layer{
 		{folder: "core", may: []string{"core/db"}},
@@ -101,18 +100,10 @@ func layers() []layer {
 			may:    []string{"validations/engines/engine", "validations/programs/port"},
 		},
 		{folder: "validations/engines/ecma", may: []string{"validations/engines/engine"}},
-		{folder: "validations/engines/step", may: []string{"validations/engines/engine"}},
-		{folder: "validations/engines/xsdpattern", may: []string{"validations/engines/engine"}},
 		{folder: "validations/engines/expression", may: []string{"validations/engines/engine"}},
 		{folder: "validations/engines/xmltext", may: []string{"validations/engines/engine"}},
 		{
 			folder: "validations/engines/xsd",
-			may: []string{
-				"validations/engines/engine", "validations/engines/xmltext", "validations/engines/xsdpattern",
-			},
-		},
-		{
-			folder: "validations/engines/xpath",
 			may:    []string{"validations/engines/engine", "validations/engines/xmltext"},
 		},
 		{
@@ -231,7 +222,6 @@ func largeRooms() []string {
 		"users",
 		"users/signin",
 		"validations",
-		"validations/engines/ids",
 		"validations/engines/table",
 		"validations/execution",
 		"validations/web",

@@ -20,7 +20,7 @@ func bundleWorkflowCommand() *cobra.Command {
 Steps of the types json_schema, xml, schematron and table may name a file instead of a schema, as in
 "schema: ./site.schema.json", and steps of the type ids as in "ids: ./site.ids". The command replaces the name with the
 content of the file, and adds all files that the schema refers to ($ref; xs:include, xs:import, xs:redefine) under
-"schemas". In a Schematron schema an inclusion (include; extends with href) is replaced with what it includes.
+"schemas". A Schematron schema that includes others is first made one file by: programs/schematron bundle FILE
 
 Relative paths are resolved against the file that contains them. URLs are fetched only from the hosts of --allow-host,
 over HTTPS and from public networks; redirects must lead to allowed hosts, too.`,

@@ -50,35 +50,6 @@ func TestDescribe(t *testing.T) {
 		"XML": {engines.KindXML, `{"schema":"<xs:schema/>"}`, []engines.Promise{
 			{Words: "the document is well-formed XML"}, {Words: "it is valid against the XML Schema of this step"},
 		}},
-		"Schematron": {engines.KindSchematron, `{"schema":"<schema xmlns='http://purl.oclc.org/dsdl/schematron'>` +
-			`<pattern><rule context='a'><assert id='b' test='c'>No <name/></assert>` +
-			`<report test='d' role='info'/></rule></pattern></schema>"}`, []engines.Promise{
-			{Words: "the document is well-formed XML"},
-			{Subject: "b", Expression: "a: c", Otherwise: "No {name()}", Severity: engines.SeverityError},
-			{Expression: "a: not(d)", Severity: engines.SeverityInfo},
-		}},
-		"IDS": {
-			engines.KindIDS,
-			`{"ids":"<ids xmlns='http://standards.buildingsmart.org/IDS'><info><title>T</title></info>` +
-				`<specifications><specification name='Walls' identifier='W1' ifcVersion='IFC4'>` +
-				`<applicability maxOccurs='unbounded'>` +
-				`<entity><name><simpleValue>IFCWALL</simpleValue></name></entity></applicability><requirements>` +
-				`<attribute instructions='Say it.' cardinality='optional'><name><simpleValue>Name</simpleValue>` +
-				`</name>` +
-				`<value><simpleValue>W</simpleValue></value></attribute></requirements></specification>` +
-				`<specification name='Doors' ifcVersion='IFC4'><applicability minOccurs='0' maxOccurs='0'>` +
-				`<entity><name><simpleValue>IFCDOOR</simpleValue></name></entity></applicability></specification>` +
-				`</specifications></ids>"}`,
-			[]engines.Promise{
-				{Words: "the document is an IFC model as a STEP physical file"},
-				{
-					Subject:   "W1 Walls",
-					Words:     `optional for class "IFCWALL": attribute "Name" with the value "W"`,
-					Otherwise: "Say it.",
-				},
-				{Subject: "Doors", Words: `no object in the model: class "IFCDOOR"`},
-			},
-		},
 		"EnergyPlus": {engines.KindEnergyPlus, `{"versions":["23.1","23.2"],"required_objects":[["A","B"]],
 			"rules":[{"id":"lit","assert":"counts['Lights'] > 0"}]}`, []engines.Promise{
 			{Words: "the model is for EnergyPlus 23.1, 23.2"},

@@ -1,7 +1,6 @@
 package engines_test
 
 import (
-	"fmt"
 	"runtime"
 	"strings"
 	"testing"
@@ -16,22 +15,9 @@ func TestUnlistedFindingsHaveNoMessage(t *testing.T) { //nolint:paralleltest // 
 		rule  = `{"rules":[{"id":"a","path":`
 		table = `{"schema":{"fields":[{"name":"a","type":"string"},{"name":"b","type":"string","constraints":`
 	)
-	const schematron = `{"schema":"<schema xmlns='http://purl.oclc.org/dsdl/schematron'><pattern>` +
-		`<rule context='a[a]'><assert test=`
 	list := `["b"` + strings.Repeat(`,"b"`, items-1) + `]`
 	rows := "a,b\n" + strings.Repeat("a,b\n", items)
 	systems := strings.Repeat("HVACTemplate:Zone:IdealLoadsAirSystem,b;\n", items)
-	const ids = `{"ids":"<ids xmlns='http://standards.buildingsmart.org/IDS' ` +
-		`xmlns:xs='http://www.w3.org/2001/XMLSchema'>` +
-		`<info><title>T</title></info><specifications><specification name='S' ifcVersion='IFC4'><applicability ` +
-		`maxOccurs='unbounded'><entity><name><simpleValue>IFCWALL</simpleValue></name></entity></applicability>` +
-		`<requirements><attribute><name><simpleValue>GlobalId</simpleValue></name><value><xs:restriction ` +
-		`base='xs:string'><xs:enumeration value='`
-	const foot = `</value></attribute></requirements></specification></specifications></ids>"}`
-	var walls strings.Builder
-	for i := range items {
-		fmt.Fprintf(&walls, "#%d=IFCWALL('G');", i+1)
-	}
 	//nolint:paralleltest // As above.
 	for name, tt := range map[string]struct {
 		kind, holds, fails, mediaType, document string
@@ -57,15 +43,6 @@ func TestUnlistedFindingsHaveNoMessage(t *testing.T) { //nolint:paralleltest // 
 			strings.Replace(table, `"b","type":"string"`, `"b","type":"number"`, 1) + `{}}]}}`, "text/csv", rows,
 		},
 		"TableOfDuplicates": {engines.KindTable, table + `{}}]}}`, table + `{"unique":true}}]}}`, "text/csv", rows},
-		"Schematron": {
-			engines.KindSchematron, schematron + "'a'/></rule></pattern></schema>\"}",
-			schematron + "'b'/></rule></pattern></schema>\"}",
-			"application/xml", "<r>" + strings.Repeat("<a><a/></a>", items) + "</r>",
-		},
-		"IDS": {
-			engines.KindIDS, ids + "G'/></xs:restriction>" + foot, ids + "H'/></xs:restriction>" + foot, "model/step",
-			"ISO-10303-21;HEADER;FILE_SCHEMA(('IFC4'));ENDSEC;DATA;" + walls.String() + "ENDSEC;END-ISO-10303-21;",
-		},
 		"EnergyPlus": {
 			engines.KindEnergyPlus, `{"checks":{"references":"OFF"}}`, `{}`, "text/plain",
 			"Version,9.6;\nZone,a;\n" + systems,

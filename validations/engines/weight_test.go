@@ -33,38 +33,12 @@ func TestWeight(t *testing.T) { //nolint:paralleltest // It measures the memory 
 		return "x: " + nest + "\ny: [*x" + strings.Repeat(",*x", repeats/repeated) + "]\n"
 	}
 	elements := "<r>" + many(func(int) string { return "<a/>" }) + "</r>"
-	texts := "<r>" + many(func(int) string { return "a<!---->" }) + "</r>"
 	zones := "Version,9.6;\n" + many(func(i int) string { return fmt.Sprintf("Zone,z%d,0,0,0,0,1,1;\n", i) })
 	epJSON := `{"Version":{"v":{"version_identifier":"9.6"}},"Zone":{"z":{}` +
 		many(func(i int) string { return fmt.Sprintf(`,"z%d":{"x":1}`, i) }) + "}}"
 	const schema, rules = `{"schema":{"additionalProperties":false}}`, `{"rules":[{"id":"a","assert":"doc != null"}]}`
-	const schematron = `{"schema":"<schema xmlns='http://purl.oclc.org/dsdl/schematron'><pattern><let name='all' ` +
-		`value='//node()'/><rule context='a | text()'><assert test='..'/></rule></pattern></schema>"}`
-	const ids = `{"ids":"<ids xmlns='http://standards.buildingsmart.org/IDS'><info><title>T</title></info>` +
-		`<specifications><specification name='S' ifcVersion='IFC4'><applicability minOccurs='0' ` +
-		`maxOccurs='unbounded'>` +
-		`<attribute><name><simpleValue>Tag</simpleValue></name></attribute></applicability><requirements>` +
-		`<partOf><entity>` +
-		`<name><simpleValue>IFCWALL</simpleValue></name></entity></partOf></requirements></specification>` +
-		`</specifications></ids>"}`
-	model := func(row func(i int) string) string {
-		return "ISO-10303-21;HEADER;FILE_SCHEMA(('IFC4'));ENDSEC;DATA;" + many(row) + "ENDSEC;END-ISO-10303-21;"
-	}
-	walls := model(func(i int) string { return fmt.Sprintf("#%d=IFCWALL();", i+1) })
-	sparse := model(func(i int) string { return fmt.Sprintf("#%d=IFCWALL();", 1_000_000-2*i) })
-	relations := model(func(i int) string {
-		if i < 100 {
-			return fmt.Sprintf("#%d=IFCWALL();", i)
-		}
-		return fmt.Sprintf("#%d=IFCRELAGGREGATES('',$,$,$,#1,(#1%s));", i, strings.Repeat(",#2", 2000))
-	})
-	references := model(func(i int) string { return fmt.Sprintf("#%d=IFCRELAGGREGATES('',$,$,$,#9,(#9));", i+1) })
 	//nolint:paralleltest // As above.
 	for name, tt := range map[string]struct{ kind, config, mediaType, document string }{
-		"IDS":                 {engines.KindIDS, ids, "model/step", walls},
-		"IDSWithGaps":         {engines.KindIDS, ids, "model/step", sparse},
-		"IDSOfRelations":      {engines.KindIDS, ids, "model/step", relations},
-		"IDSOfReferences":     {engines.KindIDS, ids, "model/step", references},
 		"SchemaOfAList":       {engines.KindJSONSchema, schema, json, list},
 		"SchemaOfMembers":     {engines.KindJSONSchema, schema, json, members},
 		"SchemaOfObjects":     {engines.KindJSONSchema, schema, json, objects},
@@ -77,15 +51,13 @@ func TestWeight(t *testing.T) { //nolint:paralleltest // It measures the memory 
 			engines.KindJSONSchema, `{"schema":{"items":{"allOf":[{"type":"string"},{"minimum":4},{"minimum":5}]}}}`,
 			json, list,
 		},
-		"RulesOfMembers":    {engines.KindRules, rules, json, members},
-		"RulesOfObjects":    {engines.KindRules, rules, json, objects},
-		"RulesOfYAML":       {engines.KindRules, rules, yaml, flow},
-		"RulesOfXML":        {engines.KindRules, rules, xml, elements},
-		"XML":               {engines.KindXML, `{}`, xml, elements},
-		"Schematron":        {engines.KindSchematron, schematron, xml, elements},
-		"SchematronOfTexts": {engines.KindSchematron, schematron, xml, texts},
-		"EnergyPlus":        {engines.KindEnergyPlus, `{}`, text, zones},
-		"EnergyPlusJSON":    {engines.KindEnergyPlus, `{}`, json, epJSON},
+		"RulesOfMembers": {engines.KindRules, rules, json, members},
+		"RulesOfObjects": {engines.KindRules, rules, json, objects},
+		"RulesOfYAML":    {engines.KindRules, rules, yaml, flow},
+		"RulesOfXML":     {engines.KindRules, rules, xml, elements},
+		"XML":            {engines.KindXML, `{}`, xml, elements},
+		"EnergyPlus":     {engines.KindEnergyPlus, `{}`, text, zones},
+		"EnergyPlusJSON": {engines.KindEnergyPlus, `{}`, json, epJSON},
 	} {
 		t.Run(name, func(t *testing.T) {
 			engine, faults := engines.Compile(tt.kind, []byte(tt.config), engines.DefaultLimits())

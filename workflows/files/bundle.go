@@ -57,15 +57,13 @@ func (b *Bundler) Bundle(ctx context.Context, name string) ([]byte, error) {
 	return writeDocument(text.Document)
 }
 
-// bundleStep puts the schemas of a step of some kind into its configuration. Those of three kinds name others.
+// bundleStep puts the schemas of a step of some kind into its configuration. Those of two kinds name others.
 func (b *Bundler) bundleStep(ctx context.Context, document *yaml.Node, i int, kind string, config *yaml.Node) error {
 	switch kind {
 	case engines.KindJSONSchema:
 		return b.bundleJSON(ctx, document, i, config)
 	case engines.KindXML:
 		return b.bundleXML(ctx, config)
-	case engines.KindSchematron:
-		return b.bundleSchematron(ctx, config)
 	}
 	switch schema := engines.SchemaOf(kind); schema.Language {
 	case engines.SchemaJSON:

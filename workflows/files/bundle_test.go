@@ -304,3 +304,30 @@ func TestBundleNamesAllThatIsMissing(t *testing.T) {
 		}
 	}
 }
+
+func TestBundleTableSchemas(t *testing.T) {
+	t.Parallel()
+	path := folder(t, map[string]string{
+		"flows/site.yaml":   stepFile("table", "{schema: ../schemas/site.json}"),
+		"schemas/site.json": `{"fields": [{"name": "id", "type": "integer"}]}`,
+	})
+	config := bundled(t, NewBundler(nil, silent), path("flows/site.yaml"))
+	if _, faults := engines.Compile(engines.KindTable, config, engines.DefaultLimits()); len(faults) > 0 {
+		t.Errorf("faults = %+v of %s", faults, config)
+	}
+}
+
+func TestBundleTexts(t *testing.T) {
+	t.Parallel()
+	for kind, member := range map[string]string{engines.KindIDS: "ids", engines.KindSchematron: "schema"} {
+		const text = "<a>\n  <b/>\n</a>\n"
+		path := folder(t, map[string]string{
+			"flows/site.yaml": stepFile(kind, "{"+member+": ../site.xml}"), "site.xml": text,
+		})
+		var config map[string]string
+		err := json.Unmarshal(bundled(t, NewBundler(nil, silent), path("flows/site.yaml")), &config)
+		if err != nil || config[member] != text {
+			t.Errorf("configuration of a step of the type %s = %q, %v", kind, config, err)
+		}
+	}
+}

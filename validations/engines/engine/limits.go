@@ -41,15 +41,6 @@ type Limits struct {
 	Programs       string
 	MaxProgramTime time.Duration
 
-	// MaxXPathWork is what checking one document by Schematron may cost, in nodes visited and bytes read.
-	MaxXPathWork int
-
-	// MaxModelBytes is the size of an IFC model, which is read as a stream. MaxHeldBytes is the memory for what a check
-	// needs of it, MaxModelWork what the check may cost, in bytes read and objects visited.
-	MaxModelBytes int64
-	MaxHeldBytes  int64
-	MaxModelWork  int64
-
 	// MaxTableBytes, MaxRows and MaxColumns bound a table, which is read as a stream.
 	MaxTableBytes int64
 	MaxRows       int
@@ -98,12 +89,6 @@ func DefaultLimits() Limits {
 
 		Programs:       programs(),
 		MaxProgramTime: 20 * time.Second,
-
-		MaxXPathWork: 200_000_000,
-
-		MaxModelBytes: 1024 * mebibyte,
-		MaxHeldBytes:  256 * mebibyte,
-		MaxModelWork:  2_000_000_000,
 
 		MaxTableBytes:  1024 * mebibyte,
 		MaxRows:        5_000_000,

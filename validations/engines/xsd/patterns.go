@@ -5,7 +5,6 @@ import (
 	"encoding/xml"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/xmltext"
-	"github.com/simplevalidations/simplevalidations/validations/engines/xsdpattern"
 )
 
 // withPlainPatterns returns the text of a schema with patterns that libxml2 reads as they are meant.
@@ -13,7 +12,7 @@ func withPlainPatterns(text []byte, root *node) []byte {
 	var written bytes.Buffer
 	at := 0
 	root.patterns(func(n *node, pattern string) {
-		plain := xsdpattern.Plain(pattern)
+		plain := plainPattern(pattern)
 		if plain == pattern {
 			return
 		}

@@ -1,11 +1,11 @@
-package xsdpattern
+package xsd
 
 import "strings"
 
-// Plain returns an expression that means the same, in which no class is negated within another one. libxml2 reads
+// plainPattern returns an expression that means the same, in which no class is negated within another one. libxml2 reads
 // [\P{L}] and [a-z-[^aeiou]] wrongly. An expression that cannot be read stays as it is.
-func Plain(source string) string {
-	p := &parser{source: []rune(source)}
+func plainPattern(source string) string {
+	p := &patternReader{source: []rune(source)}
 	var plain strings.Builder
 	for p.at < len(p.source) {
 		begin := p.at
@@ -14,8 +14,8 @@ func Plain(source string) string {
 		case '\\':
 			p.at = min(p.at+1, len(p.source))
 		case '[':
-			characters, err := p.class(begin)
-			if err != nil {
+			characters, ok := p.class()
+			if !ok {
 				return source
 			}
 			if isTwisted(string(p.source[begin:p.at])) {

@@ -1,9 +1,7 @@
-package xsdpattern
+package xsd
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 	"unicode"
 )
 
@@ -50,19 +48,6 @@ func (s set) negate() set {
 // without takes characters away.
 func (s set) without(away set) set {
 	return append(s.negate(), away...).negate()
-}
-
-// write writes the set as the regexp package has it.
-func (s set) write(to *strings.Builder) {
-	if len(s) == 0 {
-		to.WriteString(`[^\x{0}-\x{10FFFF}]`)
-		return
-	}
-	to.WriteByte('[')
-	for i := 0; i < len(s); i += 2 {
-		fmt.Fprintf(to, `\x{%X}-\x{%X}`, s[i], s[i+1])
-	}
-	to.WriteByte(']')
 }
 
 // tableSet has the characters of tables of the unicode package.
