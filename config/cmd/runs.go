@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"strconv"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
@@ -19,10 +20,17 @@ const runListLimit = 50
 func (p Program) listRunsCommand() *cobra.Command {
 	var org string
 	var filter validations.RunFilter
+	var since, until time.Time
 	cursor := core.Cursor{}
 	command := &cobra.Command{
 		Use: "list --org SLUG", Short: "List an organization's runs, newest first", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !since.IsZero() {
+				filter.Since = since.Format(time.RFC3339)
+			}
+			if !until.IsZero() {
+				filter.Until = until.Format(time.RFC3339)
+			}
 			if err := checkFilter(filter); err != nil {
 				return err
 			}
@@ -47,8 +55,10 @@ func (p Program) listRunsCommand() *cobra.Command {
 	command.Flags().StringVar(&filter.Workflow, "workflow", "", "only runs of the workflow with this id or slug")
 	command.Flags().StringVar(&filter.Search, "q", "", "only runs whose key or document name contains this text")
 	command.Flags().StringVar(&filter.IdempotencyKey, "key", "", "only runs that were started with this key")
-	command.Flags().StringVar(&filter.Since, "since", "", "only runs from this time on")
-	command.Flags().StringVar(&filter.Until, "until", "", "only runs before this time")
+	layouts := []string{time.RFC3339, time.DateOnly}
+	command.Flags().TimeVar(&since, "since", time.Time{}, layouts,
+		"only runs from this `time` on, like 2026-03-01 or 2026-03-01T09:30:00Z")
+	command.Flags().TimeVar(&until, "until", time.Time{}, layouts, "only runs before this `time`")
 	command.Flags().IntVar(&cursor.Size, "limit", runListLimit, "maximum number of runs")
 	requireFlags(command, "org")
 	return command

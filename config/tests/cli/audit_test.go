@@ -28,6 +28,7 @@ func unrecordedCommands() map[string]string {
 		"it needs the archive of another installation":       `org import`,
 		"they change no organization":                        `migrate up, serve`,
 		"TestResealSigningKeys looks for its records":        `secrets rotate`,
+		"TestRevokeTokenAsOperator looks for its record":     `admin token revoke`,
 	}
 }
 
