@@ -51,6 +51,13 @@ var defaultSeverities = map[string]engine.Severity{
 	checkLooseReferences: engine.SeverityWarning,
 	checkZoneSurfaces:    engine.SeverityError,
 	checkVertices:        engine.SeverityError,
+	checkGeometry:        engine.SeverityWarning,
+	checkConstructions:   engine.SeverityError,
+	checkBoundaries:      engine.SeverityError,
+	checkSchedules:       engine.SeverityError,
+	checkLooseSchedules:  engine.SeverityWarning,
+	checkScheduleLimits:  engine.SeverityWarning,
+	checkTimestep:        engine.SeverityWarning,
 	checkCommas:          engine.SeverityWarning,
 	checkEncoding:        engine.SeverityWarning,
 }

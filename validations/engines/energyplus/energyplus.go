@@ -32,6 +32,13 @@ const (
 	checkLooseReferences = "loose_references"
 	checkZoneSurfaces    = "zone_surfaces"
 	checkVertices        = "vertices"
+	checkGeometry        = "geometry"
+	checkConstructions   = "constructions"
+	checkBoundaries      = "boundaries"
+	checkSchedules       = "schedules"
+	checkLooseSchedules  = "loose_schedules"
+	checkScheduleLimits  = "schedule_limits"
+	checkTimestep        = "timestep"
 	checkEncoding        = "encoding"
 	checkCommas          = "commas"
 )
@@ -60,6 +67,8 @@ type modelRun struct {
 	unlisted map[string]engine.Finding
 	// malformed says that the fields of an object are not those that were meant.
 	malformed bool
+	// compared are pairs of constructions on the two sides of a wall.
+	compared map[[2]*construction]bool
 }
 
 // Compile checks the configuration of a step and returns its engine, or everything that is wrong with it.
@@ -104,7 +113,10 @@ func (e *Engine) Run(ctx context.Context, doc engine.Document) (engine.Report, e
 		c.Add("", *unreadable)
 		return c.Finish(), nil
 	}
-	r := &modelRun{engine: e, model: m, found: map[string]int{}, unlisted: map[string]engine.Finding{}}
+	r := &modelRun{
+		engine: e, model: m, found: map[string]int{}, unlisted: map[string]engine.Finding{},
+		compared: map[[2]*construction]bool{},
+	}
 	if err := r.check(ctx); err != nil {
 		return engine.Report{}, err
 	}
@@ -129,8 +141,8 @@ func (r *modelRun) check(ctx context.Context) error {
 		return nil
 	}
 	for _, check := range []func(){
-		r.checkEncoding, r.checkClasses, r.checkRequired, r.checkFields, r.checkDates, r.checkNames,
-		r.checkReferences, r.checkZones, r.checkVertices,
+		r.checkEncoding, r.checkClasses, r.checkRequired, r.checkFields, r.checkDates, r.checkCombined,
+		r.checkTimestep, r.checkNames, r.checkReferences, r.checkZones, r.checkGeometry, r.checkSchedules,
 	} {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("check model: %w", err)

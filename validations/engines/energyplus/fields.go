@@ -195,7 +195,7 @@ func (f *modelField) faultOfRange(value float64) (string, string) {
 		if end.Exclusive {
 			words = end.beyondOrAt
 		}
-		message := fmt.Sprintf("%s is %s %s %s", engine.Clip(f.text), words, strconv.FormatFloat(end.Value, 'g', -1, 64), f.spec.Units)
+		message := fmt.Sprintf("%s is %s %s %s", engine.Clip(f.text), words, formatNumber(end.Value), f.spec.Units)
 		return "field_range", strings.TrimSpace(message)
 	}
 	return "", ""

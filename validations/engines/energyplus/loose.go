@@ -55,8 +55,7 @@ type condition struct {
 }
 
 func (c condition) holds(o *modelObject) bool {
-	f := o.field(c.field)
-	return f != nil && slices.ContainsFunc(c.values, func(value string) bool { return strings.EqualFold(f.text, value) })
+	return slices.ContainsFunc(c.values, func(value string) bool { return o.is(c.field, value) })
 }
 
 // looseLists are reference lists for which the same is true of every field: a program may be written in Python, and a

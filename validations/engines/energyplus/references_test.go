@@ -10,7 +10,7 @@ import (
 func TestModelReferences(t *testing.T) {
 	t.Parallel()
 	engine := compile(t, engines.KindEnergyPlus, `{"checks": {
-		"zone_surfaces": "OFF", "required_fields": "OFF", "values": "OFF", "vertices": "OFF"}}`)
+		"zone_surfaces": "OFF", "required_fields": "OFF", "values": "OFF", "schedules": "OFF", "vertices": "OFF"}}`)
 	tests := []struct{ name, objects, path, code, message string }{
 		{
 			"Layer", "Construction,C,A,B; Material,A;", "/Construction/C/layer_2",

@@ -72,7 +72,7 @@ func TestModelsThatEnergyPlusRefuses(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			off := compile(t, engines.KindEnergyPlus, `{"checks": {"zone_surfaces": "OFF"}}`)
+			off := compile(t, engines.KindEnergyPlus, `{"checks": {"zone_surfaces": "OFF", "geometry": "OFF"}}`)
 			expectOne(t, off, complete(tt.objects), "m.idf", tt.want)
 		})
 	}

@@ -1,7 +1,6 @@
 package energyplus
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/dictionary"
@@ -31,7 +30,7 @@ func (r *modelRun) checkZones() {
 		if zone := o.field(zoneName); zone != nil {
 			bounded[foldName(zone.text)] = true
 		}
-		if other := o.field("outside_boundary_condition_object"); other != nil {
+		if other := o.field(boundaryObject); other != nil {
 			bounded[foldName(other.text)] = true
 		}
 	}
@@ -39,30 +38,6 @@ func (r *modelRun) checkZones() {
 		if o.key == zoneKey && o.label.text != "" && !bounded[foldName(o.label.text)] {
 			message := "no surface belongs to the zone " + engine.Quote(o.label.text)
 			r.find(modelFinding{check: checkZoneSurfaces, code: "zone_without_surfaces", message: message, object: o})
-		}
-	}
-}
-
-// checkVertices looks for surfaces with fewer vertices than they state, or than enclose an area.
-func (r *modelRun) checkVertices() {
-	const fewest = 3
-	for _, o := range r.model.objects {
-		if o.spec == nil || o.spec.Repeated == nil || o.spec.Repeated.Name != "vertices" {
-			continue
-		}
-		found := modelFinding{check: checkVertices, code: "vertex_count", object: o}
-		stated := o.field("number_of_vertices")
-		if stated != nil {
-			if count, isNumber := stated.number(); isNumber && int(count) > o.groups {
-				found.field = stated
-				found.message = fmt.Sprintf("%s vertices are stated, %d are given", engine.Clip(stated.text), o.groups)
-			}
-		}
-		if o.groups < fewest {
-			found.field, found.message = nil, engine.AtLeast(o.groups, fewest, "vertex", "vertices")
-		}
-		if found.message != "" {
-			r.find(found)
 		}
 	}
 }

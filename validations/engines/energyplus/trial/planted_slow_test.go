@@ -36,7 +36,8 @@ func (e edit) apply(text string) (string, int) {
 // faults are all kinds of faults.
 func faults() []fault {
 	return slices.Concat(
-		classFaults(), objectFaults(), separatorFaults(), valueFaults(), referenceFaults(), vertexFaults(),
+		classFaults(), objectFaults(), separatorFaults(), valueFaults(), referenceFaults(), geometryFaults(),
+		scheduleFaults(),
 	)
 }
 
@@ -315,7 +316,7 @@ func polygon(o object) (int, bool) {
 	return 1 + len(o.spec.Fields), len(o.fields) > 1+len(o.spec.Fields)
 }
 
-func vertexFaults() []fault {
+func geometryFaults() []fault {
 	vertices := func(change func(m goodModel, o object, first int) edit) func(goodModel) []edit {
 		return replaceObjects(func(m goodModel, o object) (edit, bool) {
 			first, ok := polygon(o)
@@ -337,9 +338,36 @@ func vertexFaults() []fault {
 			last := o.fields[len(o.fields)-1]
 			return edit{last.start, last.end, "", o.class.start}
 		})},
+		{"all vertices in one place", []string{"no_area"}, vertices(func(_ goodModel, o object, first int) edit {
+			with := strings.Repeat("1,", len(o.fields)-first-1) + "1"
+			return edit{o.fields[first].start, o.fields[len(o.fields)-1].end, with, o.class.start}
+		})},
 		{"two vertices", []string{"vertex_count"}, vertices(func(m goodModel, o object, first int) edit {
 			const twoVertices = 6
 			return edit{o.fields[first+twoVertices-1].end, o.end - 1, "", o.class.start}
 		})},
+	}
+}
+
+func scheduleFaults() []fault {
+	compact := func(prefix, with string) func(goodModel) []edit {
+		return replaceFields(func(o object, f *dictionary.Field, text string) (string, bool) {
+			return with, o.spec.Name == "Schedule:Compact" && f != o.spec.Label &&
+				strings.HasPrefix(strings.ToLower(text), prefix)
+		})
+	}
+	return []fault{
+		{"day that does not exist in a schedule", []string{"schedule"}, compact("through", "Through: 13/45")},
+		{"days that do not exist in a schedule", []string{"schedule"}, compact("for", "For: Someone")},
+		{"time that does not exist in a schedule", []string{"schedule"}, compact("until", "Until: 25:00")},
+		{"misspelt word in a schedule", []string{"schedule"}, compact("until", "Up to 24:00")},
+		{
+			"word in place of a value in a schedule",
+			[]string{"schedule"},
+			replaceFields(func(o object, f *dictionary.Field, text string) (string, bool) {
+				_, err := strconv.ParseFloat(text, 64)
+				return "abc", o.spec.Name == "Schedule:Compact" && f != o.spec.Label && err == nil
+			}),
+		},
 	}
 }
