@@ -16,6 +16,8 @@ type aggregate struct {
 	maximum float64
 	// first and last are the earliest and the latest time.
 	first, last time.Time
+	// spread is there where a rule reads percentiles of the column.
+	spread *spread
 }
 
 // tallyOfRows is how many rows met a condition, and the first of them.
@@ -34,6 +36,9 @@ func (a *aggregate) add(value cell) {
 	a.count++
 	a.sum += value.number
 	a.minimum, a.maximum = min(a.minimum, value.number), max(a.maximum, value.number)
+	if a.spread != nil {
+		a.spread.add(value.number)
+	}
 	if value.when.Before(a.first) {
 		a.first = value.when
 	}
@@ -42,9 +47,9 @@ func (a *aggregate) add(value cell) {
 	}
 }
 
-// values are the aggregates as expressions see them. Without values there is neither minimum, maximum nor mean,
-// and times have no sum.
-func (a *aggregate) values(c *column) map[string]any {
+// values are the aggregates as expressions see them. Without values there is neither minimum, maximum, mean nor
+// percentile, and times have no sum.
+func (a *aggregate) values(c *column, wanted []percentile) map[string]any {
 	values := map[string]any{"count": float64(a.count)}
 	if c.timed() {
 		if a.count > 0 {
@@ -55,6 +60,9 @@ func (a *aggregate) values(c *column) map[string]any {
 	values["sum"] = a.sum
 	if a.count > 0 {
 		values["min"], values["max"], values["mean"] = a.minimum, a.maximum, a.sum/float64(a.count)
+	}
+	if a.spread != nil {
+		a.spread.values(wanted, values)
 	}
 	return values
 }

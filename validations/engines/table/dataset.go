@@ -58,6 +58,10 @@ func (r *run) checkTally(ctx context.Context, rule *datasetRule, judged *tally) 
 			return nil
 		}
 	}
+	if slices.ContainsFunc(judged.aggregates, func(a aggregate) bool { return a.spread != nil && a.spread.stopped }) {
+		r.notEvaluated(rule.id, "the memory for percentiles is used up")
+		return nil
+	}
 	variables := r.datasetVariables(rule, judged)
 	holds, reason, err := rule.assert.Holds(ctx, variables)
 	if err != nil {
@@ -107,7 +111,7 @@ func (r *run) datasetVariables(rule *datasetRule, judged *tally) map[string]any 
 	columns := map[string]map[string]any{}
 	for j, at := range rule.columns {
 		column := r.engine.columns[at]
-		columns[column.name] = judged.aggregates[j].values(column)
+		columns[column.name] = judged.aggregates[j].values(column, rule.percentiles[at])
 	}
 	return map[string]any{
 		"rows": int64(judged.rows), "count": int64(judged.count), "counts": counts, "columns": columns,

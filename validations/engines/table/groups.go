@@ -35,6 +35,11 @@ func (r *run) groupOf(i int) (*tally, bool) {
 		group:      map[string]any{},
 		row:        r.row,
 	}
+	for j, at := range rule.columns {
+		if len(rule.percentiles[at]) > 0 {
+			group.aggregates[j].spread = newSpread(r.spreads)
+		}
+	}
 	for _, at := range rule.group {
 		group.group[r.engine.columns[at].name] = r.engine.columns[at].native(r.cells[at])
 	}

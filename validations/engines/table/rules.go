@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"cel.dev/cel-go/cel"
 
@@ -38,8 +37,9 @@ type datasetRule struct {
 	assert   *expression.Expression
 	message  *expression.Template
 	counts   []rowCount
-	// columns are those whose aggregates the rule reads.
-	columns []int
+	// columns are those whose aggregates the rule reads, and percentiles those that it reads of each.
+	columns     []int
+	percentiles map[int][]percentile
 	// group are the columns whose values make groups, none for a rule on the whole table.
 	group []int
 }
@@ -160,27 +160,12 @@ func (r *datasetRule) read(c *ruleCompiler, e *expression.Expression, counts map
 	columns := c.datasetColumns(e, counts, at)
 	r.columns = union(r.columns, columns)
 	for _, i := range columns {
-		c.checkAggregates(c.columns[i], e, at)
-	}
-}
-
-// checkAggregates finds members that the aggregates of a column do not have.
-func (c *ruleCompiler) checkAggregates(column *column, e *expression.Expression, at string) {
-	known := []string{"count", "sum", "min", "max", "mean"}
-	if column.timed() {
-		known = []string{"count", "min", "max"}
-	}
-	for _, name := range e.ReadsBelow("columns", column.name).Names {
-		if slices.Contains(known, name) {
-			continue
+		if found := c.percentiles(c.columns[i], e, at); len(found) > 0 {
+			if r.percentiles == nil {
+				r.percentiles = map[int][]percentile{}
+			}
+			r.percentiles[i] = append(r.percentiles[i], found...)
 		}
-		words := "columns." + column.name + " has no " + engine.Quote(name)
-		if likely := engine.Nearest(name, known); likely != "" {
-			words += "; did you mean " + likely + "?"
-		} else {
-			words += "; use " + strings.Join(known, ", ")
-		}
-		c.Fault(at, words)
 	}
 }
 

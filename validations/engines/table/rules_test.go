@@ -176,17 +176,3 @@ func TestTableConfigurations(t *testing.T) {
 		})
 	}
 }
-
-func TestMistakesInAggregates(t *testing.T) {
-	t.Parallel()
-	const fields = `"schema": {"fields": [{"name": "x", "type": "number"}, {"name": "on", "type": "date"}]}`
-	for assert, want := range map[string]string{
-		"columns.x.maen > 1.0":       `columns.x has no "maen"; did you mean mean?`,
-		"columns.x.p95 > 1.0":        `columns.x has no "p95"; use count, sum, min, max, mean`,
-		"columns.on.sum > 1.0":       `columns.on has no "sum"; use count, min, max`,
-		"has(columns.x.avg) || true": `columns.x has no "avg"; use count, sum, min, max, mean`,
-	} {
-		config := `{` + fields + `, "dataset_rules": [{"id": "r", "assert": "` + assert + `"}]}`
-		same(t, want, refused(t, engines.KindTable, config).Detail)
-	}
-}

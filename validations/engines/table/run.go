@@ -34,6 +34,8 @@ type run struct {
 
 	patterns patternWork
 	budget   *uniqueness
+	// spreads is the memory for percentiles, where a rule reads some.
+	spreads    *uniqueness
 	unique     []*seen
 	keys       []*seen
 	references []*references
@@ -84,10 +86,29 @@ func newRun(e *Engine, records source, c *engine.Collector) *run {
 		r.counts = append(r.counts, make([]tallyOfRows, len(rule.counts)))
 		r.groups = append(r.groups, groups{known: map[string]*tally{}})
 	}
+	r.prepareSpreads()
 	for range e.rowRules {
 		r.histories = append(r.histories, history{rows: map[string]map[string]any{}})
 	}
 	return r
+}
+
+// prepareSpreads gives half of the memory to percentiles, if a rule reads some.
+func (r *run) prepareSpreads() {
+	for _, rule := range r.engine.datasetRules {
+		if len(rule.percentiles) == 0 {
+			continue
+		}
+		if r.spreads == nil {
+			r.budget.left /= 2
+			r.spreads = newUniqueness(r.budget.left)
+		}
+		for at := range rule.percentiles {
+			if len(rule.group) == 0 && r.aggregates[at].spread == nil {
+				r.aggregates[at].spread = newSpread(r.spreads)
+			}
+		}
+	}
 }
 
 // read goes through the file. Its error is the context's or the reader's, never the table's.

@@ -95,8 +95,8 @@ func TestTableSchemaTypes(t *testing.T) {
 		},
 		{
 			"DateOfYear", `"type": "date", "format": "%Y-%j"`,
-			[]string{"2024-366", "2026-001", "2026-365"},
-			[]string{"2026-366", "2024-367", "2026-000", "2026"},
+			[]string{"2024-366", "2026-1", "2026-365"},
+			[]string{"2026-366", "2024-367", "2026-0", "2026"},
 			"is not a valid date",
 		},
 		{
