@@ -35,14 +35,17 @@ func NewChecker(definition validations.Definition) (*Checker, error) {
 	return &Checker{definition: definition, engines: compiled}, nil
 }
 
-// Check runs the steps on a document, which the result names name. The only error is that of the context; any other
-// failure is part of the result.
-func (c *Checker) Check(ctx context.Context, name string, document engines.Document) (formats.Document, error) {
+// Check runs the steps on a document, which the result names name. It calls observe with the index of each step that
+// begins. The only error is that of the context; any other failure is part of the result.
+func (c *Checker) Check(
+	ctx context.Context, name string, document engines.Document, observe func(step int),
+) (formats.Document, error) {
 	checked := formats.Document{Name: name, Result: formats.ResultPass}
 	clock := newRunClock(c.definition, Config{StepTimeout: checkTimeout, RunTimeout: checkTimeout}, 0)
 	for i, step := range c.definition.Steps {
 		note := c.skipped(i, checked)
 		if note == "" {
+			observe(i)
 			report, problem := c.runStep(ctx, i, document, clock.step(step))
 			if ctx.Err() != nil {
 				return formats.Document{}, context.Cause(ctx)

@@ -70,7 +70,8 @@ func TestChecker(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := tt.checker.Check(t.Context(), "doc", engines.Document{})
+			observed := 0
+			got, err := tt.checker.Check(t.Context(), "doc", engines.Document{}, func(int) { observed++ })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -87,6 +88,9 @@ func TestChecker(t *testing.T) {
 			}
 			if diff := cmp.Diff(tt.notes, notes); diff != "" {
 				t.Errorf("notes (-want +got):\n%s", diff)
+			}
+			if observed == 0 {
+				t.Error("no step was observed, want those that began")
 			}
 		})
 	}

@@ -54,7 +54,7 @@ func (s *Samples) Check(
 		if err != nil {
 			return formats.Document{}, err
 		}
-		return checker.Check(ctx, sample.Filename, sample)
+		return checker.Check(ctx, sample.Filename, sample, func(int) {})
 	})
 	if errors.Is(err, ErrSampleTimeout) {
 		return formats.Document{Name: sample.Filename, Result: formats.ResultTimedOut, Error: fmt.Sprintf(

@@ -148,10 +148,12 @@ func (c *checking) check(
 	if err != nil {
 		return formats.Document{}, cli.Misuse("%v", err)
 	}
+	progress := newProgress(c.command.ErrOrStderr(), source, len(definition.Steps))
 	document := engines.Document{
-		Content: source, Size: source.Size, MediaType: mediaType, Filename: filepath.Base(source.Name),
+		Content: progress, Size: source.Size, MediaType: mediaType, Filename: filepath.Base(source.Name),
 	}
-	checked, err := checker.Check(ctx, source.Name, document)
+	checked, err := checker.Check(ctx, source.Name, document, progress.begin)
+	progress.end()
 	if err := errors.Join(err, source.Close()); err != nil {
 		return formats.Document{}, interrupted(ctx, err)
 	}
