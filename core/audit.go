@@ -38,18 +38,11 @@ func audit(batch *db.Batch, condition string, records []AuditRecord) {
 			AS r (id, org_id, actor_id, token_id, action, target_type, target_id, request_id, detail)`+condition,
 		db.IDColumn(records, func(r *AuditRecord) *uuid.UUID { return &r.ID }),
 		db.IDColumn(records, func(r *AuditRecord) *uuid.UUID { return &r.OrgID }),
-		db.IDColumn(records, func(r *AuditRecord) *uuid.UUID { return nullable(r.ActorID) }),
-		db.IDColumn(records, func(r *AuditRecord) *uuid.UUID { return nullable(r.TokenID) }),
+		db.IDColumn(records, func(r *AuditRecord) *uuid.UUID { return db.NonZero(r.ActorID) }),
+		db.IDColumn(records, func(r *AuditRecord) *uuid.UUID { return db.NonZero(r.TokenID) }),
 		db.Column(records, func(r *AuditRecord) string { return r.Action }),
 		db.Column(records, func(r *AuditRecord) string { return r.TargetType }),
 		db.Column(records, func(r *AuditRecord) string { return r.TargetID }),
 		db.Column(records, func(r *AuditRecord) string { return r.RequestID }),
 		db.Column(records, func(r *AuditRecord) string { return r.Detail }))
-}
-
-func nullable(id uuid.UUID) *uuid.UUID {
-	if id == uuid.Nil {
-		return nil
-	}
-	return &id
 }

@@ -61,41 +61,73 @@ func Recover(log *slog.Logger) echo.MiddlewareFunc {
 
 const receivedKey = "core.received"
 
-// ReceivedAt is when AccessLog saw the request: when its headers had arrived. It is zero where nothing is logged.
+// ReceivedAt is when Observe saw the request: when its headers had arrived. It is zero where nothing observes.
 func ReceivedAt(c echo.Context) time.Time {
 	received, _ := c.Get(receivedKey).(time.Time)
 	return received
 }
 
-// AccessLog writes one line per request, except for the probes. It adds what describe returns of an answered request.
-func AccessLog(log *slog.Logger, describe func(echo.Context) []slog.Attr) echo.MiddlewareFunc {
+// Observer begins to observe a request, and returns what is called when the request was answered. It returns nil for a
+// request that it leaves out.
+type Observer func(c echo.Context) func(Observed)
+
+// Observed is what became of a request.
+type Observed struct {
+	// At is when its headers had arrived.
+	At   time.Time
+	Took time.Duration
+	// Status is that of the answer.
+	Status int
+	// Refusal is the error that the request ended with; nil where it had none.
+	Refusal *Error
+}
+
+// Observe shows every request to the observers. It writes errors itself, so that they see the status of the answer.
+func Observe(observers ...Observer) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
-			if c.Path() == "/livez/" || c.Path() == "/readyz/" {
-				return next(c)
+			seen := Observed{At: time.Now()}
+			c.Set(receivedKey, seen.At)
+			answered := make([]func(Observed), 0, len(observers))
+			for _, observe := range observers {
+				if done := observe(c); done != nil {
+					answered = append(answered, done)
+				}
 			}
-			began := time.Now()
-			c.Set(receivedKey, began)
-			err := next(c)
-			if err != nil {
-				// The error is written here so that the line has the answer's status.
+			if err := next(c); err != nil {
+				seen.Refusal = refusalFor(c.Request().Context(), err)
 				c.Error(err)
 			}
+			seen.Took, seen.Status = time.Since(seen.At), c.Response().Status
+			for _, done := range answered {
+				done(seen)
+			}
+			return nil
+		}
+	}
+}
+
+// AccessLog writes one line per request, except for the probes. It adds what describe returns of an answered request.
+func AccessLog(log *slog.Logger, describe func(echo.Context) []slog.Attr) Observer {
+	return func(c echo.Context) func(Observed) {
+		if c.Path() == "/livez/" || c.Path() == "/readyz/" {
+			return nil
+		}
+		return func(seen Observed) {
 			ctx := c.Request().Context()
 			attrs := []slog.Attr{
 				slog.String("method", c.Request().Method),
 				slog.String("route", c.Path()),
-				slog.Int("status", c.Response().Status),
+				slog.Int("status", seen.Status),
 				slog.Int64("bytes_out", c.Response().Size),
-				slog.Float64("ms", float64(time.Since(began).Microseconds())/1000),
+				slog.Float64("ms", float64(seen.Took.Microseconds())/1000),
 				slog.String("request_id", RequestID(ctx)),
 				slog.String("client", c.RealIP()),
 			}
-			if err != nil {
-				attrs = append(attrs, slog.String("code", string(AsError(err).Code)))
+			if seen.Refusal != nil {
+				attrs = append(attrs, slog.String("code", string(seen.Refusal.Code)))
 			}
 			log.LogAttrs(ctx, slog.LevelInfo, "request", append(attrs, describe(c)...)...)
-			return nil
 		}
 	}
 }

@@ -24,7 +24,7 @@ func serve(tb testing.TB, request *http.Request, handler echo.HandlerFunc) (*htt
 	e := echo.New()
 	e.HTTPErrorHandler = core.HandleError(log, core.WriteProblem)
 	describe := func(echo.Context) []slog.Attr { return nil }
-	e.Use(core.RequestIDs(), core.AccessLog(log, describe), core.Recover(log), core.WellFormed)
+	e.Use(core.RequestIDs(), core.Observe(core.AccessLog(log, describe)), core.Recover(log), core.WellFormed)
 	e.GET("/thing/:id/", handler)
 	e.GET("/livez/", handler)
 	recorder := httptest.NewRecorder()

@@ -46,12 +46,7 @@ func HandleError(log *slog.Logger, write ErrorWriter) echo.HTTPErrorHandler {
 			log.WarnContext(ctx, "failed after the answer had begun", "error", err)
 			return
 		}
-		clientErr := AsError(err)
-		if errors.Is(ctx.Err(), context.Canceled) {
-			// The client cannot read the answer any more. The log has the client's fault, whatever error its
-			// disconnection has caused.
-			clientErr = NewError(CodeRequestTimeout, "The client disconnected.").Because(err)
-		}
+		clientErr := refusalFor(ctx, err)
 		status := clientErr.Code.Spec().Status
 		if status >= http.StatusInternalServerError && !errors.Is(err, context.Canceled) {
 			log.ErrorContext(ctx, "request failed", "code", clientErr.Code, "error", err,
@@ -59,6 +54,15 @@ func HandleError(log *slog.Logger, write ErrorWriter) echo.HTTPErrorHandler {
 		}
 		write(c, clientErr)
 	}
+}
+
+// refusalFor is the refusal of a request that has ended with an error. A client that has disconnected cannot read it,
+// and the logs have that as its fault, whatever error the disconnection has caused.
+func refusalFor(ctx context.Context, err error) *Error {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return NewError(CodeRequestTimeout, "The client disconnected.").Because(err)
+	}
+	return AsError(err)
 }
 
 const refusalKey = "core.refusal"

@@ -88,7 +88,7 @@ func (b *bundle) prepared(tb testing.TB, ref WorkflowRef, content Content) Prepa
 	prepared, err := Prepare(Order{
 		Principal: core.Principal{OrgID: b.orgID, OrgSlug: "org"}, Workflow: ref, Source: SourceAPI, RequestID: "r",
 		Document: Document{Content: content, MediaType: "application/json", Filename: "a.json"},
-	}, time.Now())
+	}, nil, time.Now())
 	if err != nil {
 		tb.Fatalf("prepare run: %v", err)
 	}

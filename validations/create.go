@@ -71,34 +71,32 @@ type Prepared struct {
 // isRerun reports whether the run's submission exists already.
 func (p *Prepared) isRerun() bool { return p.Run.RerunOf != nil }
 
-// Prepare chooses the ids of a run and its submission and renders the answer. It touches no database.
-func Prepare(order Order, now time.Time) (Prepared, error) {
-	submissionID, err := core.NewID()
-	if err != nil {
-		return Prepared{}, err
-	}
+// Prepare chooses the ids of a run and its submission and renders the answer. A rerun checks the submission of the
+// earlier run again; earlier is nil for a run with a document of its own. It touches no database.
+func Prepare(order Order, earlier *Run, now time.Time) (Prepared, error) {
 	// PostgreSQL stores microseconds, and the answer must show the stored time.
 	now = now.UTC().Truncate(time.Microsecond)
-	content := order.Document.Content
-	submission := Submission{
-		OrgID: order.Principal.OrgID, ID: submissionID,
-		MediaType: order.Document.MediaType, Filename: order.Document.Filename, Name: order.Document.Name,
-		ShortDescription: order.Document.ShortDescription, Metadata: order.Document.Metadata,
-		Size: content.Size, SHA256: content.SHA256[:], Content: content.Bytes, CreatedAt: now,
+	var submission Submission
+	var rerunOf *uuid.UUID
+	var err error
+	if earlier != nil {
+		submission = Submission{OrgID: earlier.OrgID, ID: earlier.SubmissionID}
+		rerunOf = &earlier.ID
+	} else {
+		document := order.Document
+		submission = Submission{
+			OrgID: order.Principal.OrgID, MediaType: document.MediaType, Filename: document.Filename,
+			Name: document.Name, ShortDescription: document.ShortDescription, Metadata: document.Metadata,
+			Size: document.Content.Size, SHA256: document.Content.SHA256[:], Content: document.Content.Bytes,
+			CreatedAt: now,
+		}
+		if document.Content.UploadID != uuid.Nil {
+			submission.UploadID = &document.Content.UploadID
+		}
+		if submission.ID, err = core.NewID(); err != nil {
+			return Prepared{}, err
+		}
 	}
-	if content.UploadID != uuid.Nil {
-		submission.UploadID = &content.UploadID
-	}
-	return prepareRun(order, submission, nil, now)
-}
-
-// PrepareRerun is Prepare for a run that checks the submission of an earlier run again.
-func PrepareRerun(order Order, earlier Run, now time.Time) (Prepared, error) {
-	submission := Submission{OrgID: earlier.OrgID, ID: earlier.SubmissionID}
-	return prepareRun(order, submission, &earlier.ID, now.UTC().Truncate(time.Microsecond))
-}
-
-func prepareRun(order Order, submission Submission, rerunOf *uuid.UUID, now time.Time) (Prepared, error) {
 	runID, err := core.NewID()
 	if err != nil {
 		return Prepared{}, err
@@ -126,14 +124,6 @@ func prepareRun(order Order, submission Submission, rerunOf *uuid.UUID, now time
 		return Prepared{}, fmt.Errorf("render a run: %w", err)
 	}
 	return prepared, nil
-}
-
-// QueueDocuments adds the documents of prepared runs to a batch, before Create. Documents are large, so they travel
-// before everything that others may wait for. A rerun has its document already.
-func QueueDocuments(batch *db.Batch, prepared []Prepared) {
-	if fresh := withDocument(prepared); len(fresh) > 0 {
-		queueSubmissions(batch, fresh)
-	}
 }
 
 // Create adds the rows of those prepared runs to a batch that are granted (db.Granted): runs, which adopt their

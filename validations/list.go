@@ -212,7 +212,7 @@ func (s *Service) FindAll(ctx context.Context, orgID uuid.UUID, ids []uuid.UUID)
 	var runs []Run
 	err := s.db.Gorm.WithContext(ctx).Model(&Run{}).Joins(`
 		JOIN unnest(?::text::uuid[], ?::text::uuid[]) AS asked (org_id, id)
-		ON validation_runs.org_id = ANY (ARRAY[asked.org_id]) AND validation_runs.id BETWEEN asked.id AND asked.id`,
+		ON `+db.SameRow("validation_runs.id", "asked.id"),
 		"{"+strings.Join(orgs, ",")+"}", "{"+strings.Join(texts, ",")+"}").Find(&runs).Error
 	if err != nil {
 		return nil, fmt.Errorf("read runs: %w", err)

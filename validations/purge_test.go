@@ -65,12 +65,12 @@ func (b *bundle) rerun(tb testing.TB, earlier uuid.UUID) (uuid.UUID, error) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	prepared, err := PrepareRerun(Order{
+	prepared, err := Prepare(Order{
 		Principal: core.Principal{OrgID: b.orgID, OrgSlug: "org"}, Source: SourceAPI, RequestID: "r",
 		Workflow: WorkflowRef{
 			ID: run.WorkflowID, Slug: run.WorkflowSlug, Version: 1, Digest: Digest(run.DefinitionDigest),
 		},
-	}, run, time.Now())
+	}, &run, time.Now())
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -290,8 +290,8 @@ func TestPurgeUsesItsIndexes(t *testing.T) {
 	b.copies(t, b.ended(t, 0), 20*purgeBatch)
 	b.exec(t, `ANALYZE`)
 	for statement, want := range map[string][]string{
-		lockContents:   {"ix_validation_runs_content", "ix_validation_runs_reruns"},
-		deleteFindings: {"ix_validation_runs_findings", "uq_findings_ordinal"},
+		lockContents():   {"ix_validation_runs_content", "ix_validation_runs_reruns"},
+		deleteFindings(): {"ix_validation_runs_findings", "uq_findings_ordinal"},
 	} {
 		plan, err := db.InTx(t.Context(), b.db, func(tx db.Tx) (string, error) {
 			// The tables of a test are so small that reading them whole is cheaper.

@@ -15,24 +15,30 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 )
 
-func queueSubmissions(batch *db.Batch, prepared []Prepared) {
+// QueueDocuments adds the documents of prepared runs to a batch, before Create. Documents are large, so they travel
+// before everything that others may wait for. A rerun has its document already.
+func QueueDocuments(batch *db.Batch, prepared []Prepared) {
+	fresh := withDocument(prepared)
+	if len(fresh) == 0 {
+		return
+	}
 	batch.Queue(`
 		INSERT INTO submissions (org_id, id, media_type, filename, name, short_description, metadata, size, sha256,
 			content, upload_id, created_at)
 		SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
 			$8::bigint[], $9::bytea[], $10::bytea[], $11::uuid[], $12::timestamptz[])`,
-		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Submission.OrgID }),
-		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Submission.ID }),
-		db.Column(prepared, func(p *Prepared) string { return p.Submission.MediaType }),
-		db.Column(prepared, func(p *Prepared) string { return p.Submission.Filename }),
-		db.Column(prepared, func(p *Prepared) string { return p.Submission.Name }),
-		db.Column(prepared, func(p *Prepared) string { return p.Submission.ShortDescription }),
-		db.Column(prepared, func(p *Prepared) string { return p.Submission.Metadata }),
-		db.Column(prepared, func(p *Prepared) int64 { return p.Submission.Size }),
-		db.Column(prepared, func(p *Prepared) []byte { return p.Submission.SHA256 }),
-		db.Column(prepared, func(p *Prepared) []byte { return p.Submission.Content }),
-		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return p.Submission.UploadID }),
-		db.Column(prepared, func(p *Prepared) time.Time { return p.Submission.CreatedAt }))
+		db.IDColumn(fresh, func(p *Prepared) *uuid.UUID { return &p.Submission.OrgID }),
+		db.IDColumn(fresh, func(p *Prepared) *uuid.UUID { return &p.Submission.ID }),
+		db.Column(fresh, func(p *Prepared) string { return p.Submission.MediaType }),
+		db.Column(fresh, func(p *Prepared) string { return p.Submission.Filename }),
+		db.Column(fresh, func(p *Prepared) string { return p.Submission.Name }),
+		db.Column(fresh, func(p *Prepared) string { return p.Submission.ShortDescription }),
+		db.Column(fresh, func(p *Prepared) string { return p.Submission.Metadata }),
+		db.Column(fresh, func(p *Prepared) int64 { return p.Submission.Size }),
+		db.Column(fresh, func(p *Prepared) []byte { return p.Submission.SHA256 }),
+		db.Column(fresh, func(p *Prepared) []byte { return p.Submission.Content }),
+		db.IDColumn(fresh, func(p *Prepared) *uuid.UUID { return p.Submission.UploadID }),
+		db.Column(fresh, func(p *Prepared) time.Time { return p.Submission.CreatedAt }))
 }
 
 // queueRuns inserts the runs. A lease begins when the row is inserted and not when the transaction began, which may
@@ -107,7 +113,7 @@ func queueAdoptions(batch *db.Batch, prepared []Prepared) {
 	batch.Queue(`
 		UPDATE uploads AS u SET sweep_after = NULL
 		FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) AS a (org_id, id, run_id)
-		WHERE u.org_id = ANY (ARRAY[a.org_id]) AND u.id BETWEEN a.id AND a.id
+		WHERE `+db.SameRow("u.id", "a.id")+`
 			AND a.run_id = ANY (`+db.Granted+`)`, orgs, uploads, runs)
 }
 
@@ -141,7 +147,7 @@ func QueueDocumentLocks(batch *db.Batch, reruns []Prepared) *PendingDocuments {
 	return &PendingDocuments{kept: db.QueueInto(batch, readKept, `
 		WITH kept AS MATERIALIZED (
 			SELECT s.id FROM unnest($1::uuid[], $2::uuid[]) AS asked (org_id, id)
-			JOIN submissions AS s ON s.org_id = ANY (ARRAY[asked.org_id]) AND s.id BETWEEN asked.id AND asked.id
+			JOIN submissions AS s ON `+db.SameRow("s.id", "asked.id")+`
 			WHERE s.content IS NOT NULL OR s.upload_id IS NOT NULL
 			ORDER BY asked.org_id, asked.id FOR SHARE OF s),
 		narrowed AS MATERIALIZED (SELECT `+db.GrantOnly(`ARRAY(

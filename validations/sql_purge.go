@@ -63,9 +63,10 @@ func inBatches(
 	}
 }
 
-// lockContents locks expired documents. It scans the index for each organization, because each may have its own
-// retention. A document is found by its first run, which is no rerun.
-const lockContents = `
+// lockContents is the statement that locks expired documents. It scans the index for each organization, because each
+// may have its own retention. A document is found by its first run, which is no rerun.
+func lockContents() string {
+	return `
 	SELECT due.* FROM organizations AS o
 	CROSS JOIN LATERAL (SELECT coalesce(o.content_retention, make_interval(secs => $1)) AS kept) AS policy
 	CROSS JOIN LATERAL (
@@ -78,14 +79,17 @@ const lockContents = `
 					WHERE x.org_id = v.org_id AND x.submission_id = v.submission_id AND x.rerun_of IS NOT NULL
 						AND (x.ended_at IS NULL OR x.ended_at > now() - policy.kept) LIMIT 1) IS NULL
 			ORDER BY ended_at OFFSET 0) AS r
-		JOIN submissions AS s ON s.org_id = ANY (ARRAY[r.org_id]) AND s.id BETWEEN r.submission_id AND r.submission_id
+		JOIN submissions AS s ON ` + db.SameRow("s.id", "r.submission_id") + `
 		ORDER BY r.ended_at LIMIT $2
 		FOR NO KEY UPDATE OF s SKIP LOCKED) AS due
 	LIMIT $2`
+}
 
-// emptyContents checks again whether a rerun needs the document, because a rerun that committed before the lock was
-// taken is visible only to a new statement. No rerun can commit later: QueueDocumentLocks waits for the lock.
-const emptyContents = `
+// emptyContents is the statement that empties them. It checks again whether a rerun needs the document, because a rerun
+// that committed before the lock was taken is visible only to a new statement. No rerun can commit later:
+// QueueDocumentLocks waits for the lock.
+func emptyContents() string {
+	return `
 	WITH due AS (
 		SELECT d.* FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::timestamptz[])
 			AS d (org_id, run_id, submission_id, cutoff)
@@ -94,21 +98,22 @@ const emptyContents = `
 				AND (x.ended_at IS NULL OR x.ended_at > d.cutoff) LIMIT 1) IS NULL),
 	emptied AS (
 		UPDATE submissions AS s SET content = NULL, upload_id = NULL FROM due
-		WHERE s.org_id = ANY (ARRAY[due.org_id]) AND s.id BETWEEN due.submission_id AND due.submission_id),
+		WHERE ` + db.SameRow("s.id", "due.submission_id") + `),
 	orphaned AS (
 		-- This reads the submissions as they were before the statement.
 		UPDATE uploads AS u SET sweep_after = now()
 		FROM due CROSS JOIN LATERAL (SELECT org_id, upload_id FROM submissions
 			WHERE org_id = due.org_id AND id = due.submission_id LIMIT 1) AS s
-		WHERE u.org_id = ANY (ARRAY[s.org_id]) AND u.id BETWEEN s.upload_id AND s.upload_id),
+		WHERE ` + db.SameRow("u.id", "s.upload_id") + `),
 	sharing AS (
 		SELECT org_id, run_id FROM due
 		UNION ALL
 		SELECT x.org_id, x.id FROM due CROSS JOIN LATERAL (SELECT org_id, id FROM validation_runs
 			WHERE org_id = due.org_id AND submission_id = due.submission_id AND rerun_of IS NOT NULL OFFSET 0) AS x)
 	UPDATE validation_runs AS r SET content_purged_at = now() FROM sharing
-	WHERE r.org_id = ANY (ARRAY[sharing.org_id]) AND r.id BETWEEN sharing.run_id AND sharing.run_id
+	WHERE ` + db.SameRow("r.id", "sharing.run_id") + `
 		AND r.content_purged_at IS NULL`
+}
 
 // dueContent is an expired document, with its first run.
 type dueContent struct {
@@ -121,7 +126,7 @@ type dueContent struct {
 
 func (s *Service) purgeContents(ctx context.Context, kept time.Duration) (int64, error) {
 	return db.InTx(ctx, s.db, func(tx db.Tx) (int64, error) {
-		rows, err := tx.Query(ctx, lockContents, kept.Seconds(), purgeBatch)
+		rows, err := tx.Query(ctx, lockContents(), kept.Seconds(), purgeBatch)
 		if err != nil {
 			return 0, err
 		}
@@ -129,7 +134,7 @@ func (s *Service) purgeContents(ctx context.Context, kept time.Duration) (int64,
 		if err != nil || len(due) == 0 {
 			return 0, err
 		}
-		tag, err := tx.Exec(ctx, emptyContents,
+		tag, err := tx.Exec(ctx, emptyContents(),
 			db.Column(due, func(d *dueContent) uuid.UUID { return d.OrgID }),
 			db.Column(due, func(d *dueContent) uuid.UUID { return d.RunID }),
 			db.Column(due, func(d *dueContent) uuid.UUID { return d.SubmissionID }),
@@ -138,7 +143,8 @@ func (s *Service) purgeContents(ctx context.Context, kept time.Duration) (int64,
 	})
 }
 
-const deleteFindings = `
+func deleteFindings() string {
+	return `
 	WITH due AS (
 		SELECT own.* FROM organizations AS o
 		CROSS JOIN LATERAL (SELECT coalesce(o.findings_retention, make_interval(secs => $1)) AS kept) AS policy
@@ -151,17 +157,18 @@ const deleteFindings = `
 		LIMIT $2),
 	gone AS (
 		DELETE FROM findings AS f USING due
-		WHERE f.org_id = ANY (ARRAY[due.org_id]) AND f.run_id BETWEEN due.id AND due.id),
+		WHERE ` + db.SameRow("f.run_id", "due.id") + `),
 	forgotten AS (
 		-- An answer remains if its run was ended before its findings were stored.
 		UPDATE external_calls AS c SET answer = NULL FROM due
-		WHERE c.org_id = ANY (ARRAY[due.org_id]) AND c.run_id BETWEEN due.id AND due.id AND c.answer IS NOT NULL)
+		WHERE ` + db.SameRow("c.run_id", "due.id") + ` AND c.answer IS NOT NULL)
 	UPDATE validation_runs AS r SET findings_purged_at = now() FROM due
-	WHERE r.org_id = ANY (ARRAY[due.org_id]) AND r.id BETWEEN due.id AND due.id`
+	WHERE ` + db.SameRow("r.id", "due.id")
+}
 
 func (s *Service) purgeFindings(ctx context.Context, kept time.Duration) (int64, error) {
 	return db.InTx(ctx, s.db, func(tx db.Tx) (int64, error) {
-		tag, err := tx.Exec(ctx, deleteFindings, kept.Seconds(), purgeBatch)
+		tag, err := tx.Exec(ctx, deleteFindings(), kept.Seconds(), purgeBatch)
 		return tag.RowsAffected(), err
 	})
 }

@@ -34,6 +34,15 @@ func IDs(ids []uuid.UUID) pgtype.FlatArray[pgtype.UUID] {
 	return IDColumn(ids, func(id *uuid.UUID) *uuid.UUID { return id })
 }
 
+// NonZero returns nil for a zero value, which becomes NULL.
+func NonZero[V comparable](value V) *V {
+	var zero V
+	if value == zero {
+		return nil
+	}
+	return &value
+}
+
 // registerColumns makes columns of ids, texts and bytes travel as they are in memory.
 func registerColumns(types *pgtype.Map) {
 	for _, name := range []string{"_uuid", "_text", "_bytea"} {

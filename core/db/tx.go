@@ -93,10 +93,9 @@ func InGormTx[T any](ctx context.Context, db *DB, fn func(tx GormTx) (T, error))
 		if err != nil {
 			return zero, err
 		}
-		return inSession(ctx, session, func(tx Tx) (T, error) {
-			return pipeline(ctx, db, tx, noOpening, func(tx Tx, _ struct{}, _ *Batch) (T, error) {
-				return fn(GormTx{Tx: tx, conn: conn, base: db.Gorm})
-			})
+		defer rollBack(ctx, session)
+		return pipeline(ctx, db, Tx{session}, noOpening, func(tx Tx, _ struct{}, _ *Batch) (T, error) {
+			return fn(GormTx{Tx: tx, conn: conn, base: db.Gorm})
 		})
 	})
 }
@@ -160,7 +159,8 @@ func transact[T any](ctx context.Context, db *DB, fn func(tx Tx) (T, error)) (T,
 		}
 		// The pool throws a connection away that is broken or still inside of a transaction.
 		defer conn.Release()
-		return inSession(ctx, conn.Conn(), fn)
+		defer rollBack(ctx, conn.Conn())
+		return fn(Tx{conn.Conn()})
 	})
 }
 
@@ -185,12 +185,6 @@ func isRepeatable(err error) bool {
 	return IsContention(err) || isPlanChanged(err)
 }
 
-// inSession runs a transaction and rolls it back unless it was committed, also when the caller has gone or fn panics.
-func inSession[T any](ctx context.Context, session *pgx.Conn, fn func(tx Tx) (T, error)) (T, error) {
-	defer rollBack(ctx, session)
-	return fn(Tx{session: session})
-}
-
 func sessionOf(conn *sql.Conn) (*pgx.Conn, error) {
 	var session *pgx.Conn
 	err := conn.Raw(func(driverConn any) error {
@@ -204,7 +198,8 @@ func sessionOf(conn *sql.Conn) (*pgx.Conn, error) {
 	return session, err
 }
 
-// rollBack ends a transaction that was not committed. Where that fails, the pool throws the connection away.
+// rollBack ends a transaction that was not committed, also when the caller has gone or its function panics. Where that
+// fails, the pool throws the connection away.
 func rollBack(ctx context.Context, session *pgx.Conn) {
 	if session.IsClosed() || session.PgConn().TxStatus() == idle {
 		return

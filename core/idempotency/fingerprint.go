@@ -1,6 +1,7 @@
 package idempotency
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"slices"
@@ -54,11 +55,24 @@ type Fingerprint struct {
 // Fingerprint returns the request's fingerprint under the current rules. Equal requests have equal
 // fingerprints in every process and release that has the same FingerprintVersion.
 func (r Request) Fingerprint() Fingerprint {
+	// A version that was not given differs from every version, also from the one that it resolves to.
+	target := encode("target").add("method", r.Method).add("endpoint", r.Endpoint).add("target", r.Target)
+	if r.VersionGiven {
+		target = target.add("version", r.Version)
+	}
+	// Options count in the order of their names, whatever order the client has sent them in.
+	sorted := slices.SortedFunc(slices.Values(r.Options), func(a, b Option) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Value, b.Value))
+	})
+	options := encode("options")
+	for _, option := range sorted {
+		options = options.add(option.Name, option.Value)
+	}
 	f := Fingerprint{
 		Version: FingerprintVersion,
-		Target:  r.targetDigest(),
+		Target:  target.sum(),
 		Content: encode("content").add("media_type", r.MediaType).add("digest", string(r.Content[:])).sum(),
-		Options: r.optionsDigest(),
+		Options: options.sum(),
 	}
 	f.Sum = encode("request").
 		add("target", string(f.Target[:])).
@@ -82,34 +96,6 @@ func (f Fingerprint) Differs(other Fingerprint, target string) []string {
 		parts = append(parts, "options")
 	}
 	return parts
-}
-
-// targetDigest covers what the request acts upon, and how. A version that was not given differs from every version,
-// also from the one that it resolves to.
-func (r Request) targetDigest() Digest {
-	target := encode("target").
-		add("method", r.Method).
-		add("endpoint", r.Endpoint).
-		add("target", r.Target)
-	if r.VersionGiven {
-		target = target.add("version", r.Version)
-	}
-	return target.sum()
-}
-
-// optionsDigest covers the options in the order of their names, whatever order the client has sent them in.
-func (r Request) optionsDigest() Digest {
-	sorted := slices.SortedFunc(slices.Values(r.Options), func(a, b Option) int {
-		if c := strings.Compare(a.Name, b.Name); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Value, b.Value)
-	})
-	options := encode("options")
-	for _, option := range sorted {
-		options = options.add(option.Name, option.Value)
-	}
-	return options.sum()
 }
 
 // encoding lists fields so that no two lists have the same bytes: every name and value follows its length, and the

@@ -70,7 +70,19 @@ func QueueClaims(batch *db.Batch, claims []Claim, others []uuid.UUID) *db.Future
 		db.Grant(batch, others)
 		return db.Known(map[uuid.UUID]time.Time{})
 	}
-	return db.QueueInto(batch, readClaimed, `
+	read := func(rows pgx.Rows) (map[uuid.UUID]time.Time, error) {
+		claimed := make(map[uuid.UUID]time.Time)
+		var ids []uuid.UUID
+		var expiries []time.Time
+		_, err := pgx.ForEachRow(rows, []any{&ids, &expiries, nil}, func() error {
+			for i, id := range ids {
+				claimed[id] = expiries[i]
+			}
+			return nil
+		})
+		return claimed, err
+	}
+	return db.QueueInto(batch, read, `
 		WITH claimed AS (`+claimQuery+`)
 		SELECT array_agg(id), array_agg(expires_at), `+
 		db.GrantOnly(`coalesce(array_agg(validation_run_id), '{}') || $24::uuid[]`)+` FROM claimed`,
@@ -112,23 +124,6 @@ func ClaimKey(ctx context.Context, tx db.Tx, claim Claim) (ClaimResult, error) {
 		return ClaimResult{Existing: &record}, err
 	}
 	return ClaimResult{}, err
-}
-
-// readClaimed reads the claims that got their key. The others are missing.
-func readClaimed(rows pgx.Rows) (map[uuid.UUID]time.Time, error) {
-	claimed := make(map[uuid.UUID]time.Time)
-	var ids []uuid.UUID
-	var expiries []time.Time
-	_, err := pgx.ForEachRow(rows, []any{&ids, &expiries, nil}, func() error {
-		for i, id := range ids {
-			claimed[id] = expiries[i]
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("claim keys: %w", err)
-	}
-	return claimed, nil
 }
 
 // Identity identifies the key that is claimed.

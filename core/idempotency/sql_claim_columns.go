@@ -23,13 +23,13 @@ func claimColumns(claims []Claim) []any {
 		db.Column(claims, func(c *Claim) []byte { return c.Fingerprint.Content[:] }),
 		db.Column(claims, func(c *Claim) []byte { return c.Fingerprint.Options[:] }),
 		db.Column(claims, func(c *Claim) string { return c.Caller.RequestID }),
-		db.Column(claims, func(c *Claim) *netip.Addr { return knownAddress(c.Caller.IP) }),
+		db.Column(claims, func(c *Claim) *netip.Addr { return db.NonZero(c.Caller.IP) }),
 		db.Column(claims, func(c *Claim) string { return c.Caller.UserAgent }),
 		db.Column(claims, func(c *Claim) *int { return storedOnly(c, c.Response.Status) }),
 		db.Column(claims, func(c *Claim) string { return c.Response.Headers.ContentType }),
 		db.Column(claims, func(c *Claim) string { return c.Response.Headers.Location }),
 		db.Column(claims, func(c *Claim) *[]byte { return storedOnly(c, c.Response.Body) }),
-		db.IDColumn(claims, func(c *Claim) *uuid.UUID { return knownID(c.Subject) }),
+		db.IDColumn(claims, func(c *Claim) *uuid.UUID { return db.NonZero(c.Subject) }),
 		db.Column(claims, func(c *Claim) float64 { return c.Lifetime.Seconds() }),
 		db.Column(claims, (*Claim).LockNumber),
 		db.Column(claims, (*Claim).point),
@@ -60,20 +60,4 @@ func storedOnly[T any](c *Claim, part T) *T {
 		return nil
 	}
 	return &part
-}
-
-// knownID returns nil for the zero id, which stands for a claim without a subject.
-func knownID(id uuid.UUID) *uuid.UUID {
-	if id == uuid.Nil {
-		return nil
-	}
-	return &id
-}
-
-// knownAddress returns nil for the zero address, which cannot be stored.
-func knownAddress(ip netip.Addr) *netip.Addr {
-	if !ip.IsValid() {
-		return nil
-	}
-	return &ip
 }

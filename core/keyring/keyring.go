@@ -38,15 +38,15 @@ type ID [IDBytes]byte
 // String returns the id in hexadecimal.
 func (id ID) String() string { return hex.EncodeToString(id[:]) }
 
-// Place is where a sealed secret is stored.
-type Place struct {
+// Binding is where a sealed secret is stored. Elsewhere it cannot be opened.
+type Binding struct {
 	OrgID uuid.UUID
 	// Column is table.column.
 	Column string
 }
 
-func (p Place) associated() []byte {
-	return append(p.OrgID[:], p.Column...)
+func (b Binding) associated() []byte {
+	return append(b.OrgID[:], b.Column...)
 }
 
 // Ring seals with its first key and opens with each of them. The zero Ring has no keys. It is safe for concurrent use.
@@ -110,19 +110,19 @@ func (r Ring) IDs() []ID {
 	return ids
 }
 
-// Seal encrypts a secret for its place under the first key. The error is ErrNoKey.
-func (r Ring) Seal(secret []byte, place Place) ([]byte, error) {
+// Seal encrypts a secret for its binding under the first key. The error is ErrNoKey.
+func (r Ring) Seal(secret []byte, binding Binding) ([]byte, error) {
 	if len(r.keys) == 0 {
 		return nil, ErrNoKey
 	}
 	first := r.keys[0]
 	//nolint:gosec // G407: the nonce is not passed, it is chosen at random for each secret.
-	return first.aead.Seal(bytes.Clone(first.id[:]), nil, secret, place.associated()), nil
+	return first.aead.Seal(bytes.Clone(first.id[:]), nil, secret, binding.associated()), nil
 }
 
-// Open decrypts a secret of the place. The errors are ErrNoKey, ErrUnknownKey, and another one for a secret that was
-// changed or belongs to another place.
-func (r Ring) Open(sealed []byte, place Place) ([]byte, error) {
+// Open decrypts a secret of the binding. The errors are ErrNoKey, ErrUnknownKey, and another one for a secret that was
+// changed or belongs to another one.
+func (r Ring) Open(sealed []byte, binding Binding) ([]byte, error) {
 	if len(r.keys) == 0 {
 		return nil, ErrNoKey
 	}
@@ -134,9 +134,9 @@ func (r Ring) Open(sealed []byte, place Place) ([]byte, error) {
 		if k.id != id {
 			continue
 		}
-		secret, err := k.aead.Open(nil, nil, sealed[IDBytes:], place.associated())
+		secret, err := k.aead.Open(nil, nil, sealed[IDBytes:], binding.associated())
 		if err != nil {
-			return nil, fmt.Errorf("open the secret in %s of %s: %w", place.Column, place.OrgID, err)
+			return nil, fmt.Errorf("open the secret in %s of %s: %w", binding.Column, binding.OrgID, err)
 		}
 		return secret, nil
 	}

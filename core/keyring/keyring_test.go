@@ -23,7 +23,7 @@ func mustParse(tb testing.TB, text string) keyring.Ring {
 func TestRing(t *testing.T) {
 	t.Parallel()
 	first, second := keyring.Generate(), keyring.Generate()
-	place := keyring.Place{OrgID: uuid.New(), Column: "signing_keys.sealed"}
+	place := keyring.Binding{OrgID: uuid.New(), Column: "signing_keys.sealed"}
 	secret := []byte("the secret itself")
 	sealed, err := mustParse(t, first).Seal(secret, place)
 	if err != nil || bytes.Contains(sealed, secret) {
@@ -38,15 +38,15 @@ func TestRing(t *testing.T) {
 	for name, tt := range map[string]struct {
 		ring   string
 		sealed []byte
-		place  keyring.Place
+		place  keyring.Binding
 		opens  bool
 	}{
 		"SameKey":             {first, sealed, place, true},
 		"KeyBehindAnother":    {second + "," + first, sealed, place, true},
 		"AnotherKey":          {second, sealed, place, false},
 		"NoKey":               {"", sealed, place, false},
-		"AnotherOrganization": {first, sealed, keyring.Place{OrgID: uuid.New(), Column: place.Column}, false},
-		"AnotherColumn":       {first, sealed, keyring.Place{OrgID: place.OrgID, Column: "x.y"}, false},
+		"AnotherOrganization": {first, sealed, keyring.Binding{OrgID: uuid.New(), Column: place.Column}, false},
+		"AnotherColumn":       {first, sealed, keyring.Binding{OrgID: place.OrgID, Column: "x.y"}, false},
 		"Changed":             {first, changed, place, false},
 		"CutOff":              {first, sealed[:keyring.IDBytes+3], place, false},
 		"Empty":               {first, nil, place, false},
@@ -65,14 +65,14 @@ func TestRingSealsUnderTheFirstKey(t *testing.T) {
 	t.Parallel()
 	first, second := keyring.Generate(), keyring.Generate()
 	both := mustParse(t, second+", "+first)
-	sealed, err := both.Seal([]byte("x"), keyring.Place{})
+	sealed, err := both.Seal([]byte("x"), keyring.Binding{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if id := both.IDs()[0]; id != mustParse(t, second).IDs()[0] || !bytes.HasPrefix(sealed, id[:]) {
 		t.Error("the first key did not seal")
 	}
-	if _, err := mustParse(t, first).Open(sealed, keyring.Place{}); !errors.Is(err, keyring.ErrUnknownKey) {
+	if _, err := mustParse(t, first).Open(sealed, keyring.Binding{}); !errors.Is(err, keyring.ErrUnknownKey) {
 		t.Errorf("open with the other key = %v, want ErrUnknownKey", err)
 	}
 }

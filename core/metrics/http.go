@@ -3,7 +3,6 @@ package metrics
 import (
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
@@ -33,24 +32,14 @@ func newHTTP(registry *prometheus.Registry) *HTTP {
 	return h
 }
 
-// Observe measures the requests that pass. It stands where errors of the views can still be seen.
-func (h *HTTP) Observe(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		began := time.Now()
-		err := next(c)
-		status := c.Response().Status
-		if err != nil {
-			code := core.AsError(err).Code
-			if code == core.CodeQuotaExceeded {
-				h.quotaDenials.Inc()
-			}
-			if !c.Response().Committed {
-				status = code.Spec().Status
-			}
+// Observe is a core.Observer that measures requests.
+func (h *HTTP) Observe(c echo.Context) func(core.Observed) {
+	return func(seen core.Observed) {
+		if seen.Refusal != nil && seen.Refusal.Code == core.CodeQuotaExceeded {
+			h.quotaDenials.Inc()
 		}
-		h.durations.WithLabelValues(routeOf(c), methodOf(c.Request()), strconv.Itoa(status)).
-			Observe(time.Since(began).Seconds())
-		return err
+		h.durations.WithLabelValues(routeOf(c), methodOf(c.Request()), strconv.Itoa(seen.Status)).
+			Observe(seen.Took.Seconds())
 	}
 }
 

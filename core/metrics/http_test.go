@@ -2,6 +2,7 @@ package metrics_test
 
 import (
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -19,7 +20,8 @@ func TestObserve(t *testing.T) {
 	t.Parallel()
 	measured := metrics.New("1")
 	e := echo.New()
-	e.Use(measured.HTTP.Observe)
+	e.HTTPErrorHandler = core.HandleError(slog.New(slog.DiscardHandler), core.WriteProblem)
+	e.Use(core.Observe(measured.HTTP.Observe))
 	e.GET("/things/:id/", func(c echo.Context) error { return c.NoContent(http.StatusNoContent) })
 	e.POST("/things/", func(echo.Context) error { return core.NewError(core.CodeQuotaExceeded, "") })
 	e.PUT("/things/", func(echo.Context) error { return errors.New("out of order") })

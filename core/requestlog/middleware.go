@@ -1,14 +1,12 @@
 package requestlog
 
 import (
-	"context"
 	"crypto/sha256"
 	"errors"
 	"hash"
 	"io"
 	"net/http"
 	"net/netip"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
@@ -36,18 +34,14 @@ type Describe struct {
 	Token func(header http.Header) (Digest, bool)
 }
 
-// Record returns the middleware that collects requests. It stands around those that find out who has sent them.
-func (l *Log) Record(describe Describe) echo.MiddlewareFunc {
-	return func(next echo.HandlerFunc) echo.HandlerFunc {
-		return func(c echo.Context) error {
-			if isRead(c.Request().Method) || !describe.Logs(c) {
-				return next(c)
-			}
-			body := watch(c.Request())
-			err := next(c)
-			l.record(c, describe, body, err)
-			return err
+// Record returns the observer that collects requests.
+func (l *Log) Record(describe Describe) core.Observer {
+	return func(c echo.Context) func(core.Observed) {
+		if isRead(c.Request().Method) || !describe.Logs(c) {
+			return nil
 		}
+		body := watch(c.Request())
+		return func(seen core.Observed) { l.record(c, describe, body, seen) }
 	}
 }
 
@@ -56,19 +50,20 @@ func isRead(method string) bool {
 	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
 }
 
-func (l *Log) record(c echo.Context, describe Describe, body *watchedBody, err error) {
+func (l *Log) record(c echo.Context, describe Describe, body *watchedBody, seen core.Observed) {
 	ctx := c.Request().Context()
 	entry := Entry{
-		At: core.ReceivedAt(c), Status: c.Response().Status, Endpoint: describe.Endpoint(c),
+		At: seen.At, Took: seen.Took, Status: seen.Status, Endpoint: describe.Endpoint(c),
 		Replayed: c.Response().Header().Get(idempotency.HeaderReplayed) != "",
 	}
-	entry.Took = time.Since(entry.At)
-	problem := problemOf(c, err)
+	problem := seen.Refusal
+	if problem != nil {
+		entry.Status = problem.Code.Spec().Status
+	} else {
+		problem = core.RefusalOf(c) // A page may have shown its refusal itself.
+	}
 	if problem != nil {
 		entry.Code = problem.Code
-		if err != nil {
-			entry.Status = problem.Code.Spec().Status
-		}
 	}
 	if principal, known := core.PrincipalFrom(ctx); known && principal.OrgID != uuid.Nil {
 		entry.OrgID, entry.TokenID = principal.OrgID, principal.TokenID
@@ -86,18 +81,6 @@ func (l *Log) record(c echo.Context, describe Describe, body *watchedBody, err e
 	if given && entry.Code != "" && l.admitStranger() {
 		entry.complete(c, describe, body, problem)
 		l.addStranger(entry, token)
-	}
-}
-
-// problemOf is why a request was refused: the error of its view, or the refusal that a page has shown itself.
-func problemOf(c echo.Context, err error) *core.Error {
-	switch {
-	case err == nil:
-		return core.RefusalOf(c)
-	case errors.Is(c.Request().Context().Err(), context.Canceled):
-		return core.NewError(core.CodeRequestTimeout, "The client disconnected.")
-	default:
-		return core.AsError(err)
 	}
 }
 

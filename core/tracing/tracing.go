@@ -165,33 +165,33 @@ func (t *Tracer) Waited(ctx context.Context, name string, origin Origin, took ti
 	span.End()
 }
 
-// Place is where a span is, for a link to it. The zero Place is nowhere.
-type Place struct {
+// SpanLink leads to a span. The zero SpanLink leads nowhere.
+type SpanLink struct {
 	at trace.SpanContext
 }
 
-// PlaceOf returns the place of the context's span if it is sampled.
-func (t *Tracer) PlaceOf(ctx context.Context) Place {
+// LinkTo returns a link to the context's span if that is sampled.
+func (t *Tracer) LinkTo(ctx context.Context) SpanLink {
 	if t == nil {
-		return Place{}
+		return SpanLink{}
 	}
 	at := trace.SpanContextFromContext(ctx)
 	if !at.IsSampled() {
-		return Place{}
+		return SpanLink{}
 	}
-	return Place{at}
+	return SpanLink{at}
 }
 
-// Together begins a span of work for many traces: below the first place, with links to all of them. Without any place
+// Together begins a span of work for many traces: below the first one, with links to all of them. Without any
 // it is no span.
-func (t *Tracer) Together(ctx context.Context, name string, places []Place) (context.Context, Span) {
+func (t *Tracer) Together(ctx context.Context, name string, to []SpanLink) (context.Context, Span) {
 	if t == nil {
 		return ctx, Span{}
 	}
 	var links []trace.Link
-	for _, place := range places {
-		if place.at.IsValid() {
-			links = append(links, trace.Link{SpanContext: place.at})
+	for _, link := range to {
+		if link.at.IsValid() {
+			links = append(links, trace.Link{SpanContext: link.at})
 		}
 	}
 	if len(links) == 0 {

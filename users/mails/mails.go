@@ -57,7 +57,7 @@ func (s *Service) Stage(ctx context.Context, tx db.Tx, kind, recipient string, c
 		if err != nil {
 			return fmt.Errorf("write a mail: %w", err)
 		}
-		if sealed, err = s.cfg.Keys.Seal(text, keyring.Place{OrgID: id, Column: Seal}); err != nil {
+		if sealed, err = s.cfg.Keys.Seal(text, keyring.Binding{OrgID: id, Column: Seal}); err != nil {
 			return fmt.Errorf("encrypt a mail: %w", err)
 		}
 	}
@@ -122,7 +122,7 @@ func (s *Service) writeMail(ctx context.Context, waiting waitingMail, forgotten 
 		}
 		content = *written
 	} else {
-		text, err := s.cfg.Keys.Open(waiting.sealed, keyring.Place{OrgID: waiting.id, Column: Seal})
+		text, err := s.cfg.Keys.Open(waiting.sealed, keyring.Binding{OrgID: waiting.id, Column: Seal})
 		if err != nil {
 			return nil, fmt.Errorf("decrypt a mail: %w", err)
 		}

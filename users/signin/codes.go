@@ -50,8 +50,8 @@ func encodeFactor(secret []byte) string {
 	return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(secret)
 }
 
-func factorPlace(userID uuid.UUID) keyring.Place {
-	return keyring.Place{OrgID: userID, Column: factorSeal}
+func factorPlace(userID uuid.UUID) keyring.Binding {
+	return keyring.Binding{OrgID: userID, Column: factorSeal}
 }
 
 // acceptedStep returns the step whose code it is, later than the one that was accepted last; 0 for none. So a code that

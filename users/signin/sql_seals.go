@@ -105,7 +105,7 @@ func (s *Service) resealBatch(ctx context.Context, column sealedColumn) (int, er
 		}
 		batch := tx.NewBatch()
 		for _, row := range found {
-			place := keyring.Place{OrgID: row.ID, Column: column.place}
+			place := keyring.Binding{OrgID: row.ID, Column: column.place}
 			secret, err := s.cfg.Keys.Open(row.Sealed, place)
 			if err != nil {
 				return 0, fmt.Errorf("decrypt a secret of %s: %w", column.table, err)

@@ -189,7 +189,7 @@ func (b *testBundle) prepare(ref validations.WorkflowRef, content validations.Co
 		Principal: core.Principal{OrgID: b.orgID, OrgSlug: "org"}, Workflow: ref, Source: validations.SourceAPI,
 		RequestID: "r",
 		Document:  validations.Document{Content: content, MediaType: "application/json", Filename: "a.json"},
-	}, time.Now())
+	}, nil, time.Now())
 	prepared.Run.UsageMetric = "runs"
 	return prepared, err
 }

@@ -2,7 +2,7 @@
 //
 // # What happens, in reading order
 //
-//   - A run that its own process executes is born leased: the start has reserved a Place (local.go), its transaction
+//   - A run that its own process executes is born leased: the start has acquired a Slot (local.go), its transaction
 //     has inserted the run with the lease of the process (validations.Service.Create), and the document is in memory.
 //   - Any other start has inserted the run and a staged job with the run's epoch. The enqueuer has moved the job to the
 //     queue, and a worker calls Execute (execute.go).

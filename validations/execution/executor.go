@@ -152,7 +152,7 @@ func (e *Executor) Usage() (share.Usage, share.Usage) {
 func (l *Local) Usage() share.Usage {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	usage := l.places.Usage()
+	usage := l.slots.Usage()
 	if !l.open {
 		usage.Places = usage.Taken
 	}

@@ -5,12 +5,9 @@ import (
 	"errors"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core/share"
 	"github.com/simplevalidations/simplevalidations/validations"
@@ -21,36 +18,36 @@ import (
 var errStopping = errors.New("the process stops")
 
 // Local executes runs in the process that has started them. The start's own transaction writes the lease, so there is
-// no staged job and nothing is read back. Runs without a place here are staged and left to the workers.
+// no staged job and nothing is read back. Runs without a slot here are staged and left to the workers.
 type Local struct {
 	executor *Executor
 	grace    time.Duration
-	// places are those of runs from before their commit to their end.
-	places *share.Places
+	// slots are those of runs from before their commit to their end.
+	slots *share.Places
 	// engines are the places to compute. They are not shared with the runs from the queue, so neither waits for the
 	// other.
 	engines *share.Places
 
 	mu sync.Mutex
-	// open is set while places can be reserved.
+	// open is set while slots can be acquired.
 	open bool
 	// begun holds what ends each execution.
-	begun map[*Place]context.CancelCauseFunc
-	// reserved counts the places that were not given back.
-	reserved sync.WaitGroup
+	begun map[*Slot]context.CancelCauseFunc
+	// acquired counts the slots that were not released.
+	acquired sync.WaitGroup
 }
 
-// NewLocal makes a Local with places for this many runs, which can be reserved once it is open. When the process stops,
+// NewLocal makes a Local with slots for this many runs, which can be acquired once it is open. When the process stops,
 // runs that have begun may go on for the grace.
-func NewLocal(executor *Executor, places int, grace time.Duration) *Local {
+func NewLocal(executor *Executor, slots int, grace time.Duration) *Local {
 	return &Local{
-		executor: executor, grace: grace, places: share.New(places, 0, executor.cfg.OrgShare),
+		executor: executor, grace: grace, slots: share.New(slots, 0, executor.cfg.OrgShare),
 		engines: share.New(localEnginesPerCPU*runtime.GOMAXPROCS(0), 0, executor.cfg.OrgShare),
-		begun:   make(map[*Place]context.CancelCauseFunc),
+		begun:   make(map[*Slot]context.CancelCauseFunc),
 	}
 }
 
-// Open lets places be reserved. The caller has to call Run.
+// Open lets slots be acquired. The caller has to call Run.
 func (l *Local) Open() { l.setOpen(true) }
 
 // Run waits until ctx ends. Then it hands over the runs that wait for an engine, gives the others the grace to end,
@@ -61,7 +58,7 @@ func (l *Local) Run(ctx context.Context) error {
 	l.engines.Close(errStopping)
 	ended := time.AfterFunc(l.grace, l.interrupt)
 	defer ended.Stop()
-	l.reserved.Wait()
+	l.acquired.Wait()
 	return nil
 }
 
@@ -80,130 +77,118 @@ func (l *Local) interrupt() {
 	}
 }
 
-// Place is the right to execute one run in this process. It is reserved before the transaction that creates the run,
+// Slot is the right to execute one run in this process. It is acquired before the transaction that creates the run,
 // and given back by Release or when the execution has ended.
-type Place struct {
+type Slot struct {
 	local *Local
-	// giveBack returns the place and the memory of its run.
-	giveBack func()
-	// reservedAt is before the beginning of the run's lease.
-	reservedAt time.Time
-	// used is set once the place was given back, or its execution will give it back.
+	// release frees the slot and the memory of its run.
+	release func()
+	// acquiredAt is before the beginning of the run's lease.
+	acquiredAt time.Time
+	// used is set once the slot was released, or its execution will release it.
 	used bool
 }
 
-// Reserve reserves a place for a run that is about to be created, or returns nil if the run is to be staged: no place
-// or no memory for its engines is free at once, its document is not in memory, or one of its steps calls an external
+// Acquire takes a slot for a run that is about to be created, or returns nil if the run is to be staged: no slot or no
+// memory for its engines is free at once, its document is not in memory, or one of its steps calls an external
 // validator.
 //
 // It also reports the start to precedence, because starts go before the runs of the queue.
-func (l *Local) Reserve(run validations.Prepared, definition validations.Definition) *Place {
+func (l *Local) Acquire(run validations.Prepared, definition validations.Definition) *Slot {
 	l.executor.starts.starting()
-	weight, fits := localWeight(run.Submission, definition)
-	if !fits {
+	document, weight := run.Submission, int64(0)
+	if document.Content == nil {
 		return nil
+	}
+	for _, step := range definition.Steps {
+		if step.Type == engines.KindHTTP {
+			return nil
+		}
+		weight = max(weight, engines.Weight(step.Type, document.MediaType, document.Size))
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.open {
 		return nil
 	}
-	giveBack, ok := l.take(run.Run.OrgID, weight)
+	leave, ok := l.slots.TryTake(run.Run.OrgID, 0)
 	if !ok {
 		return nil
 	}
-	l.reserved.Add(1)
-	return &Place{local: l, giveBack: giveBack, reservedAt: time.Now()}
+	release := leave
+	if weight > 0 {
+		free, ok := l.executor.memory.TryTake(run.Run.OrgID, weight)
+		if !ok {
+			leave()
+			return nil
+		}
+		release = func() { free(); leave() }
+	}
+	l.acquired.Add(1)
+	return &Slot{local: l, release: release, acquiredAt: time.Now()}
 }
 
-// localWeight returns the memory that the heaviest step needs, and whether all steps can be executed here.
-func localWeight(document validations.Submission, definition validations.Definition) (int64, bool) {
-	calls := func(step validations.Step) bool { return step.Type == engines.KindHTTP }
-	if document.Content == nil || slices.ContainsFunc(definition.Steps, calls) {
-		return 0, false
-	}
-	heaviest := int64(0)
-	for _, step := range definition.Steps {
-		heaviest = max(heaviest, engines.Weight(step.Type, document.MediaType, document.Size))
-	}
-	return heaviest, true
-}
-
-// take takes a place, and memory if the run needs any.
-func (l *Local) take(org uuid.UUID, weight int64) (func(), bool) {
-	leave, ok := l.places.TryTake(org, 0)
-	if !ok || weight == 0 {
-		return leave, ok
-	}
-	free, ok := l.executor.memory.TryTake(org, weight)
-	if !ok {
-		leave()
-		return nil, false
-	}
-	return func() { free(); leave() }, true
-}
-
-// Lease is how long the place's run may be executed from its creation on, and 0 for no place.
-func (p *Place) Lease() time.Duration {
-	if p == nil {
+// Lease is how long the slot's run may be executed from its creation on, and 0 for no slot.
+func (s *Slot) Lease() time.Duration {
+	if s == nil {
 		return 0
 	}
-	return p.local.executor.cfg.Lease
+	return s.local.executor.cfg.Lease
 }
 
-// Release gives the place back unless Execute has taken it over. It is for a start that has failed or was refused, or
+// Release frees the slot unless Execute has taken it over. It is for a start that has failed or was refused, or
 // whose outcome is unknown.
-func (p *Place) Release() {
-	if p == nil || p.used {
+func (s *Slot) Release() {
+	if s == nil || s.used {
 		return
 	}
-	p.used = true
-	p.giveBack()
-	p.local.reserved.Done()
+	s.used = true
+	s.release()
+	s.local.acquired.Done()
 }
 
-// Execute executes the place's run beside the caller, once it was created for certain. When the execution has ended and
-// the place is free again, the returned channel receives whether the run is completed, and is closed. It is nil for no
-// place.
-func (p *Place) Execute(ctx context.Context, run validations.Prepared) <-chan bool {
-	if p == nil {
+// Execute executes the slot's run beside the caller, once it was created for certain. When the execution has ended and
+// the slot is free again, the returned channel receives whether the run is completed, and is closed. It is nil for no
+// slot.
+func (s *Slot) Execute(ctx context.Context, run validations.Prepared) <-chan bool {
+	if s == nil {
 		return nil
 	}
-	p.used = true
+	s.used = true
 	completed := make(chan bool, 1)
 	// The execution goes on when the request has ended.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	p.local.add(p, cancel)
+	s.local.add(s, cancel)
 	go func() {
-		defer p.local.reserved.Done()
+		defer s.local.acquired.Done()
 		defer close(completed)
-		ended := p.execute(ctx, run)
-		p.local.remove(p)
+		ended := s.execute(ctx, run)
+		s.local.remove(s)
 		cancel(nil)
-		p.giveBack()
+		s.release()
 		completed <- ended
 	}()
 	return completed
 }
 
-func (l *Local) add(p *Place, end context.CancelCauseFunc) {
+func (l *Local) add(s *Slot, end context.CancelCauseFunc) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.begun[p] = end
+	l.begun[s] = end
 }
 
-func (l *Local) remove(p *Place) {
+func (l *Local) remove(s *Slot) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.begun, p)
+	delete(l.begun, s)
 }
 
 // execute reports whether the run is completed. A panic is a failed attempt, as it is in a worker.
 //
 // If the commit was slow, or the process was frozen, the lease may be nearly over or the run taken over. Then the lease
 // is renewed before anything is computed, which fails if another holder has raised the epoch.
-func (p *Place) execute(ctx context.Context, created validations.Prepared) bool {
-	e := p.local.executor
+func (s *Slot) execute(ctx context.Context, created validations.Prepared) bool {
+	e := s.local.executor
 	run := created.Run
 	run.Attempts = 1
 	defer func() {
@@ -213,14 +198,14 @@ func (p *Place) execute(ctx context.Context, created validations.Prepared) bool 
 			e.release(ctx, run)
 		}
 	}()
-	if time.Since(p.reservedAt) > e.cfg.Lease/heartbeatsPerLease && e.lost(ctx, run) {
+	if time.Since(s.acquiredAt) > e.cfg.Lease/heartbeatsPerLease && e.lost(ctx, run) {
 		return false
 	}
 	e.metrics.Began(time.Since(run.CreatedAt))
 	ctx, span := e.cfg.Tracer.Start(ctx, "run.execute")
 	defer span.End()
 	e.describe(span, run)
-	return e.executeHeld(ctx, lease{run: run, submission: created.Submission}, room{engines: p.local.engines})
+	return e.executeHeld(ctx, lease{run: run, submission: created.Submission}, room{engines: s.local.engines})
 }
 
 const (

@@ -21,10 +21,10 @@ func TestLocalIsFencedWhenItWakesAfterItsLease(t *testing.T) {
 	var n atomic.Int64
 	r := c.reserve(t, c.workflow(t, validations.Definition{}, counting(&n, passing)))
 	c.insert(t, r)
-	r.place.reservedAt = time.Now().Add(-time.Hour)
+	r.slot.acquiredAt = time.Now().Add(-time.Hour)
 	c.exec(t, `UPDATE validation_runs SET lease_until = now(), sweep_after = now()`)
 	c.sweep(t, 1)
-	if completed := <-r.place.Execute(t.Context(), r.Prepared); completed || n.Load() != 0 {
+	if completed := <-r.slot.Execute(t.Context(), r.Prepared); completed || n.Load() != 0 {
 		t.Errorf("completed, engine runs = %t, %d, want neither", completed, n.Load())
 	}
 	c.wantStaged(t, r, 2)
@@ -45,9 +45,9 @@ func TestLocalRenewsALeaseThatIsStillItsOwn(t *testing.T) {
 			return engines.Report{}, err
 		}))
 	c.insert(t, r)
-	r.place.reservedAt = time.Now().Add(-time.Hour)
+	r.slot.acquiredAt = time.Now().Add(-time.Hour)
 	c.exec(t, `UPDATE validation_runs SET lease_until = now() + interval '1 second'`)
-	if completed := <-r.place.Execute(t.Context(), r.Prepared); !completed || !renewed {
+	if completed := <-r.slot.Execute(t.Context(), r.Prepared); !completed || !renewed {
 		t.Errorf("completed, renewed = %t, %t, want both", completed, renewed)
 	}
 }

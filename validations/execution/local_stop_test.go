@@ -85,7 +85,7 @@ func TestLocalStopsHandsOverWhatIsCommittedAfterwards(t *testing.T) {
 	go c.stop()
 	c.awaitClosed(t)
 	c.insert(t, r)
-	if completed := <-r.place.Execute(t.Context(), r.Prepared); completed || n.Load() != 0 {
+	if completed := <-r.slot.Execute(t.Context(), r.Prepared); completed || n.Load() != 0 {
 		t.Errorf("completed, engine runs = %t, %d, want neither", completed, n.Load())
 	}
 	c.stop()
@@ -100,6 +100,6 @@ func TestLocalStopsLeavesWhatCannotBeHandedOverToTheSweeper(t *testing.T) {
 	c.exec(t, `ALTER TABLE staged_jobs RENAME TO lost`)
 	go c.stop()
 	c.awaitClosed(t)
-	<-r.place.Execute(t.Context(), r.Prepared)
+	<-r.slot.Execute(t.Context(), r.Prepared)
 	c.wantRun(t, r.job(), bornLeased(), "")
 }

@@ -49,7 +49,7 @@ func setupLocal(tb testing.TB, cfg Config, places int, grace time.Duration) loca
 type localRun struct {
 	validations.Prepared
 
-	place *Place
+	slot *Slot
 }
 
 func (r localRun) job() jobs.Job {
@@ -60,13 +60,13 @@ func (r localRun) job() jobs.Job {
 func (c localCast) reserve(tb testing.TB, ref validations.WorkflowRef) localRun {
 	tb.Helper()
 	prepared := c.prepared(tb, ref, validations.InlineContent([]byte("{}")))
-	return localRun{prepared, c.local.Reserve(prepared, ref.Definition)}
+	return localRun{prepared, c.local.Acquire(prepared, ref.Definition)}
 }
 
 // insert inserts the run, as the transaction of its start does.
 func (c localCast) insert(tb testing.TB, r localRun) {
 	tb.Helper()
-	r.Lease = r.place.Lease()
+	r.Lease = r.slot.Lease()
 	err := db.Do(tb.Context(), c.db, func(tx db.Tx) error {
 		batch := tx.NewBatch()
 		c.testBundle.insert(batch, r.Prepared)
@@ -81,11 +81,11 @@ func (c localCast) insert(tb testing.TB, r localRun) {
 func (c localCast) begin(tb testing.TB, ref validations.WorkflowRef) (localRun, <-chan bool) {
 	tb.Helper()
 	r := c.reserve(tb, ref)
-	if r.place == nil {
+	if r.slot == nil {
 		tb.Fatal("there is no place")
 	}
 	c.insert(tb, r)
-	return r, r.place.Execute(tb.Context(), r.Prepared)
+	return r, r.slot.Execute(tb.Context(), r.Prepared)
 }
 
 // awaitClosed waits until no place can be reserved.
@@ -93,15 +93,15 @@ func (c localCast) awaitClosed(tb testing.TB) {
 	tb.Helper()
 	coretest.Eventually(tb, func() bool {
 		r := c.reserve(tb, validations.WorkflowRef{})
-		r.place.Release()
-		return r.place == nil
+		r.slot.Release()
+		return r.slot == nil
 	})
 }
 
 func (c localCast) checkFree(tb testing.TB) {
 	tb.Helper()
 	coretest.Eventually(tb, func() bool {
-		return c.local.places.Usage().Taken == 0 && c.executor.memory.Usage().Taken == 0
+		return c.local.slots.Usage().Taken == 0 && c.executor.memory.Usage().Taken == 0
 	})
 }
 
@@ -150,7 +150,7 @@ func TestLocalExecutesWhatItHasStarted(t *testing.T) {
 	}
 	// The document comes from memory.
 	c.exec(t, `UPDATE submissions SET content = 'ab'`)
-	if completed := <-r.place.Execute(t.Context(), r.Prepared); !completed {
+	if completed := <-r.slot.Execute(t.Context(), r.Prepared); !completed {
 		t.Error("the run is not completed")
 	}
 	if !bytes.Equal(document, []byte("{}")) {
@@ -161,7 +161,7 @@ func TestLocalExecutesWhatItHasStarted(t *testing.T) {
 	c.checkFree(t)
 }
 
-func TestReserve(t *testing.T) {
+func TestAcquire(t *testing.T) {
 	t.Parallel()
 	of := func(kind string) validations.Definition {
 		return validations.Definition{Steps: []validations.Step{{Type: engines.KindTable}, {Type: kind}}}
@@ -175,9 +175,9 @@ func TestReserve(t *testing.T) {
 		}
 	}
 	open := func(tb testing.TB) localCast { tb.Helper(); return setupLocal(tb, testConfig(), 4, time.Minute) }
-	reserve := func(tb testing.TB, c localCast, run validations.Prepared, kind string) *Place {
+	reserve := func(tb testing.TB, c localCast, run validations.Prepared, kind string) *Slot {
 		tb.Helper()
-		place := c.local.Reserve(run, of(kind))
+		place := c.local.Acquire(run, of(kind))
 		tb.Cleanup(place.Release)
 		return place
 	}
@@ -262,7 +262,7 @@ func TestTheTimeOfALocalRunBeginsWithItsExecution(t *testing.T) {
 	ref := c.workflow(t, validations.Definition{TimeoutSeconds: 20}, passing)
 	r := c.reserve(t, ref)
 	c.insert(t, r)
-	r.place.Release()
+	r.slot.Release()
 	c.exec(t, `UPDATE validation_runs SET started_at = now() - interval '40 seconds', lease_until = now(),
 		sweep_after = now()`)
 	c.sweep(t, 1)
@@ -283,7 +283,7 @@ func TestALeaseThatARunIsBornWithIsNoAttempt(t *testing.T) {
 	c := setupLocal(t, cfg, 4, time.Minute)
 	r := c.reserve(t, c.workflow(t, validations.Definition{}, passing))
 	c.insert(t, r)
-	r.place.Release()
+	r.slot.Release()
 	c.exec(t, `UPDATE validation_runs SET lease_until = now(), sweep_after = now()`)
 	c.sweep(t, 1)
 	job := r.job()
@@ -314,7 +314,7 @@ func TestPlacesAreGivenBack(t *testing.T) {
 	c := setupLocal(t, testConfig(), 4, time.Minute)
 	for _, step := range []engine{passing, failing, panicking, broken} {
 		ref := c.workflow(t, validations.Definition{}, step)
-		reserved := c.reserve(t, ref).place
+		reserved := c.reserve(t, ref).slot
 		if usage := c.local.Usage(); usage.Taken != 1 || usage.Places != 4 {
 			t.Errorf("usage = %+v with one place reserved, want 1 of 4", usage)
 		}
@@ -337,7 +337,7 @@ func TestQueuedRunsGoOnBesideLocalOnes(t *testing.T) {
 	for range 8 {
 		c.begin(t, ref)
 	}
-	if r := c.reserve(t, ref); r.place != nil {
+	if r := c.reserve(t, ref); r.slot != nil {
 		t.Fatal("a place is left")
 	}
 	own := c.start(t, passing)

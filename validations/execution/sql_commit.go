@@ -52,7 +52,7 @@ func (e *Executor) commitSteps(ctx context.Context, ends []stepEnd) ([]stepWritt
 	written, err := db.InBatch(ctx, e.db, func(batch *db.Batch) *db.Future[[]stepWritten] {
 		written := db.QueueInto(batch,
 			func(rows pgx.Rows) ([]stepWritten, error) { return readWritten(rows, len(ends)) },
-			writeSteps, stepColumns(ends)...)
+			writeSteps(), stepColumns(ends)...)
 		if len(found) > 0 {
 			batch.Queue(writeFindings, findingColumns(found)...)
 		}
@@ -76,7 +76,8 @@ func readWritten(rows pgx.Rows, n int) ([]stepWritten, error) {
 	return written, err
 }
 
-const writeSteps = `
+func writeSteps() string {
+	return `
 	WITH moved AS (
 		UPDATE validation_runs AS r SET recovery_point = e.ordinal + 1, error_count = r.error_count + e.errors,
 			warning_count = r.warning_count + e.warnings, info_count = r.info_count + e.infos,
@@ -93,7 +94,7 @@ const writeSteps = `
 			(SELECT $16::text[]), (SELECT $17::text[]), (SELECT $18::text[])) WITH ORDINALITY
 			AS e (org_id, run_id, id, epoch, ordinal, step_id, name, status, errors, warnings, infos, truncated,
 				started_at, ended_at, completed, result, category, error, number)
-		WHERE r.org_id = ANY (ARRAY[e.org_id]) AND r.id BETWEEN e.run_id AND e.run_id
+		WHERE ` + db.SameRow("r.id", "e.run_id") + `
 			AND r.epoch = e.epoch AND r.state = 'RUNNING' AND r.recovery_point = e.ordinal
 		RETURNING e.*, extract(epoch FROM now() - r.started_at)::float8 AS took),
 	written AS (
@@ -103,6 +104,7 @@ const writeSteps = `
 			ended_at
 		FROM moved)
 	SELECT number, took FROM moved`
+}
 
 func stepColumns(ends []stepEnd) []any {
 	return []any{
@@ -221,7 +223,7 @@ func queueAnswerRemoval(batch *db.Batch, ends []stepEnd) {
 			AS e (org_id, step_run_id, run_id, ordinal)
 		CROSS JOIN LATERAL (SELECT org_id, run_id, ordinal FROM step_runs
 			WHERE org_id = e.org_id AND run_id = e.run_id AND ordinal = e.ordinal AND id = e.step_run_id LIMIT 1) AS s
-		WHERE c.org_id = ANY (ARRAY[s.org_id]) AND c.run_id BETWEEN s.run_id AND s.run_id
+		WHERE `+db.SameRow("c.run_id", "s.run_id")+`
 			AND c.ordinal BETWEEN s.ordinal AND s.ordinal`,
 		db.IDColumn(called, func(step **validations.StepRun) *uuid.UUID { return &(*step).OrgID }),
 		db.IDColumn(called, func(step **validations.StepRun) *uuid.UUID { return &(*step).ID }),

@@ -59,7 +59,7 @@ func (e *Executor) acquireAll(ctx context.Context, asked []jobs.Job) ([]lease, e
 					started_at = coalesce(r.started_at, now())
 				FROM unnest((SELECT $1::uuid[]), (SELECT $2::uuid[]), (SELECT $3::integer[])) WITH ORDINALITY
 					AS asked (org_id, id, epoch, number)
-				WHERE r.org_id = ANY (ARRAY[asked.org_id]) AND r.id BETWEEN asked.id AND asked.id
+				WHERE `+db.SameRow("r.id", "asked.id")+`
 					AND r.epoch = asked.epoch
 					AND r.state <> 'COMPLETED' AND r.usage_metric <> ''
 					AND (r.lease_until IS NULL OR r.lease_until <= now())
@@ -151,7 +151,7 @@ func (e *Executor) handOverAll(ctx context.Context, runs []validations.Run) ([]s
 				started_at = `+unlessUnbegun+`,
 				sweep_after = now() + $4::bigint * interval '1 millisecond'
 			FROM unnest((SELECT $1::uuid[]), (SELECT $2::uuid[]), (SELECT $3::integer[])) AS held (org_id, id, epoch)
-			WHERE r.org_id = ANY (ARRAY[held.org_id]) AND r.id BETWEEN held.id AND held.id
+			WHERE `+db.SameRow("r.id", "held.id")+`
 				AND r.epoch = held.epoch AND r.state = 'RUNNING'
 			RETURNING r.org_id, r.id, r.epoch`,
 			db.IDColumn(runs, func(run *validations.Run) *uuid.UUID { return &run.OrgID }),

@@ -219,7 +219,7 @@ func usedKeys(ctx context.Context, database *db.DB) (map[keyring.ID]int, error) 
 }
 
 func (e *Executor) open(row sealedKeys) (signingKeys, error) {
-	current, err := e.cfg.Keys.Open(row.current, keyring.Place{OrgID: row.orgID, Column: columnCurrent})
+	current, err := e.cfg.Keys.Open(row.current, keyring.Binding{OrgID: row.orgID, Column: columnCurrent})
 	if err != nil {
 		return signingKeys{}, fmt.Errorf("open the signing key of organization %s: %w", row.orgID, err)
 	}
@@ -227,7 +227,7 @@ func (e *Executor) open(row sealedKeys) (signingKeys, error) {
 	if row.previous == nil {
 		return keys, nil
 	}
-	keys.previous, err = e.cfg.Keys.Open(row.previous, keyring.Place{OrgID: row.orgID, Column: columnPrevious})
+	keys.previous, err = e.cfg.Keys.Open(row.previous, keyring.Binding{OrgID: row.orgID, Column: columnPrevious})
 	if err != nil {
 		return signingKeys{}, fmt.Errorf("open the previous signing key of organization %s: %w", row.orgID, err)
 	}
@@ -237,10 +237,10 @@ func (e *Executor) open(row sealedKeys) (signingKeys, error) {
 func (e *Executor) seal(orgID uuid.UUID, keys signingKeys) (sealedKeys, error) {
 	row := sealedKeys{orgID: orgID}
 	var err error
-	row.current, err = e.cfg.Keys.Seal(keys.current, keyring.Place{OrgID: orgID, Column: columnCurrent})
+	row.current, err = e.cfg.Keys.Seal(keys.current, keyring.Binding{OrgID: orgID, Column: columnCurrent})
 	if err != nil || keys.previous == nil {
 		return row, err
 	}
-	row.previous, err = e.cfg.Keys.Seal(keys.previous, keyring.Place{OrgID: orgID, Column: columnPrevious})
+	row.previous, err = e.cfg.Keys.Seal(keys.previous, keyring.Binding{OrgID: orgID, Column: columnPrevious})
 	return row, err
 }

@@ -25,10 +25,10 @@ type attempt struct {
 	response      idempotency.Response
 	// overage says that the organization pays for starts beyond its quota.
 	overage bool
-	// place is where this process executes the run; nil if the run is to be staged.
-	place *execution.Place
-	// trace is where the start is in its trace.
-	trace tracing.Place
+	// slot is the right to execute the run in this process; nil if the run is to be staged.
+	slot *execution.Slot
+	// span is that of the start.
+	span tracing.SpanLink
 
 	outcome
 }
@@ -60,7 +60,7 @@ func prepare(r Request) (*attempt, error) {
 			return nil, err
 		}
 	}
-	if a.run, err = r.prepareRun(order); err != nil {
+	if a.run, err = validations.Prepare(order, r.Earlier, time.Now()); err != nil {
 		return nil, err
 	}
 	a.response = created(a.runID(), a.run.Answer)
@@ -69,27 +69,15 @@ func prepare(r Request) (*attempt, error) {
 		Fingerprint: r.fingerprint(), Caller: r.Caller, Lifetime: r.KeyLifetime, Subject: a.runID(),
 		Response: a.response,
 	}
-	a.audit, err = r.auditRecord(a.runID())
+	a.audit = core.AuditRecord{
+		OrgID: r.Principal.OrgID, ActorID: r.Principal.UserID, TokenID: r.Principal.TokenID, Action: "run.start",
+		TargetType: "run", TargetID: a.runID().String(), RequestID: r.Caller.RequestID,
+	}
+	if r.Earlier != nil {
+		a.audit.Action = "run.rerun"
+	}
+	a.audit.ID, err = core.NewID()
 	return a, err
-}
-
-func (r Request) prepareRun(order validations.Order) (validations.Prepared, error) {
-	if r.Earlier != nil {
-		return validations.PrepareRerun(order, *r.Earlier, time.Now())
-	}
-	return validations.Prepare(order, time.Now())
-}
-
-func (r Request) auditRecord(runID uuid.UUID) (core.AuditRecord, error) {
-	id, err := core.NewID()
-	action := "run.start"
-	if r.Earlier != nil {
-		action = "run.rerun"
-	}
-	return core.AuditRecord{
-		ID: id, OrgID: r.Principal.OrgID, ActorID: r.Principal.UserID, TokenID: r.Principal.TokenID,
-		Action: action, TargetType: "run", TargetID: runID.String(), RequestID: r.Caller.RequestID,
-	}, err
 }
 
 // created is the response to a new run.
@@ -116,7 +104,7 @@ func (a *attempt) mayExceedQuota() bool { return a.overage && !a.isRerun() }
 func (a *attempt) size() int { return len(a.run.Submission.Content) }
 
 // isStaged reports whether the attempt has staged its run.
-func (a *attempt) isStaged() bool { return a.goesOn() && a.place == nil }
+func (a *attempt) isStaged() bool { return a.goesOn() && a.slot == nil }
 
 // goesOn reports whether the attempt's run was started, or reserved.
 func (a *attempt) goesOn() bool { return a.err == nil && a.granted }

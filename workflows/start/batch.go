@@ -56,7 +56,7 @@ func (s *Starter) commitShared(ctx context.Context, a *attempt) {
 func (s *Starter) commitBatch(ctx context.Context, batch []*attempt) []struct{} {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.CommitTimeout)
 	defer cancel()
-	ctx, span := s.cfg.Tracer.Together(ctx, "start.commit", places(s.cfg.Tracer, batch))
+	ctx, span := s.cfg.Tracer.Together(ctx, "start.commit", db.Column(batch, func(a **attempt) tracing.SpanLink { return (*a).span }))
 	defer span.End()
 	span.SetInt("sv.starts", len(batch))
 	began := time.Now()
@@ -64,7 +64,7 @@ func (s *Starter) commitBatch(ctx context.Context, batch []*attempt) []struct{} 
 	for pending := batch; len(pending) > 0; {
 		firsts, duplicates := dedupByKey(pending)
 		refused, others := s.spent.split(firsts)
-		s.commitDistinct(ctx, append(others, s.settle(ctx, refused)...), s.commit)
+		s.commitDistinct(ctx, append(others, s.settle(ctx, refused)...), usualLockTimeout)
 		pending = nil
 		for _, d := range duplicates {
 			if !d.resolve() {
@@ -78,33 +78,24 @@ func (s *Starter) commitBatch(ctx context.Context, batch []*attempt) []struct{} 
 	return make([]struct{}, len(batch))
 }
 
-// places are where the starts of a batch are in their traces.
-func places(tracer *tracing.Tracer, batch []*attempt) []tracing.Place {
-	if !tracer.On() {
-		return nil
-	}
-	return db.Column(batch, func(a **attempt) tracing.Place { return (*a).trace })
-}
-
 // commitDistinct decides attempts of different keys. When one row is at fault, or one organization's counter cannot be
 // locked in time, the others are committed without it. What is granted by a commit is never tried again.
-func (s *Starter) commitDistinct(
-	ctx context.Context, batch []*attempt, commit func(context.Context, []*attempt) error,
-) {
+func (s *Starter) commitDistinct(ctx context.Context, batch []*attempt, lockTimeout string) {
 	if len(batch) == 0 {
 		return
 	}
-	err := commit(ctx, batch)
+	err := s.commit(ctx, batch, lockTimeout)
 	switch {
 	case err == nil:
-		s.commitDistinct(ctx, s.settle(ctx, ungranted(batch)), commit)
+		granted := func(a *attempt) bool { return a.granted }
+		s.commitDistinct(ctx, s.settle(ctx, slices.DeleteFunc(slices.Clone(batch), granted)), lockTimeout)
 	case db.IsMemberFault(err) && len(batch) > 1:
 		for _, a := range batch {
-			s.commitDistinct(ctx, []*attempt{a}, commit)
+			s.commitDistinct(ctx, []*attempt{a}, lockTimeout)
 		}
 	case db.IsLockTimeout(err) && len(split(batch)) > 1:
 		for _, attempts := range split(batch) {
-			s.commitDistinct(ctx, attempts, s.commitApart)
+			s.commitDistinct(ctx, attempts, shortLockTimeout)
 		}
 	default:
 		if db.ViolatedConstraint(err) != "" {
@@ -115,11 +106,6 @@ func (s *Starter) commitDistinct(
 			a.refuse(commitError(err, a))
 		}
 	}
-}
-
-// ungranted returns the attempts that a commit has not granted.
-func ungranted(batch []*attempt) []*attempt {
-	return slices.DeleteFunc(slices.Clone(batch), func(a *attempt) bool { return a.granted })
 }
 
 // duplicate is an attempt whose key an earlier attempt of the same batch has.

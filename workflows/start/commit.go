@@ -24,22 +24,14 @@ type answers struct {
 // commit starts the runs of attempts of different keys, in one transaction of one round trip. It grants those whose
 // key it has claimed, whose document is there and whose organization has room for all of its runs. The statements
 // behind insert only what is granted, so nothing is left of the others, and settle decides them.
-func (s *Starter) commit(ctx context.Context, attempts []*attempt) error {
-	return s.commitAs(ctx, attempts, func(*db.Batch) {})
-}
-
-// commitApart is commit for the attempts of one organization, whose batch has waited too long for a lock. A process
-// that is stuck in the middle of its own batch holds up many organizations, and the others wait until each was tried.
-func (s *Starter) commitApart(ctx context.Context, attempts []*attempt) error {
-	return s.commitAs(ctx, attempts, queueShortLockTimeout)
-}
-
-func (s *Starter) commitAs(ctx context.Context, attempts []*attempt, limit func(*db.Batch)) error {
+func (s *Starter) commit(ctx context.Context, attempts []*attempt, lockTimeout string) error {
 	for _, a := range attempts {
 		a.outcome = outcome{}
 	}
 	answered, err := db.InBatch(ctx, s.database, func(batch *db.Batch) answers {
-		limit(batch)
+		if lockTimeout != usualLockTimeout {
+			batch.Queue(lockTimeout)
+		}
 		return s.queue(batch, attempts)
 	})
 	if err != nil {
@@ -64,48 +56,37 @@ func (s *Starter) commitAs(ctx context.Context, attempts []*attempt, limit func(
 // queue queues the statements of a commit. Documents come first: they are large, and a process that freezes while it
 // sends them must hold no key and no counter, because PostgreSQL has no time limit for the middle of a message.
 func (s *Starter) queue(batch *db.Batch, attempts []*attempt) answers {
-	rows := s.rowsOf(attempts)
-	validations.QueueDocuments(batch, rows.runs)
-	var answered answers
-	answered.claimed = idempotency.QueueClaims(batch, rows.claims, rows.unkeyed)
-	answered.documents = validations.QueueDocumentLocks(batch, rows.reruns)
-	answered.granted = quota.QueueCharges(batch, rows.charges, rows.held)
-	s.runs.Create(batch, rows.runs)
-	core.AuditGranted(batch, db.Column(attempts, func(a **attempt) core.AuditRecord { return (*a).audit })...)
-	idempotency.QueueWithdrawals(batch, rows.claims)
-	return answered
-}
-
-// rows are what attempts have to write.
-type rows struct {
-	runs, reruns []validations.Prepared
-	claims       []idempotency.Claim
-	charges      []quota.RunCharge
-	// unkeyed are the runs that need no key. Those that are held back are charged later, when their phases have come
-	// so far.
-	unkeyed, held []uuid.UUID
-}
-
-func (s *Starter) rowsOf(attempts []*attempt) rows {
-	r := rows{claims: claimsOf(attempts)}
+	var runs, reruns []validations.Prepared
+	var charges []quota.RunCharge
+	// Runs without a key need none. Those that are held back are charged later, when their phases have come so far.
+	var unkeyed, held []uuid.UUID
 	for _, a := range attempts {
 		run := a.run
-		run.Lease = a.place.Lease()
+		run.Lease = a.slot.Lease()
 		if !a.keyed {
-			r.unkeyed = append(r.unkeyed, a.runID())
+			unkeyed = append(unkeyed, a.runID())
 		}
 		if a.isRerun() {
-			r.reruns = append(r.reruns, run)
+			reruns = append(reruns, run)
 		}
 		if run.Held {
-			r.held = append(r.held, a.runID())
+			held = append(held, a.runID())
 		} else {
 			run.Run.UsageMetric = quota.MetricRuns
-			r.charges = append(r.charges, quota.RunCharge{RunID: a.runID(), OrgID: a.orgID()})
+			charges = append(charges, quota.RunCharge{RunID: a.runID(), OrgID: a.orgID()})
 		}
-		r.runs = append(r.runs, run)
+		runs = append(runs, run)
 	}
-	return r
+	claims := claimsOf(attempts)
+	validations.QueueDocuments(batch, runs)
+	var answered answers
+	answered.claimed = idempotency.QueueClaims(batch, claims, unkeyed)
+	answered.documents = validations.QueueDocumentLocks(batch, reruns)
+	answered.granted = quota.QueueCharges(batch, charges, held)
+	s.runs.Create(batch, runs)
+	core.AuditGranted(batch, db.Column(attempts, func(a **attempt) core.AuditRecord { return (*a).audit })...)
+	idempotency.QueueWithdrawals(batch, claims)
+	return answered
 }
 
 // claimsOf returns the claims of the attempts that have a key.

@@ -137,7 +137,7 @@ func TestChargeIsForgottenWithItsTransaction(t *testing.T) {
 		metrics.New("").Keys, slog.New(slog.DiscardHandler))}
 	granted, bad := tn.start(t, "k", "a"), b.tenant(t, 1).start(t, "k", "a")
 	bad.run.Submission.Filename = "\xff"
-	if err := b.starter.commit(t.Context(), []*attempt{granted, bad}); err == nil {
+	if err := b.starter.commit(t.Context(), []*attempt{granted, bad}, usualLockTimeout); err == nil {
 		t.Fatal("a row that the database refuses was committed")
 	}
 	b.checkOutcomes(t, b.commit(t.Context(), tn.start(t, "other", "a")), "created")

@@ -11,7 +11,7 @@
 //     chooses every id and renders the response.
 //  4. The attempt is committed in a batch with those that arrive at the same time, in one transaction of one round
 //     trip: insert the documents, claim the keys, charge the quotas, and insert the rows of what was granted. The
-//     finished response is in the key's row from the beginning. Where the process has a place for it, the run is
+//     finished response is in the key's row from the beginning. Where the process has a slot for it, the run is
 //     inserted with the lease of this process in place of a staged job, and executed after the commit
 //     (execution.Local).
 //     An attempt that was not granted is settled: answered from the key of another request, refused, or tried again.

@@ -186,11 +186,11 @@ func TestReservedRunsAreNotBornLeased(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.place = b.local.Reserve(a.run, tn.workflow.Definition)
-	if a.place == nil {
+	a.slot = b.local.Acquire(a.run, tn.workflow.Definition)
+	if a.slot == nil {
 		t.Fatal("there is no place")
 	}
-	defer a.place.Release()
+	defer a.slot.Release()
 	held, err := b.starter.reserved(a)
 	if err != nil {
 		t.Fatal(err)

@@ -45,7 +45,7 @@ func (s *Starter) Flow() idempotency.Flow {
 // commits all that is needed to go on without the client; the phases behind it charge and launch it.
 func (s *Starter) startBeyondQuota(ctx context.Context, refused *attempt) (Answer, error) {
 	// Its memory must not wait for the billing service.
-	refused.place.Release()
+	refused.slot.Release()
 	a, err := s.reserved(refused)
 	if err != nil {
 		return Answer{}, err
@@ -83,7 +83,7 @@ func (s *Starter) reserved(refused *attempt) (*attempt, error) {
 		a.run.Run.IdempotencyKey, a.run.Run.IdempotencyKeyID = a.claim.Key, &id
 	}
 	// It must not be executed before it is charged.
-	a.run.Held, a.place = true, nil
+	a.run.Held, a.slot = true, nil
 	a.claim.Point, a.claim.Lock = pointReserved, s.overage.Engine.Lock()
 	a.claim.Response = idempotency.Response{}
 	a.audit.Action = "run.reserve"

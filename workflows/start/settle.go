@@ -14,6 +14,9 @@ import (
 // that the quota has no room for, in the order of arrival. It returns the ones that are worth a commit: what stood
 // against them is gone, or they were not tried.
 func (s *Starter) settle(ctx context.Context, attempts []*attempt) []*attempt {
+	if len(attempts) == 0 {
+		return nil
+	}
 	left, err := s.settleKeys(ctx, attempts)
 	if err == nil {
 		left, err = s.settleQuotas(ctx, left)

@@ -71,11 +71,11 @@ func (s *Starter) Start(ctx context.Context, r Request) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	a.place = s.local.Reserve(a.run, r.Workflow.Definition)
+	a.slot = s.local.Acquire(a.run, r.Workflow.Definition)
 	// A commit that is not known to have happened executes nothing: if it has, the lease ends and the sweeper goes on.
-	defer a.place.Release()
+	defer a.slot.Release()
 	committing, span := s.cfg.Tracer.Start(ctx, "start")
-	a.trace, a.run.Origin = s.cfg.Tracer.PlaceOf(committing), s.cfg.Tracer.Origin(committing)
+	a.span, a.run.Origin = s.cfg.Tracer.LinkTo(committing), s.cfg.Tracer.Origin(committing)
 	s.commitShared(committing, a)
 	span.End()
 	answer, err = s.answer(ctx, a)
@@ -142,7 +142,7 @@ func (s *Starter) answer(ctx context.Context, a *attempt) (Answer, error) {
 	}
 	return Answer{
 		Answer: idempotency.Answer{Response: a.response, ExpiresAt: a.claimed.ExpiresAt}, RunID: a.runID(),
-		Executed: a.place.Execute(ctx, a.run),
+		Executed: a.slot.Execute(ctx, a.run),
 	}, nil
 }
 

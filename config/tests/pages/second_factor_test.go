@@ -289,7 +289,7 @@ func TestSecretsOfSecondFactors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	secret, err := ring.Open(sealed, keyring.Place{OrgID: id, Column: "second_factors.sealed"})
+	secret, err := ring.Open(sealed, keyring.Binding{OrgID: id, Column: "second_factors.sealed"})
 	if got := base32.StdEncoding.EncodeToString(secret); err != nil || got != app.secret {
 		t.Errorf("under the new key alone: %v, want the secret", err)
 	}

@@ -139,7 +139,8 @@ func TestAccessLogHasTheClientsAddress(t *testing.T) {
 	t.Parallel()
 	var lines bytes.Buffer
 	e := echo.New()
-	e.Use(core.AccessLog(slog.New(slog.NewTextHandler(&lines, nil)), func(echo.Context) []slog.Attr { return nil }))
+	describe := func(echo.Context) []slog.Attr { return nil }
+	e.Use(core.Observe(core.AccessLog(slog.New(slog.NewTextHandler(&lines, nil)), describe)))
 	e.GET("/", func(c echo.Context) error { return c.NoContent(http.StatusNoContent) })
 	request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
 	request.RemoteAddr = "203.0.113.7:4711"
