@@ -161,7 +161,7 @@ func (p *Project) loops(parts health.Roles, client redis.UniversalClient) []task
 		}, tasks.Loop{
 			Name: health.LoopRequests, Interval: requestLogInterval, RunOnce: p.requestLog.Flush,
 		}, tasks.Loop{
-			Name: health.LoopLastUse, Interval: lastUseInterval, RunOnce: p.userService.FlushLastUse,
+			Name: health.LoopLastUse, Interval: lastUseInterval, RunOnce: p.userService.Access.FlushLastUse,
 		})
 	}
 	return loops

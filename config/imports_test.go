@@ -33,7 +33,8 @@ type layer struct {
 func layers() []layer {
 	foundation := []string{
 		"core", "core/cli", "core/client", "core/coalesce", "core/db", "core/idempotency", "core/idempotency/admin",
-		"core/flush", "core/jobs", "core/keyring", "core/mail", "core/mediatype", "core/metrics", "core/pages", "core/requestlog",
+		"core/flush", "core/jobs", "core/keyring", "core/mail", "core/mediatype", "core/metrics", "core/pages",
+		"core/requestlog",
 		"core/tracing", "docs", "migrations",
 	}
 	packagesOfCore := []string{"core", "core/db"}
@@ -82,9 +83,17 @@ func layers() []layer {
 		{folder: "users/quota", may: foundation},
 		{folder: "users/mails", may: append([]string{"users/account"}, foundation...)},
 		{folder: "users/signin", may: append([]string{"users/account", "users/mails"}, foundation...)},
+		{folder: "users/access", may: append([]string{"users/account", "users/signin"}, foundation...)},
+		{folder: "users/audit", may: append([]string{"users/access", "users/account"}, foundation...)},
 		{
 			folder: "users",
-			may:    append([]string{"users/account", "users/mails", "users/quota", "users/signin"}, foundation...),
+			may: append([]string{
+				"users/access", "users/account", "users/audit", "users/mails", "users/quota", "users/signin",
+			}, foundation...),
+		},
+		{
+			folder: "users/commands",
+			may:    append([]string{"users", "users/access", "users/account"}, foundation...),
 		},
 		{
 			folder: "tasks",
@@ -150,7 +159,7 @@ func layers() []layer {
 			"config/health", "users", "validations", "validations/engines", "validations/document", "workflows/files",
 		}, foundation...)},
 		{folder: "config/edge", may: append([]string{
-			"users", "validations/engines/engine", "workflows/files",
+			"users/access", "validations/engines/engine", "workflows/files",
 		}, foundation...)},
 		{folder: "config/console", may: append([]string{
 			"config/health", "tasks", "users", "validations", "validations/execution",
@@ -159,23 +168,23 @@ func layers() []layer {
 			folder: "config",
 			may: append([]string{
 				"config/archive", "config/console", "config/edge", "config/health", "core/ratelimit", "tasks", "users",
-				"users/quota", "users/signin", "validations", "validations/engines", "validations/engines/engine",
-				"validations/execution", "validations/web", "workflows", "workflows/files", "workflows/start",
-				"workflows/start/body",
+				"users/access", "users/quota", "users/signin", "validations", "validations/engines",
+				"validations/engines/engine", "validations/execution", "validations/web", "workflows",
+				"workflows/files", "workflows/start", "workflows/start/body",
 			}, foundation...),
 		},
 		{
 			folder: "config/cmd",
 			may: append([]string{
 				"config", "config/archive", "config/health", "config/remote", "core/embedded", "tasks", "users",
-				"users/signin", "validations", "validations/engines", "validations/execution", "workflows",
-				"workflows/files", "workflows/start", "workflows/start/body",
+				"users/commands", "users/signin", "validations", "validations/engines", "validations/execution",
+				"workflows", "workflows/files", "workflows/start", "workflows/start/body",
 			}, foundation...),
 		},
 		{folder: "config/tests", may: append([]string{
-			"config", "config/cmd", "config/edge", "config/health", coretest, "tasks", "users", "users/quota",
-			"users/signin", "validations", "validations/engines", "validations/execution", "validations/web",
-			"workflows",
+			"config", "config/cmd", "config/edge", "config/health", coretest, "tasks", "users", "users/access",
+			"users/quota", "users/signin", "validations", "validations/engines", "validations/execution",
+			"validations/web", "workflows",
 		}, foundation...)},
 		{folder: ".", may: []string{"config/cmd"}},
 	}
@@ -278,9 +287,9 @@ func TestTopLevel(t *testing.T) {
 // sqlFolders are the packages whose SQL stands in files named sql_*.go, as docs/adr/0008-gorm-and-pgx.md decides.
 func sqlFolders() []string {
 	return []string{
-		"core/idempotency", "core/idempotency/admin", "tasks", "users", "users/account", "users/mails",
-		"users/quota", "users/signin", "validations", "validations/execution", "validations/web", "workflows",
-		"workflows/start",
+		"core/idempotency", "core/idempotency/admin", "tasks", "users", "users/access", "users/account",
+		"users/audit", "users/commands", "users/mails", "users/quota", "users/signin", "validations",
+		"validations/execution", "validations/web", "workflows", "workflows/start",
 	}
 }
 

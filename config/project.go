@@ -25,6 +25,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/requestlog"
 	"github.com/simplevalidations/simplevalidations/core/tracing"
 	"github.com/simplevalidations/simplevalidations/users"
+	"github.com/simplevalidations/simplevalidations/users/access"
 	"github.com/simplevalidations/simplevalidations/users/quota"
 	"github.com/simplevalidations/simplevalidations/users/signin"
 	"github.com/simplevalidations/simplevalidations/validations"
@@ -46,7 +47,7 @@ type Project struct {
 	tracer   *tracing.Tracer
 
 	staged *jobs.Signal
-	edge   users.Edge
+	edge   access.Edge
 	// limits are the rate limits that count in this process.
 	limits []*ratelimit.Local
 
@@ -131,7 +132,7 @@ func NewProject(
 	if p.userService, err = newUsers(settings, database, staged, check); err != nil {
 		return nil, fmt.Errorf("install users: %w", err)
 	}
-	p.requestLog = requestlog.New(database, p.userService, settings.RequestLogRate, measured.Requests)
+	p.requestLog = requestlog.New(database, p.userService.Access, settings.RequestLogRate, measured.Requests)
 	p.local = execution.NewLocal(executor, settings.LocalRuns, settings.ShutdownGrace/workerGraceShare)
 	guard := idempotency.NewGuard(database, settings.IdempotencyTTL, operationNames(), p.activity, measured.Keys)
 	engine := idempotency.NewEngine(database, idempotency.EngineConfig{Lock: settings.KeyLock}, measured.Keys, log)
@@ -140,7 +141,7 @@ func NewProject(
 	}
 	starter := start.New(database, limits, runs, guard, p.local, staged, overage(settings, engine), measured.Starts)
 	p.completer = idempotency.NewCompleter(engine, completeMaxAttempts, starter.Flow())
-	p.edge = users.Edge{
+	p.edge = access.Edge{
 		Requests:    p.withBurst("requests", settings.RequestsPerSecond),
 		OrgRequests: p.withBurst("organization-requests", settings.OrgRequestsPerSecond),
 		Trust:       settings.AccessTrust,
@@ -185,14 +186,14 @@ func newWorkflows(
 // installViews adds the pages and views that show several apps.
 func (p *Project) installViews(check *core.Validator) error {
 	var err error
-	if p.keys, err = admin.New(p.inspector, check, p.runService, p.userService); err != nil {
+	if p.keys, err = admin.New(p.inspector, check, p.runService, p.userService.Access); err != nil {
 		return fmt.Errorf("install idempotency: %w", err)
 	}
 	requests := requestlog.NewReader(p.db)
-	if p.requests, err = requestlog.NewApp(requests, p.userService, check, operationNames()); err != nil {
+	if p.requests, err = requestlog.NewApp(requests, p.userService.Access, check, operationNames()); err != nil {
 		return fmt.Errorf("install the log of requests: %w", err)
 	}
-	p.search, err = pages.NewSearch(check, p.inspector, p.runService, p.userService, p.workflowService)
+	p.search, err = pages.NewSearch(check, p.inspector, p.runService, p.userService.Access, p.workflowService)
 	if err != nil {
 		return fmt.Errorf("install the search: %w", err)
 	}

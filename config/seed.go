@@ -14,6 +14,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/users"
+	"github.com/simplevalidations/simplevalidations/users/access"
 	"github.com/simplevalidations/simplevalidations/workflows"
 )
 
@@ -135,7 +136,7 @@ func (p *Project) seedMember(ctx context.Context, org users.Organization, role c
 	if err := p.userService.SetMembership(ctx, org.ID, user.ID, role); err != nil {
 		return "", err
 	}
-	return p.userService.EnsureToken(ctx, users.TokenRequest{
+	return p.userService.Access.EnsureToken(ctx, access.TokenRequest{
 		OrgID: org.ID, UserID: user.ID, Label: "demo-" + string(role), Role: role, ValidFor: demoTokenLife,
 	}, func(generation int) []byte {
 		return p.demoSecret(fmt.Sprintf("token %d of the %s of %s", generation, role, org.ID))

@@ -39,7 +39,7 @@ func NewRouter(p *Project) (*echo.Echo, error) {
 		pages.HostCookies(p.settings.isEncrypted()),
 		core.WellFormed,
 		edge.Authenticated(idempotency.ReadKey),
-		edge.Authenticated(p.users.Authenticate(p.edge, api)),
+		edge.Authenticated(p.users.Access.Authenticate(p.edge, api)),
 		edge.Authenticated(edge.KnownParameters),
 		edge.Visited(p.users.SignIn.Visit(p.edge.Trust)),
 	)

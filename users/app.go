@@ -1,5 +1,5 @@
-// Package users owns organizations, their members, invitations, settings and audit records, and API tokens. Signing in
-// and quotas are packages of their own below it.
+// Package users owns organizations, their members, invitations and settings. Tokens, signing in, quotas and audit
+// records are packages of their own below it.
 package users
 
 import (
@@ -9,6 +9,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/core/pages"
+	"github.com/simplevalidations/simplevalidations/users/access"
+	"github.com/simplevalidations/simplevalidations/users/audit"
 	"github.com/simplevalidations/simplevalidations/users/quota"
 	"github.com/simplevalidations/simplevalidations/users/signin"
 )
@@ -18,10 +20,12 @@ var templates embed.FS
 
 // App is the app: its service and the views on it.
 type App struct {
+	Access *access.App
 	SignIn *signin.App
 	Quota  *quota.App
 
 	service *Service
+	audit   *audit.App
 	guard   *idempotency.Guard
 	check   *core.Validator
 	pages   *pages.Set
@@ -38,6 +42,12 @@ func New(
 	}
 	a := &App{service: service, guard: guard, check: check, pages: set}
 	if a.SignIn, err = signin.New(service.SignIn, check, signIns); err != nil {
+		return nil, err
+	}
+	if a.Access, err = access.New(service.Access, a.SignIn, check); err != nil {
+		return nil, err
+	}
+	if a.audit, err = audit.New(service.db, service.Access, check); err != nil {
 		return nil, err
 	}
 	if a.Quota, err = quota.New(service.Quota, keys, runs); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/users"
+	"github.com/simplevalidations/simplevalidations/users/access"
 	"github.com/simplevalidations/simplevalidations/users/quota"
 )
 
@@ -65,9 +66,9 @@ func (b *testBundle) member(tb testing.TB, orgID uuid.UUID, email string, role c
 	return user.ID
 }
 
-func (b *testBundle) token(tb testing.TB, request users.TokenRequest) string {
+func (b *testBundle) token(tb testing.TB, request access.TokenRequest) string {
 	tb.Helper()
-	secret, err := b.service.CreateToken(tb.Context(), request)
+	secret, err := b.service.Access.CreateToken(tb.Context(), request)
 	if err != nil {
 		tb.Fatalf("create token: %v", err)
 	}
@@ -135,8 +136,8 @@ func (b *testBundle) authenticate(tb testing.TB, secret string) (core.Principal,
 	if err != nil {
 		tb.Fatal(err)
 	}
-	edge := users.Edge{Requests: unlimited{}, OrgRequests: unlimited{}}
-	err = app.Authenticate(edge, new(core.Routes))(func(c echo.Context) error {
+	edge := access.Edge{Requests: unlimited{}, OrgRequests: unlimited{}}
+	err = app.Access.Authenticate(edge, new(core.Routes))(func(c echo.Context) error {
 		var err error
 		principal, err = core.Caller(c)
 		return err

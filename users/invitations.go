@@ -2,144 +2,268 @@ package users
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
+	"time"
 
 	"github.com/google/uuid"
-	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
-	"github.com/simplevalidations/simplevalidations/core/pages"
+	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/users/account"
+	"github.com/simplevalidations/simplevalidations/users/mails"
 )
 
-// The states of an invitation as clients see it. Those that were declined or revoked are not shown any more.
-const (
-	stateInvited  = "invited"
-	stateExpired  = "expired"
-	stateAccepted = "accepted"
-)
+// Invitation asks the person with an e-mail address to become a member of an organization.
+type Invitation struct {
+	ID    uuid.UUID
+	Email string
+	// Name is what the inviting member calls the person, who chooses a name upon acceptance.
+	Name      string
+	Role      core.Role
+	CreatedAt time.Time
+	ExpiresAt time.Time
+	// Valid is set while the invitation can be accepted: its week is not over, and its maker may still give the role.
+	Valid bool
 
-// invitationBody is an invitation as clients see it: never its link.
-type invitationBody struct {
-	ID        uuid.UUID `json:"id"`
-	Org       orgBody   `json:"org"`
-	Email     string    `json:"email"`
-	Name      string    `json:"name"`
-	Role      core.Role `json:"role"`
-	State     string    `json:"state"`
-	CreatedAt string    `json:"created_at"`
-	ExpiresAt string    `json:"expires_at"`
+	OrgID   uuid.UUID
+	OrgSlug string
+	OrgName string
 }
 
-// linkBody is an invitation with its new link.
-type linkBody struct {
-	invitationBody
-	// Link is the path of the page on which the invited person accepts.
-	Link string `json:"link"`
-}
-
-func renderInvitation(i Invitation) invitationBody {
-	state := stateInvited
-	if !i.Valid {
-		state = stateExpired
-	}
-	return invitationBody{
-		ID: i.ID, Org: orgBody{ID: i.OrgID, Slug: i.OrgSlug, Name: i.OrgName}, Email: i.Email, Name: i.Name,
-		Role: i.Role, State: state, CreatedAt: core.FormatTime(i.CreatedAt), ExpiresAt: core.FormatTime(i.ExpiresAt),
-	}
-}
-
-// listInvitations is GET /api/members/invitations/: the open invitations of the organization.
-func (a *App) listInvitations(c echo.Context, principal core.Principal) error {
-	page, err := core.ReadPage(c, a.check, &core.PageQuery{}, func(i Invitation) uuid.UUID { return i.ID },
-		func(ctx context.Context, cursor core.Cursor) ([]Invitation, error) {
-			return a.service.invitations(ctx, principal.OrgID, cursor)
-		})
+// inviteOnce invites the person of the draft as the work of a keyed request, whose answer is stored in the same
+// transaction. The answer has no link, because a link is a secret.
+func (s *Service) inviteOnce(principal core.Principal, draft memberDraft) (idempotency.Work, error) {
+	wanted, err := newInvitation(principal, draft)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return c.JSON(http.StatusOK, core.MapPage(page, renderInvitation))
+	return func(ctx context.Context, tx db.Tx) (idempotency.Response, error) {
+		invited, err := invite(ctx, tx, principal, wanted)
+		if err != nil {
+			return idempotency.Response{}, err
+		}
+		if s.Mails.AreSent() {
+			if _, err := s.makeLink(ctx, tx, principal, invited.ID); err != nil {
+				return idempotency.Response{}, err
+			}
+		}
+		body, err := json.Marshal(renderInvitation(invited))
+		if err != nil {
+			return idempotency.Response{}, fmt.Errorf("render an invitation: %w", err)
+		}
+		return idempotency.Response{
+			Status: http.StatusCreated, Body: body,
+			Headers: idempotency.ResponseHeaders{ContentType: "application/json"},
+		}, nil
+	}, nil
 }
 
-// linkInvitation is POST /api/members/invitations/{id}/link/. It takes no key: the answer holds a secret.
-func (a *App) linkInvitation(c echo.Context, principal core.Principal) error {
-	id, err := core.PathID(c, "invitation")
+// inviteWithLink invites the person of the draft and makes the link in the same transaction.
+func (s *Service) inviteWithLink(
+	ctx context.Context, principal core.Principal, draft memberDraft,
+) (issuedLink, error) {
+	wanted, err := newInvitation(principal, draft)
 	if err != nil {
-		return err
+		return issuedLink{}, err
 	}
-	if err := a.mayMail(principal); err != nil {
-		return err
-	}
-	issued, err := a.service.renewLink(c.Request().Context(), principal, id)
-	if err != nil {
-		return err
-	}
-	c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
-	return c.JSON(http.StatusCreated, linkBody{
-		invitationBody: renderInvitation(issued.Invitation), Link: issued.Path(),
+	defer s.Mails.Wake()
+	return db.InTx(ctx, s.db, func(tx db.Tx) (issuedLink, error) {
+		invited, err := invite(ctx, tx, principal, wanted)
+		if err != nil {
+			return issuedLink{}, err
+		}
+		return s.makeLink(ctx, tx, principal, invited.ID)
 	})
 }
 
-// revokeInvitation is DELETE /api/members/invitations/{id}/. Repeating it is not an error.
-func (a *App) revokeInvitation(c echo.Context, principal core.Principal) error {
-	id, err := core.PathID(c, "invitation")
-	if err != nil {
-		return err
+// newInvitation is what a draft asks for, if the principal may give the draft's role.
+func newInvitation(principal core.Principal, draft memberDraft) (Invitation, error) {
+	if err := mayManage(principal, draft.Role); err != nil {
+		return Invitation{}, err
 	}
-	if err := a.service.revokeInvitation(c.Request().Context(), principal, id); err != nil {
-		return err
-	}
-	return c.NoContent(http.StatusNoContent)
+	id, err := core.NewID()
+	return Invitation{ID: id, Email: account.NormalizeEmail(draft.Email), Name: draft.Name, Role: draft.Role}, err
 }
 
-// ownInvitations is GET /api/invitations/: the caller's own invitations, of all organizations.
-func (a *App) ownInvitations(c echo.Context, principal core.Principal) error {
-	page, err := core.ReadPage(c, a.check, &core.PageQuery{}, func(i Invitation) uuid.UUID { return i.ID },
-		func(ctx context.Context, cursor core.Cursor) ([]Invitation, error) {
-			return a.service.invitationsOf(ctx, principal.UserID, cursor)
-		})
+// invite adds an invitation. It looks only at the members of the organization, so its answer does not depend on whether
+// the address has an account.
+func invite(ctx context.Context, tx db.Tx, principal core.Principal, wanted Invitation) (Invitation, error) {
+	member, err := isMemberByEmail(ctx, tx, principal.OrgID, wanted.Email)
 	if err != nil {
-		return err
+		return Invitation{}, err
 	}
-	return c.JSON(http.StatusOK, core.MapPage(page, renderInvitation))
+	if member {
+		return Invitation{}, addressTaken("The user is a member already.", "belongs to a member of the organization")
+	}
+	added, err := insertInvitation(ctx, tx, principal, wanted)
+	if err != nil {
+		return Invitation{}, err
+	}
+	if !added {
+		return Invitation{}, addressTaken(
+			"There is an open invitation for the address. Make a new link for it, or revoke it.",
+			"has an open invitation")
+	}
+	detail := wanted.Email + " as " + string(wanted.Role)
+	if err := auditInvitation(ctx, tx, principal, "invitation.create", wanted.ID, detail); err != nil {
+		return Invitation{}, err
+	}
+	return lockInvitation(ctx, tx, principal.OrgID, wanted.ID)
 }
 
-// acceptInvitation is POST /api/invitations/{id}/accept/. Repeating it changes nothing.
-func (a *App) acceptInvitation(c echo.Context, principal core.Principal) error {
-	id, err := core.PathID(c, "invitation")
-	if err != nil {
-		return err
-	}
-	accepted, err := a.service.accept(c.Request().Context(), invitationKey{id: id}, principal.UserID)
-	if err != nil {
-		return err
-	}
-	body := renderInvitation(accepted)
-	body.State = stateAccepted
-	return c.JSON(http.StatusOK, body)
+func addressTaken(sentence, detail string) error {
+	return core.InvalidPayload(sentence, core.FieldError{Pointer: "/email", Code: "taken", Detail: detail})
 }
 
-// declineInvitation is POST /api/invitations/{id}/decline/.
-func (a *App) declineInvitation(c echo.Context, principal core.Principal) error {
-	id, err := core.PathID(c, "invitation")
-	if err != nil {
-		return err
-	}
-	if _, err := a.service.decline(c.Request().Context(), invitationKey{id: id}, principal.UserID); err != nil {
-		return err
-	}
-	return c.NoContent(http.StatusNoContent)
+// issuedLink is an invitation with the secret of its new link, which is not stored.
+type issuedLink struct {
+	Invitation
+
+	secret string
 }
 
-// mayMail counts a mail to an address that a member has chosen.
-func (a *App) mayMail(principal core.Principal) error {
-	if !a.service.Mails.AreSent() {
-		return nil
+// Path is the address of the link on this service.
+func (l issuedLink) Path() string { return invitationAddress(l.secret) }
+
+// renewLink makes a new link for an open invitation, which holds for a week. The link before it leads nowhere.
+func (s *Service) renewLink(ctx context.Context, principal core.Principal, id uuid.UUID) (issuedLink, error) {
+	defer s.Mails.Wake()
+	return db.InTx(ctx, s.db, func(tx db.Tx) (issuedLink, error) {
+		return s.makeLink(ctx, tx, principal, id)
+	})
+}
+
+// makeLink makes the link and mails it where mail is set up.
+func (s *Service) makeLink(
+	ctx context.Context, tx db.Tx, principal core.Principal, id uuid.UUID,
+) (issuedLink, error) {
+	open, err := lockInvitation(ctx, tx, principal.OrgID, id)
+	if err != nil {
+		return issuedLink{}, err
 	}
-	err := a.SignIn.MayGuess("mails of " + principal.OrgID.String())
-	if refused := pages.Refusal(err); refused != nil {
-		refused.Detail = fmt.Sprintf("Your organization has sent many mails. Try again in %s.",
-			core.Plural(refused.RetrySeconds(), "second"))
+	// Anybody with the link can take the role.
+	if err := mayManage(principal, open.Role); err != nil {
+		return issuedLink{}, err
 	}
-	return err
+	secret, digest, _ := account.NewSecret()
+	if err := updateLink(ctx, tx, principal, id, digest); err != nil {
+		return issuedLink{}, err
+	}
+	if err := auditInvitation(ctx, tx, principal, "invitation.link", id, open.Email); err != nil {
+		return issuedLink{}, err
+	}
+	linked, err := lockInvitation(ctx, tx, principal.OrgID, id)
+	if err != nil {
+		return issuedLink{}, err
+	}
+	issued := issuedLink{Invitation: linked, secret: secret}
+	return issued, s.mailInvitationLink(ctx, tx, issued)
+}
+
+// revokeInvitation ends an open invitation and its link. Repeating it is not an error.
+func (s *Service) revokeInvitation(ctx context.Context, principal core.Principal, id uuid.UUID) error {
+	return db.Do(ctx, s.db, func(tx db.Tx) error {
+		open, err := lockInvitation(ctx, tx, principal.OrgID, id)
+		if core.HasCode(err, core.CodeNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := mayManage(principal, open.Role); err != nil {
+			return err
+		}
+		if err := updateInvitationRevoked(ctx, tx, principal.OrgID, id); err != nil {
+			return err
+		}
+		return auditInvitation(ctx, tx, principal, "invitation.revoke", id, open.Email)
+	})
+}
+
+// accept makes the user a member by an invitation for the user's address. Repeating it changes nothing.
+func (s *Service) accept(ctx context.Context, key invitationKey, userID uuid.UUID) (Invitation, error) {
+	return db.InTx(ctx, s.db, func(tx db.Tx) (Invitation, error) { return acceptIn(ctx, tx, key, userID) })
+}
+
+func acceptIn(ctx context.Context, tx db.Tx, key invitationKey, userID uuid.UUID) (Invitation, error) {
+	accepted, first, err := updateAccepted(ctx, tx, key, userID)
+	if err != nil || !first {
+		return accepted, err
+	}
+	// The operator may have added the person meanwhile; then that role counts.
+	if _, err := insertMembership(ctx, tx, accepted.OrgID, userID, accepted.Role); err != nil {
+		return Invitation{}, err
+	}
+	detail := accepted.Email + " as " + string(accepted.Role)
+	return accepted, auditInvitation(ctx, tx, asMember(accepted, userID), "invitation.accept", accepted.ID, detail)
+}
+
+// decline ends an invitation for the user's address.
+func (s *Service) decline(ctx context.Context, key invitationKey, userID uuid.UUID) (Invitation, error) {
+	return db.InTx(ctx, s.db, func(tx db.Tx) (Invitation, error) {
+		declined, err := updateDeclined(ctx, tx, key, userID)
+		if err != nil {
+			return Invitation{}, err
+		}
+		return declined, auditInvitation(ctx, tx, asMember(declined, userID), "invitation.decline", declined.ID,
+			declined.Email)
+	})
+}
+
+// join makes an account for the address of a link's invitation, and accepts the invitation with it. The account is
+// made together with the membership, or neither. It returns the new user and the invitation.
+func (s *Service) join(ctx context.Context, secret string, form joinForm) (account.User, Invitation, error) {
+	linked, err := s.linkedInvitation(ctx, secret)
+	if err != nil {
+		return account.User{}, Invitation{}, err
+	}
+	user, err := s.Accounts.NewUser(ctx, linked.Email, form.Name, form.New)
+	if err != nil {
+		return account.User{}, Invitation{}, err
+	}
+	accepted, err := db.InTx(ctx, s.db, func(tx db.Tx) (Invitation, error) {
+		added, err := insertJoiningUser(ctx, tx, user)
+		if err != nil {
+			return Invitation{}, err
+		}
+		if !added {
+			return Invitation{}, core.InvalidPayload(
+				"An account could not be made. If you have one, sign in to accept.")
+		}
+		return acceptIn(ctx, tx, invitationKey{secret: secret}, user.ID)
+	})
+	return user, accepted, err
+}
+
+// asMember is the principal of an action on an invitation, for the audit records of the organization.
+func asMember(i Invitation, userID uuid.UUID) core.Principal {
+	return core.Principal{OrgID: i.OrgID, UserID: userID}
+}
+
+func auditInvitation(
+	ctx context.Context, tx db.Tx, principal core.Principal, action string, id uuid.UUID, detail string,
+) error {
+	return account.Audit(ctx, tx, principal, core.AuditRecord{
+		Action: action, TargetType: "invitation", TargetID: id.String(), Detail: detail,
+	})
+}
+
+// mailInvitationLink sends the link of an invitation to the invited person.
+func (s *Service) mailInvitationLink(ctx context.Context, tx db.Tx, issued issuedLink) error {
+	// The name is chosen by whoever owns the organization, and must not add paragraphs of its own to our letter.
+	name := strings.Join(strings.Fields(issued.OrgName), " ")
+	return s.Mails.Stage(ctx, tx, mails.KindInvitation, issued.Email, &mails.Letter{
+		Subject: "Invitation to " + name,
+		Text: fmt.Sprintf(`You are invited to %s as %s. Open this link to accept or to decline:
+
+%s
+
+It works until %s, for %s alone. If you do not know what this is about, do nothing.
+`, name, issued.Role, s.cfg.Address+issued.Path(),
+			issued.ExpiresAt.UTC().Format("2 January 2006, 15:04 UTC"), issued.Email),
+	})
 }

@@ -1,14 +1,12 @@
 package users
 
 import (
-	lru "github.com/hashicorp/golang-lru/v2"
-
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
-	"github.com/simplevalidations/simplevalidations/core/flush"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/core/keyring"
 	"github.com/simplevalidations/simplevalidations/core/mail"
+	"github.com/simplevalidations/simplevalidations/users/access"
 	"github.com/simplevalidations/simplevalidations/users/account"
 	"github.com/simplevalidations/simplevalidations/users/mails"
 	"github.com/simplevalidations/simplevalidations/users/quota"
@@ -31,6 +29,7 @@ type Config struct {
 
 // Service reads and changes what the app owns, and holds the services of the packages below it.
 type Service struct {
+	Access   *access.Service
 	Accounts *account.Service
 	Mails    *mails.Service
 	SignIn   *signin.Service
@@ -38,15 +37,12 @@ type Service struct {
 
 	db    *db.DB
 	check *core.Validator
-	used  *flush.Collector[usedTokens]
-	// tokenCache caches the holders of recently used tokens.
-	tokenCache *lru.Cache[tokenDigest, tokenHolder]
-	cfg        Config
+	cfg   Config
 }
 
 // NewService makes the service.
 func NewService(database *db.DB, check *core.Validator, cfg Config) (*Service, error) {
-	tokens, err := newTokenCache()
+	tokens, err := access.NewService(database, check)
 	if err != nil {
 		return nil, err
 	}
@@ -54,11 +50,11 @@ func NewService(database *db.DB, check *core.Validator, cfg Config) (*Service, e
 	accounts := account.NewService(database, check, passwords)
 	letters := mails.NewService(database, mails.Config{Keys: cfg.Keys, Mail: cfg.Mail, Staged: cfg.Staged})
 	return &Service{
-		Accounts: accounts, Mails: letters, Quota: quota.NewService(database),
+		Access: tokens, Accounts: accounts, Mails: letters, Quota: quota.NewService(database),
 		SignIn: signin.NewService(database, check, accounts, passwords, letters, signin.Config{
 			Keys: cfg.Keys, Address: cfg.Address, OpenID: cfg.OpenID,
 		}),
-		db: database, check: check, used: flush.NewCollector(newUsedTokens), tokenCache: tokens, cfg: cfg,
+		db: database, check: check, cfg: cfg,
 	}, nil
 }
 
@@ -66,3 +62,6 @@ func NewService(database *db.DB, check *core.Validator, cfg Config) (*Service, e
 func (s *Service) Tasks(register func(jobs.Kind, jobs.Handler)) {
 	s.Mails.Tasks(register, s.SignIn.WriteForgotten)
 }
+
+// Address is the service's public URL, without a slash at its end.
+func (s *Service) Address() string { return s.cfg.Address }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/users"
+	"github.com/simplevalidations/simplevalidations/users/access"
 )
 
 func TestToken(t *testing.T) {
@@ -17,7 +18,7 @@ func TestToken(t *testing.T) {
 	b := setup(t)
 	org := b.org(t, "org", 1)
 	user := b.member(t, org, "a@org.example", core.RoleAuthor)
-	request := users.TokenRequest{OrgID: org, UserID: user, Label: "ci", Role: core.RoleOwner}
+	request := access.TokenRequest{OrgID: org, UserID: user, Label: "ci", Role: core.RoleOwner}
 
 	t.Run("StandsForItsOwner", func(t *testing.T) {
 		t.Parallel()
@@ -85,7 +86,7 @@ func TestToken(t *testing.T) {
 	t.Run("MayDoNothingWithoutMembership", func(t *testing.T) {
 		t.Parallel()
 		left := b.member(t, org, "left@org.example", core.RoleAdmin)
-		secret := b.token(t, users.TokenRequest{OrgID: org, UserID: left, Label: "left", Role: core.RoleOwner})
+		secret := b.token(t, access.TokenRequest{OrgID: org, UserID: left, Label: "left", Role: core.RoleOwner})
 		b.exec(t, `DELETE FROM memberships WHERE user_id = $1`, left)
 		b.wantRefused(t, secret, core.CodePermissionDenied)
 		if err := b.service.SetMembership(t.Context(), org, left, core.RoleViewer); err != nil {
@@ -96,14 +97,14 @@ func TestToken(t *testing.T) {
 		}
 	})
 
-	for name, wrong := range map[string]users.TokenRequest{
+	for name, wrong := range map[string]access.TokenRequest{
 		"NoLabel":      {OrgID: org, UserID: user, Role: core.RoleOwner},
 		"UnknownRole":  {OrgID: org, UserID: user, Label: "x", Role: "king"},
 		"NegativeLife": {OrgID: org, UserID: user, Label: "x", Role: core.RoleOwner, ValidFor: -time.Second},
 	} {
 		t.Run("Refuses"+name, func(t *testing.T) {
 			t.Parallel()
-			if _, err := b.service.CreateToken(t.Context(), wrong); !core.HasCode(err, core.CodeInvalidPayload) {
+			if _, err := b.service.Access.CreateToken(t.Context(), wrong); !core.HasCode(err, core.CodeInvalidPayload) {
 				t.Errorf("CreateToken = %v, want %s", err, core.CodeInvalidPayload)
 			}
 		})
@@ -122,8 +123,8 @@ func TestFlushLastUse(t *testing.T) {
 	b := setup(t)
 	org := b.org(t, "org", 1)
 	user := b.member(t, org, "a@org.example", core.RoleViewer)
-	used := b.token(t, users.TokenRequest{OrgID: org, UserID: user, Label: "used", Role: core.RoleViewer})
-	b.token(t, users.TokenRequest{OrgID: org, UserID: user, Label: "idle", Role: core.RoleViewer})
+	used := b.token(t, access.TokenRequest{OrgID: org, UserID: user, Label: "used", Role: core.RoleViewer})
+	b.token(t, access.TokenRequest{OrgID: org, UserID: user, Label: "idle", Role: core.RoleViewer})
 	for range 3 {
 		if _, err := b.authenticate(t, used); err != nil {
 			t.Fatal(err)
@@ -133,7 +134,7 @@ func TestFlushLastUse(t *testing.T) {
 		t.Errorf("times of last use before the flush = %d, want 0: requests write nothing", n)
 	}
 	flush := func() {
-		if n, err := b.service.FlushLastUse(t.Context()); n != 0 || err != nil {
+		if n, err := b.service.Access.FlushLastUse(t.Context()); n != 0 || err != nil {
 			t.Fatalf("FlushLastUse = %d, %v, want 0: it always catches up", n, err)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/db"
-	"github.com/simplevalidations/simplevalidations/users"
+	"github.com/simplevalidations/simplevalidations/users/access"
 )
 
 // Nobody gets further than its INSERT until all have begun, because that checks the user's row.
@@ -22,7 +22,7 @@ func TestTokenLimitHoldsForManyAtOnce(t *testing.T) {
 	if err := b.service.SetTokenLimit(t.Context(), org, limit); err != nil {
 		t.Fatal(err)
 	}
-	request := users.TokenRequest{OrgID: org, UserID: member, Label: "l", Role: core.RoleViewer}
+	request := access.TokenRequest{OrgID: org, UserID: member, Label: "l", Role: core.RoleViewer}
 	var made atomic.Int64
 	var group sync.WaitGroup
 	_, err := db.InTx(t.Context(), b.db, func(tx db.Tx) (int, error) {
@@ -31,7 +31,7 @@ func TestTokenLimitHoldsForManyAtOnce(t *testing.T) {
 		}
 		for range tries {
 			group.Go(func() {
-				switch _, err := b.service.CreateToken(t.Context(), request); {
+				switch _, err := b.service.Access.CreateToken(t.Context(), request); {
 				case err == nil:
 					made.Add(1)
 				case !core.HasCode(err, core.CodeTooManyTokens):
@@ -76,7 +76,7 @@ func TestTokenLimitCountsATokenThatIsBeingIssued(t *testing.T) {
 			return 0, err
 		}
 		go func() {
-			_, err := b.service.CreateToken(t.Context(), users.TokenRequest{
+			_, err := b.service.Access.CreateToken(t.Context(), access.TokenRequest{
 				OrgID: org, UserID: member, Label: "second", Role: core.RoleViewer,
 			})
 			second <- err

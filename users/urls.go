@@ -9,13 +9,14 @@ import (
 
 // Routes adds the app's routes to the authenticated API.
 func (a *App) Routes(api *core.Routes) {
+	a.Access.Routes(api)
 	a.Quota.Routes(api)
+	a.audit.Routes(api)
 	const viewer, admin = core.RoleViewer, core.RoleAdmin
 	api.GET("/me/", core.As(viewer, "see the caller", a.me))
 	api.GET("/orgs/", core.As(viewer, "list organizations", a.orgs))
 	api.GET("/organization/", core.As(viewer, "see the settings", a.readOrganization))
 	api.PATCH("/organization/", core.As(core.RoleOwner, "change the settings", a.changeOrganization))
-	api.GET("/audit/", core.As(admin, "read the audit records", a.listAudits))
 	api.GET("/members/", core.As(viewer, "list members", a.listMembers))
 	api.POST("/members/", core.As(admin, "invite members", a.inviteMember), a.guard.Keyed)
 	api.GET("/members/invitations/", core.As(admin, "list invitations", a.listInvitations))
@@ -29,12 +30,6 @@ func (a *App) Routes(api *core.Routes) {
 	api.GET("/invitations/", core.As(viewer, "see invitations", a.ownInvitations))
 	api.POST("/invitations/:id/accept/", core.As(viewer, "accept invitations", a.acceptInvitation))
 	api.POST("/invitations/:id/decline/", core.As(viewer, "decline invitations", a.declineInvitation))
-	// Tokens take no keys: an answer that holds a secret must not be kept. Whose tokens one may see, rotate and revoke
-	// is decided for each token.
-	api.GET("/tokens/", core.As(viewer, "list tokens", a.listTokens))
-	api.POST("/tokens/", core.As(viewer, "create tokens", a.createToken))
-	api.POST("/tokens/:id/rotate/", core.As(viewer, "rotate tokens", a.rotateToken))
-	api.DELETE("/tokens/:id/", core.As(viewer, "revoke tokens", a.revokeToken))
 	api.GET("/v1/auth/me/", core.As(viewer, "see the caller", a.meV1))
 	api.GET("/v1/orgs/", core.As(viewer, "list organizations", a.orgs))
 }
@@ -43,7 +38,9 @@ func (a *App) Routes(api *core.Routes) {
 // organization.
 func (a *App) Pages(web *echo.Group) {
 	a.SignIn.Pages(web)
+	a.Access.Pages(web)
 	a.Quota.Pages(web)
+	a.audit.Pages(web)
 	a.visitorPages(web)
 	a.orgPages(web.Group(pages.OrgRoute))
 }
@@ -68,10 +65,6 @@ func (a *App) visitorPages(web *echo.Group) {
 // orgPages adds the pages of an organization.
 func (a *App) orgPages(org *echo.Group) {
 	const viewer, admin = core.RoleViewer, core.RoleAdmin
-	org.GET("/tokens/", core.As(viewer, "see tokens", a.tokensPage))
-	org.POST("/tokens/", core.As(viewer, "create tokens", a.createTokenForm))
-	org.POST("/tokens/:id/rotate/", core.As(viewer, "rotate tokens", a.rotateTokenForm))
-	org.POST("/tokens/:id/revoke/", core.As(viewer, "revoke tokens", a.revokeTokenForm))
 	org.GET("/members/", core.As(viewer, "see members", a.membersPage))
 	org.POST("/members/", core.As(admin, "invite members", a.inviteForm))
 	org.POST("/members/invitations/:id/link/", core.As(admin, "invite members", a.renewLinkForm))
@@ -84,5 +77,4 @@ func (a *App) orgPages(org *echo.Group) {
 	org.POST("/members/:id/remove/", core.As(admin, "remove members", a.removeMemberForm))
 	org.GET("/settings/", core.As(viewer, "see the settings", a.settingsPage))
 	org.POST("/settings/", core.As(core.RoleOwner, "change the settings", a.SignIn.RequireRecentSignIn(a.settingsForm)))
-	org.GET("/audit/", core.As(admin, "read the audit log", a.auditPage))
 }

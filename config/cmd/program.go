@@ -22,7 +22,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/docs"
-	"github.com/simplevalidations/simplevalidations/users"
+	"github.com/simplevalidations/simplevalidations/users/commands"
 	"github.com/simplevalidations/simplevalidations/validations/engines/table/parquetrows"
 	"github.com/simplevalidations/simplevalidations/workflows/files"
 )
@@ -252,13 +252,13 @@ func (p Program) openAPICommand() *cobra.Command {
 	}
 }
 
-func (p Program) openUsers(ctx context.Context, do func(context.Context, *users.Service) error) error {
+func (p Program) openUsers(ctx context.Context, do func(context.Context, *commands.Service) error) error {
 	return p.withBackend(ctx, func(ctx context.Context, settings config.Settings, b *backend) error {
 		project, err := config.NewProject(ctx, settings, p.Version, b.db, nil, b.log)
 		if err != nil {
 			return err
 		}
-		return do(ctx, project.Services().Users)
+		return do(ctx, commands.NewService(b.db, project.Services().Users))
 	})
 }
 

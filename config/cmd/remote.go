@@ -11,7 +11,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/config/remote"
 	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/tasks"
-	"github.com/simplevalidations/simplevalidations/users"
+	"github.com/simplevalidations/simplevalidations/users/commands"
 )
 
 func (p Program) env() cli.Env {
@@ -25,14 +25,14 @@ func (p Program) remote() remote.Env {
 // orgAndUserCommands are those of the app, with what needs the tables of all apps. The app's commands about tokens are
 // put under admin.
 func (p Program) orgAndUserCommands(admin *cobra.Command) []*cobra.Command {
-	all := users.Commands(p.openUsers)
+	all := commands.Commands(p.openUsers)
 	for _, group := range all {
 		switch group.Name() {
 		case "org":
 			group.AddCommand(p.deleteOrgCommand(), p.exportOrgCommand(), p.importOrgCommand(), p.usageCommand())
 		case "token":
 			group.Short = "Create and revoke API tokens of any user"
-			group.AddCommand(users.RevokeTokenCommand(p.openUsers))
+			group.AddCommand(commands.RevokeTokenCommand(p.openUsers))
 			admin.AddCommand(group)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/core/requestlog"
-	"github.com/simplevalidations/simplevalidations/users"
+	"github.com/simplevalidations/simplevalidations/users/access"
 )
 
 // DescribeLogged adds to the request log what only the routes know.
@@ -21,7 +21,7 @@ func DescribeLogged() requestlog.Describe {
 			return endpoints[c.Request().Method+" "+c.Path()]
 		},
 		Run:   func(c echo.Context) uuid.UUID { return uuidOf(runOf(c)) },
-		Token: users.TokenDigest,
+		Token: access.TokenDigest,
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/docs/reference"
-	"github.com/simplevalidations/simplevalidations/users"
+	"github.com/simplevalidations/simplevalidations/users/access"
 )
 
 // maxShown bounds how much of a body the page shows.
@@ -87,7 +87,7 @@ func newTrialRequest(
 	}
 	// The principal and the right of the session come along with the context.
 	request, err := http.NewRequestWithContext(
-		users.OnBehalf(form.Context()), operation.Method, address.String(), body)
+		access.OnBehalf(form.Context()), operation.Method, address.String(), body)
 	if err != nil {
 		_ = body.Close() // The request was not made.
 		return nil, "", core.InvalidPayload("These values make no valid URL.").Because(err)

@@ -11,7 +11,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
-	"github.com/simplevalidations/simplevalidations/users"
+	"github.com/simplevalidations/simplevalidations/users/access"
 	"github.com/simplevalidations/simplevalidations/workflows"
 )
 
@@ -36,7 +36,7 @@ func (s *stage) accessCast(tb testing.TB) accessCast {
 	if err := s.Users.SetMembership(tb.Context(), org.ID, user.ID, core.RoleExecutor); err != nil {
 		tb.Fatalf("set membership: %v", err)
 	}
-	secret, err := s.Users.CreateToken(tb.Context(), users.TokenRequest{
+	secret, err := s.Users.Access.CreateToken(tb.Context(), access.TokenRequest{
 		OrgID: org.ID, UserID: user.ID, Label: "access", Role: core.RoleExecutor,
 	})
 	if err != nil {

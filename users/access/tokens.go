@@ -1,0 +1,251 @@
+package access
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/users/account"
+)
+
+// errNotMember means that a token would be of no use: its owner has no role in the organization.
+var ErrNotMember = errors.New("the user is not a member of the organization")
+
+// TokenRequest asks for a new API token.
+type TokenRequest struct {
+	// ID is chosen by a form, so that sending it twice makes one token; the zero UUID gets a new one.
+	ID     uuid.UUID
+	OrgID  uuid.UUID
+	UserID uuid.UUID
+	Label  string `validate:"required,max=100,excludesrune=\x00"`
+	// Role caps what the token may do; the membership's role caps it further.
+	Role core.Role `validate:"oneof=owner admin author executor viewer"`
+	// ValidFor is the token's life; zero is for ever.
+	ValidFor time.Duration `validate:"min=0,max=876000h"`
+	// Random makes the secret; empty means new random bytes.
+	Random []byte `validate:"omitempty,len=32"`
+}
+
+// issuedToken is a new token with its secret, which is not shown again.
+type issuedToken struct {
+	Token
+	secret string
+}
+
+// errTokenMade is the cause of the refusal of a request whose token is there already.
+var errTokenMade = errors.New("the token was made before")
+
+// CreateToken makes a token on the operator's behalf and returns its secret, which is not stored.
+func (s *Service) CreateToken(ctx context.Context, request TokenRequest) (string, error) {
+	if err := s.check.Body(request); err != nil {
+		return "", err
+	}
+	issued, err := db.InTx(ctx, s.db, func(tx db.Tx) (issuedToken, error) {
+		return withinTokenLimit(ctx, tx, request.OrgID, request.UserID, func() (issuedToken, error) {
+			return issueToken(ctx, tx, core.Principal{OrgID: request.OrgID}, request)
+		})
+	})
+	if err != nil {
+		return "", fmt.Errorf("create a token: %w", err)
+	}
+	return issued.secret, nil
+}
+
+// EnsureToken returns the secret of the first token of a series that works. It skips tokens that were revoked or have
+// expired, and creates the first one that does not exist yet. random returns the random bytes of the series' secrets.
+func (s *Service) EnsureToken(
+	ctx context.Context, request TokenRequest, random func(generation int) []byte,
+) (string, error) {
+	for generation := 0; ; generation++ {
+		request.Random = random(generation)
+		secret, digest, _ := account.SecretOf(request.Random)
+		switch state, err := s.tokenState(ctx, digest); {
+		case err != nil:
+			return "", err
+		case state == TokenActive:
+			return secret, nil
+		case state == "":
+			return s.CreateToken(ctx, request)
+		}
+	}
+}
+
+// TokenFilter narrows a list of tokens; empty members do not narrow.
+type TokenFilter struct {
+	User  string `query:"user"  validate:"omitempty,uuid"`
+	State string `query:"state" validate:"omitempty,oneof=active expired revoked"`
+}
+
+// seesAllTokens reports whether the principal may see the tokens of other members.
+func seesAllTokens(principal core.Principal) bool {
+	return principal.Role.Allows(core.RoleAdmin)
+}
+
+// createToken makes a token of the principal's own, with no more than the principal's role.
+func (s *Service) createToken(
+	ctx context.Context, principal core.Principal, request TokenRequest,
+) (issuedToken, error) {
+	request.OrgID, request.UserID = principal.OrgID, principal.UserID
+	if err := principal.Require(request.Role, "create such a token"); err != nil {
+		return issuedToken{}, err
+	}
+	return db.InTx(ctx, s.db, func(tx db.Tx) (issuedToken, error) {
+		return withinTokenLimit(ctx, tx, request.OrgID, request.UserID, func() (issuedToken, error) {
+			return issueToken(ctx, tx, principal, request)
+		})
+	})
+}
+
+// revokeToken ends a token for good. One that is revoked already stays as it is.
+func (s *Service) revokeToken(ctx context.Context, principal core.Principal, id uuid.UUID) error {
+	return db.Do(ctx, s.db, func(tx db.Tx) error {
+		token, err := lockToken(ctx, tx, principal, id)
+		if err != nil || token.State == TokenRevoked {
+			return err
+		}
+		if err := updateRevoked(ctx, tx, principal.OrgID, id); err != nil {
+			return err
+		}
+		return auditToken(ctx, tx, principal, "token.revoke", token.ID, token.Label)
+	})
+}
+
+// RevokeToken ends a token for good on the operator's behalf.
+func (s *Service) RevokeToken(ctx context.Context, orgID, id uuid.UUID) error {
+	return s.revokeToken(ctx, core.Principal{OrgID: orgID, Role: core.RoleOwner}, id)
+}
+
+// rotateToken replaces an active token of the principal, which still works for the overlap. The new token has the
+// label, the role and the lifetime of the old one.
+func (s *Service) rotateToken(
+	ctx context.Context, principal core.Principal, id uuid.UUID, overlap time.Duration,
+) (issuedToken, error) {
+	return db.InTx(ctx, s.db, func(tx db.Tx) (issuedToken, error) {
+		return withinTokenLimit(ctx, tx, principal.OrgID, principal.UserID, func() (issuedToken, error) {
+			return rotateIn(ctx, tx, principal, id, overlap)
+		})
+	})
+}
+
+func rotateIn(
+	ctx context.Context, tx db.Tx, principal core.Principal, id uuid.UUID, overlap time.Duration,
+) (issuedToken, error) {
+	old, err := lockToken(ctx, tx, principal, id)
+	if err != nil {
+		return issuedToken{}, err
+	}
+	if err := old.mayBeRotated(principal); err != nil {
+		return issuedToken{}, err
+	}
+	issued, err := issueToken(ctx, tx, principal, TokenRequest{
+		OrgID: principal.OrgID, UserID: old.UserID, Label: old.Label, Role: old.Role, ValidFor: old.lifetime(),
+	})
+	if err != nil {
+		return issuedToken{}, err
+	}
+	if err := updateReplaced(ctx, tx, principal.OrgID, id, issued.ID, overlap); err != nil {
+		return issuedToken{}, err
+	}
+	return issued, auditToken(ctx, tx, principal, "token.rotate", id, "replaced by "+issued.ID.String())
+}
+
+// mayBeRotated refuses what would give the principal more than it has: a secret that acts in another's name, or one
+// that may do more.
+func (t Token) mayBeRotated(principal core.Principal) error {
+	switch {
+	case t.UserID != principal.UserID:
+		return core.NewError(core.CodePermissionDenied,
+			"Only "+t.Email+" may rotate this token: the new one acts in their name. You may revoke it.")
+	case !principal.Role.Allows(t.Role.Lesser(t.MemberRole)):
+		return core.NewError(core.CodePermissionDenied,
+			"The token has a higher role than the one of this request. Rotate it with a token of at least its role.")
+	case t.State != TokenActive:
+		return core.NewError(core.CodeTokenNotRotatable, "The token is "+string(t.State)+". Create a new one.")
+	case t.ReplacedBy != nil:
+		return core.NewError(core.CodeTokenNotRotatable,
+			"The token was rotated before, to "+t.ReplacedBy.String()+". Rotate that one, or create a new one.")
+	default:
+		return nil
+	}
+}
+
+// lifetime is how long the token was made for; zero is for ever.
+func (t Token) lifetime() time.Duration {
+	if t.ExpiresAt == nil {
+		return 0
+	}
+	return t.ExpiresAt.Sub(t.CreatedAt)
+}
+
+// issueToken writes a new token and who has made it.
+func issueToken(
+	ctx context.Context, tx db.Tx, principal core.Principal, request TokenRequest,
+) (issuedToken, error) {
+	if request.ID == uuid.Nil {
+		var err error
+		if request.ID, err = core.NewID(); err != nil {
+			return issuedToken{}, err
+		}
+	}
+	secret, digest, prefix := account.NewSecret()
+	if len(request.Random) > 0 {
+		secret, digest, prefix = account.SecretOf(request.Random)
+	}
+	err := insertToken(ctx, tx, request, digest, prefix)
+	if errors.Is(err, errTokenMade) {
+		return issuedToken{}, core.InvalidPayload(
+			"This form has made its token already, and a secret is shown once. If you have not seen it, revoke that " +
+				"token. Send the form again from here to make another token.").Because(err)
+	}
+	if err != nil {
+		return issuedToken{}, err
+	}
+	if err := auditToken(ctx, tx, principal, "token.create", request.ID, request.Label); err != nil {
+		return issuedToken{}, err
+	}
+	token, err := readToken(ctx, tx, ` AND t.id = $2`, request.OrgID, request.ID)
+	return issuedToken{Token: token, secret: secret}, err
+}
+
+func auditToken(
+	ctx context.Context, tx db.Tx, principal core.Principal, action string, id uuid.UUID, detail string,
+) error {
+	return account.Audit(ctx, tx, principal, core.AuditRecord{
+		Action: action, TargetType: "token", TargetID: id.String(), Detail: detail,
+	})
+}
+
+// Token is an API token as it is listed. Its secret is not stored.
+type Token struct {
+	ID     uuid.UUID
+	UserID uuid.UUID
+	Email  string
+	Label  string
+	Prefix string
+	// Role is the token's own role; MemberRole, that of its user, limits it further, and is "" if the user is no longer
+	// a member.
+	Role       core.Role
+	MemberRole core.Role
+	State      TokenState
+	// ReplacedBy is the new token of a rotation; nil if the token was not rotated.
+	ReplacedBy *uuid.UUID
+	CreatedAt  time.Time
+	ExpiresAt  *time.Time
+	RevokedAt  *time.Time
+	LastUsedAt *time.Time
+}
+
+// TokenState says whether a token still works.
+type TokenState string
+
+// The states of a token. Only an active one works.
+const (
+	TokenActive  TokenState = "active"
+	TokenExpired TokenState = "expired"
+	TokenRevoked TokenState = "revoked"
+)

@@ -1,0 +1,264 @@
+package users
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/pages"
+	"github.com/simplevalidations/simplevalidations/users/account"
+	"github.com/simplevalidations/simplevalidations/users/signin"
+)
+
+// The states of an invitation as clients see it. Those that were declined or revoked are not shown any more.
+const (
+	stateInvited  = "invited"
+	stateExpired  = "expired"
+	stateAccepted = "accepted"
+)
+
+// invitationBody is an invitation as clients see it: never its link.
+type invitationBody struct {
+	ID        uuid.UUID `json:"id"`
+	Org       orgBody   `json:"org"`
+	Email     string    `json:"email"`
+	Name      string    `json:"name"`
+	Role      core.Role `json:"role"`
+	State     string    `json:"state"`
+	CreatedAt string    `json:"created_at"`
+	ExpiresAt string    `json:"expires_at"`
+}
+
+// linkBody is an invitation with its new link.
+type linkBody struct {
+	invitationBody
+	// Link is the path of the page on which the invited person accepts.
+	Link string `json:"link"`
+}
+
+func renderInvitation(i Invitation) invitationBody {
+	state := stateInvited
+	if !i.Valid {
+		state = stateExpired
+	}
+	return invitationBody{
+		ID: i.ID, Org: orgBody{ID: i.OrgID, Slug: i.OrgSlug, Name: i.OrgName}, Email: i.Email, Name: i.Name,
+		Role: i.Role, State: state, CreatedAt: core.FormatTime(i.CreatedAt), ExpiresAt: core.FormatTime(i.ExpiresAt),
+	}
+}
+
+// listInvitations is GET /api/members/invitations/: the open invitations of the organization.
+func (a *App) listInvitations(c echo.Context, principal core.Principal) error {
+	page, err := core.ReadPage(c, a.check, &core.PageQuery{}, func(i Invitation) uuid.UUID { return i.ID },
+		func(ctx context.Context, cursor core.Cursor) ([]Invitation, error) {
+			return a.service.invitations(ctx, principal.OrgID, cursor)
+		})
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, core.MapPage(page, renderInvitation))
+}
+
+// linkInvitation is POST /api/members/invitations/{id}/link/. It takes no key: the answer holds a secret.
+func (a *App) linkInvitation(c echo.Context, principal core.Principal) error {
+	id, err := core.PathID(c, "invitation")
+	if err != nil {
+		return err
+	}
+	if err := a.mayMail(principal); err != nil {
+		return err
+	}
+	issued, err := a.service.renewLink(c.Request().Context(), principal, id)
+	if err != nil {
+		return err
+	}
+	c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
+	return c.JSON(http.StatusCreated, linkBody{
+		invitationBody: renderInvitation(issued.Invitation), Link: issued.Path(),
+	})
+}
+
+// revokeInvitation is DELETE /api/members/invitations/{id}/. Repeating it is not an error.
+func (a *App) revokeInvitation(c echo.Context, principal core.Principal) error {
+	id, err := core.PathID(c, "invitation")
+	if err != nil {
+		return err
+	}
+	if err := a.service.revokeInvitation(c.Request().Context(), principal, id); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+// ownInvitations is GET /api/invitations/: the caller's own invitations, of all organizations.
+func (a *App) ownInvitations(c echo.Context, principal core.Principal) error {
+	page, err := core.ReadPage(c, a.check, &core.PageQuery{}, func(i Invitation) uuid.UUID { return i.ID },
+		func(ctx context.Context, cursor core.Cursor) ([]Invitation, error) {
+			return a.service.invitationsOf(ctx, principal.UserID, cursor)
+		})
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, core.MapPage(page, renderInvitation))
+}
+
+// acceptInvitation is POST /api/invitations/{id}/accept/. Repeating it changes nothing.
+func (a *App) acceptInvitation(c echo.Context, principal core.Principal) error {
+	id, err := core.PathID(c, "invitation")
+	if err != nil {
+		return err
+	}
+	accepted, err := a.service.accept(c.Request().Context(), invitationKey{id: id}, principal.UserID)
+	if err != nil {
+		return err
+	}
+	body := renderInvitation(accepted)
+	body.State = stateAccepted
+	return c.JSON(http.StatusOK, body)
+}
+
+// declineInvitation is POST /api/invitations/{id}/decline/.
+func (a *App) declineInvitation(c echo.Context, principal core.Principal) error {
+	id, err := core.PathID(c, "invitation")
+	if err != nil {
+		return err
+	}
+	if _, err := a.service.decline(c.Request().Context(), invitationKey{id: id}, principal.UserID); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+// mayMail counts a mail to an address that a member has chosen.
+func (a *App) mayMail(principal core.Principal) error {
+	if !a.service.Mails.AreSent() {
+		return nil
+	}
+	err := a.SignIn.MayGuess("mails of " + principal.OrgID.String())
+	if refused := pages.Refusal(err); refused != nil {
+		refused.Detail = fmt.Sprintf("Your organization has sent many mails. Try again in %s.",
+			core.Plural(refused.RetrySeconds(), "second"))
+	}
+	return err
+}
+
+// invitationAddress is the page of a link with the secret.
+func invitationAddress(secret string) string {
+	return signin.InvitationsAddress + url.PathEscape(secret) + "/"
+}
+
+// invitationPage is what a link leads to. It looks the same whether or not the address has an account.
+type invitationPage struct {
+	Invitation Invitation
+	Address    string
+	// SignIn is the page to sign in on, from which a visitor comes back.
+	SignIn string
+	// Meant says that the visitor has signed in with the address of the invitation.
+	Meant       bool
+	MinPassword int
+	Form        joinForm
+	Problem     *core.Error
+}
+
+// joinForm is what a person who is new sends.
+type joinForm struct {
+	Name  string `form:"name"  validate:"max=200"`
+	New   string `form:"new"   validate:"required,min=12,max=500"`
+	Again string `form:"again" validate:"required,eqfield=New"`
+}
+
+// invitationPage is GET /app/invitations/{token}/.
+func (a *App) invitationPage(c echo.Context) error {
+	return a.renderInvitation(c, http.StatusOK, nil, nil)
+}
+
+// renderInvitation shows the invitation, with the form as it was filled in; nil is the form as it is shown first.
+func (a *App) renderInvitation(c echo.Context, status int, form *joinForm, problem *core.Error) error {
+	linked, err := a.service.linkedInvitation(c.Request().Context(), c.Param("token"))
+	if err != nil {
+		return err
+	}
+	if form == nil {
+		form = &joinForm{Name: linked.Name}
+	}
+	visitor, _ := pages.VisitorFrom(c.Request().Context())
+	address := invitationAddress(c.Param("token"))
+	return a.pages.Render(c, status, "invitation", pages.Page{
+		Title: "Invitation to " + linked.OrgName,
+		Data: invitationPage{
+			Invitation: linked, Address: address, Meant: visitor.Email == linked.Email,
+			SignIn:      pages.SignInAddress + "?" + url.Values{"next": {address}}.Encode(),
+			MinPassword: account.MinPassword, Form: *form, Problem: problem,
+		},
+	})
+}
+
+// joinForm is POST /app/invitations/{token}/join/: a person who is new makes an account and accepts.
+func (a *App) joinForm(c echo.Context) error {
+	var form joinForm
+	err := core.BindForm(c, a.check, &form)
+	if err == nil {
+		err = a.SignIn.MayGuess("network " + signin.Network(c.RealIP()))
+	}
+	var user account.User
+	var accepted Invitation
+	if err == nil {
+		user, accepted, err = a.service.join(c.Request().Context(), c.Param("token"), form)
+	}
+	if problem := pages.Refusal(err); problem != nil && problem.Code != core.CodeNotFound {
+		return a.renderInvitation(c, pages.RefusalStatus(c, problem), &form, problem)
+	}
+	if err != nil {
+		return err
+	}
+	from := signin.BrowserOf(c)
+	secret, err := a.service.SignIn.BeginSession(c.Request().Context(), user.ID, from.Origin(), from)
+	if err != nil {
+		return err
+	}
+	pages.SetCookie(c, signin.SessionCookie, secret, signin.CookieLife)
+	return toAccepted(c, accepted)
+}
+
+// acceptLinkForm is POST /app/invitations/{token}/accept/.
+func (a *App) acceptLinkForm(c echo.Context) error {
+	return a.acceptWith(c, invitationKey{secret: c.Param("token")})
+}
+
+// declineLinkForm is POST /app/invitations/{token}/decline/.
+func (a *App) declineLinkForm(c echo.Context) error {
+	return a.declineWith(c, invitationKey{secret: c.Param("token")})
+}
+
+func (a *App) acceptWith(c echo.Context, key invitationKey) error {
+	visitor, err := signin.SignedIn(c)
+	if err != nil {
+		return err
+	}
+	accepted, err := a.service.accept(c.Request().Context(), key, visitor.UserID)
+	if err != nil {
+		return err
+	}
+	return toAccepted(c, accepted)
+}
+
+func (a *App) declineWith(c echo.Context, key invitationKey) error {
+	visitor, err := signin.SignedIn(c)
+	if err != nil {
+		return err
+	}
+	declined, err := a.service.decline(c.Request().Context(), key, visitor.UserID)
+	if err != nil {
+		return err
+	}
+	return pages.Redirect(c, signin.AccountAddress, "You have declined the invitation to "+declined.OrgName+".")
+}
+
+func toAccepted(c echo.Context, accepted Invitation) error {
+	return pages.Redirect(c, pages.Base(accepted.OrgSlug), "You are a member of "+accepted.OrgName+" now.")
+}

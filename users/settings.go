@@ -1,0 +1,229 @@
+package users
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/users/account"
+)
+
+// orgSettings are what members see of their organization, and what its owners may change: the name, the policy for
+// keys and the periods. The rest is the operator's.
+type orgSettings struct {
+	ID          uuid.UUID
+	Slug        string
+	Name        string
+	CreatedAt   time.Time
+	Suspended   bool
+	KeyRequired bool
+	// KeyLifetime and the periods are nil where those of the installation hold; a period of 0 is for ever.
+	KeyLifetime       *time.Duration
+	Content, Findings *time.Duration
+	RunQuota          *int64
+	Overage           bool
+	MaxTokens         int
+}
+
+// changeOrganization changes settings of the principal's organization. Two who change different ones at once do not
+// undo each other's.
+func (s *Service) changeOrganization(
+	ctx context.Context, principal core.Principal, change func(*orgSettings) error,
+) (orgSettings, error) {
+	changed, err := db.InTx(ctx, s.db, func(tx db.Tx) (orgSettings, error) {
+		settings, err := lockSettings(ctx, tx, principal.OrgID)
+		if err != nil {
+			return orgSettings{}, err
+		}
+		before := settings.describe()
+		if err := change(&settings); err != nil {
+			return orgSettings{}, err
+		}
+		settings.Name = strings.TrimSpace(settings.Name)
+		if settings.Name == "" {
+			return orgSettings{}, core.InvalidPayload("Please look at 1 field again.", core.FieldError{
+				Pointer: "/name", Code: "required", Detail: "must not be empty",
+			})
+		}
+		if settings.KeyLifetime != nil && *settings.KeyLifetime == 0 {
+			return orgSettings{}, core.InvalidPayload(keyLifetimeBounds)
+		}
+		after := settings.describe()
+		if after == before {
+			return settings, nil
+		}
+		if err := updateSettings(ctx, tx, settings); err != nil {
+			return orgSettings{}, err
+		}
+		return settings, account.Audit(ctx, tx, principal, core.AuditRecord{
+			Action: "organization.change", TargetType: "organization", TargetID: principal.OrgID.String(),
+			Detail: before + " -> " + after,
+		})
+	})
+	switch db.ViolatedConstraint(err) {
+	case "ck_organizations_key_lifetime":
+		return orgSettings{}, core.InvalidPayload(keyLifetimeBounds)
+	case "ck_organizations_retention":
+		return orgSettings{}, core.InvalidPayload(
+			"Documents and findings are kept for an hour at least and a hundred years at most, or for ever (0).")
+	}
+	return changed, err
+}
+
+// describe says the settings that owners may change, for the audit records.
+func (o orgSettings) describe() string {
+	policy := KeyPolicy{Required: o.KeyRequired}
+	if o.KeyLifetime != nil {
+		policy.Lifetime = *o.KeyLifetime
+	}
+	return fmt.Sprintf("%s, %s, %s", o.Name, DescribeKeys(policy),
+		DescribeRetention(Retention{Content: o.Content, Findings: o.Findings}))
+}
+
+// The limits of periods; maxPeriodMS is a hundred years.
+const (
+	minKeyLifetimeMS = 60 * 1000
+	maxKeyLifetimeMS = 30 * 24 * 3600 * 1000
+	minRetentionMS   = 3600 * 1000
+	maxPeriodMS      = 36500 * 24 * 3600 * 1000
+)
+
+// organizationBody is the organization of the caller with its settings.
+type organizationBody struct {
+	ID          uuid.UUID `json:"id"`
+	Slug        string    `json:"slug"`
+	Name        string    `json:"name"`
+	CreatedAt   string    `json:"created_at"`
+	Suspended   bool      `json:"suspended"`
+	KeyRequired bool      `json:"key_required"`
+	// KeyLifetimeMS and the periods are null where those of the installation hold; a period of 0 is for ever.
+	KeyLifetimeMS       *int64 `json:"key_lifetime_ms"`
+	ContentRetentionMS  *int64 `json:"content_retention_ms"`
+	FindingsRetentionMS *int64 `json:"findings_retention_ms"`
+	// RunQuota is null where there is no limit.
+	RunQuota  *int64 `json:"run_quota"`
+	Overage   bool   `json:"overage"`
+	MaxTokens int    `json:"max_tokens"`
+}
+
+func renderOrganization(o orgSettings) organizationBody {
+	return organizationBody{
+		ID: o.ID, Slug: o.Slug, Name: o.Name, CreatedAt: core.FormatTime(o.CreatedAt), Suspended: o.Suspended,
+		KeyRequired: o.KeyRequired, KeyLifetimeMS: inMS(o.KeyLifetime), ContentRetentionMS: inMS(o.Content),
+		FindingsRetentionMS: inMS(o.Findings), RunQuota: o.RunQuota, Overage: o.Overage, MaxTokens: o.MaxTokens,
+	}
+}
+
+func inMS(period *time.Duration) *int64 {
+	if period == nil {
+		return nil
+	}
+	return new(period.Milliseconds())
+}
+
+// organizationChange says what of the settings may change. What is left out stays as it is.
+type organizationChange struct {
+	Name                *string  `json:"name"         validate:"omitempty,min=1,max=200,excludesrune=\x00"`
+	KeyRequired         *bool    `json:"key_required"`
+	KeyLifetimeMS       periodMS `json:"key_lifetime_ms"`
+	ContentRetentionMS  periodMS `json:"content_retention_ms"`
+	FindingsRetentionMS periodMS `json:"findings_retention_ms"`
+}
+
+// check refuses periods that the service does not keep.
+func (c *organizationChange) check() error {
+	if !c.KeyLifetimeMS.within(minKeyLifetimeMS, maxKeyLifetimeMS) {
+		return invalidPeriod("key_lifetime_ms",
+			fmt.Sprintf("must be from %d to %d, or null", minKeyLifetimeMS, maxKeyLifetimeMS))
+	}
+	retention := fmt.Sprintf("must be 0, from %d to %d, or null", minRetentionMS, maxPeriodMS)
+	if !c.ContentRetentionMS.within(minRetentionMS, maxPeriodMS) && !c.ContentRetentionMS.within(0, 0) {
+		return invalidPeriod("content_retention_ms", retention)
+	}
+	if !c.FindingsRetentionMS.within(minRetentionMS, maxPeriodMS) && !c.FindingsRetentionMS.within(0, 0) {
+		return invalidPeriod("findings_retention_ms", retention)
+	}
+	return nil
+}
+
+func invalidPeriod(member, detail string) error {
+	return core.InvalidPayload(member+" "+detail+".",
+		core.FieldError{Pointer: "/" + member, Code: "invalid", Detail: detail})
+}
+
+// periodMS is a period in milliseconds. It may be absent, or null for that of the installation.
+type periodMS struct {
+	given bool
+	ms    *int64
+}
+
+// UnmarshalJSONFrom reads a number of milliseconds or null.
+func (p *periodMS) UnmarshalJSONFrom(decoder *jsontext.Decoder) error {
+	p.given = true
+	return json.UnmarshalDecode(decoder, &p.ms)
+}
+
+// within reports whether the period, if there is one, has these limits.
+func (p *periodMS) within(low, high int64) bool {
+	return p.ms == nil || (low <= *p.ms && *p.ms <= high)
+}
+
+// apply changes the settings.
+func (c *organizationChange) apply(o *orgSettings) {
+	if c.Name != nil {
+		o.Name = *c.Name
+	}
+	if c.KeyRequired != nil {
+		o.KeyRequired = *c.KeyRequired
+	}
+	for period, wanted := range map[**time.Duration]periodMS{
+		&o.KeyLifetime: c.KeyLifetimeMS, &o.Content: c.ContentRetentionMS, &o.Findings: c.FindingsRetentionMS,
+	} {
+		switch {
+		case !wanted.given:
+		case wanted.ms == nil:
+			*period = nil
+		default:
+			*period = new(time.Duration(*wanted.ms) * time.Millisecond)
+		}
+	}
+}
+
+// readOrganization is GET /api/organization/.
+func (a *App) readOrganization(c echo.Context, principal core.Principal) error {
+	settings, err := a.service.orgSettings(c.Request().Context(), principal.OrgID)
+	if err != nil {
+		return err
+	}
+	return core.AnswerTagged(c, renderOrganization(settings))
+}
+
+// changeOrganization is PATCH /api/organization/. Repeating it changes nothing.
+func (a *App) changeOrganization(c echo.Context, principal core.Principal) error {
+	var wanted organizationChange
+	if _, err := core.ReadJSON(c, a.check, maxAccountBytes, &wanted); err != nil {
+		return err
+	}
+	if err := wanted.check(); err != nil {
+		return err
+	}
+	settings, err := a.service.changeOrganization(c.Request().Context(), principal, func(o *orgSettings) error {
+		if err := core.IfMatch(c).Check(renderOrganization(*o)); err != nil {
+			return err
+		}
+		wanted.apply(o)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return core.AnswerTagged(c, renderOrganization(settings))
+}
