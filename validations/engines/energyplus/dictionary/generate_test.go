@@ -113,7 +113,7 @@ func TestSchemasThatAreRefused(t *testing.T) {
 func TestSchemas(t *testing.T) {
 	t.Parallel()
 	dictionaries := []*dictionary.Dictionary{}
-	for _, file := range strings.FieldsSeq(os.Getenv("ENERGYPLUS_SCHEMAS")) {
+	for file := range strings.FieldsSeq(os.Getenv("ENERGYPLUS_SCHEMAS")) {
 		content, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
