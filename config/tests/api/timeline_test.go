@@ -99,7 +99,7 @@ func TestKeyPageDrawsTakeovers(t *testing.T) {
 				"It locked the key, and ended before an answer was stored: temporarily unavailable.",
 				"<b>Taken over</b>",
 				"had stopped at run_reserved", "<b>Phase</b>", "Reached charged.", "<b>Finished</b>",
-				"The answer was stored with the key.", "one run came out of it")...)
+				"The answer was stored with the key.", "charged once")...)
 			var drawn []string
 			for _, lane := range regexp.MustCompile(`<li class="(\w+)[^"]*"><span class="when"><time`).
 				FindAllStringSubmatch(page, -1) {
