@@ -160,7 +160,7 @@ func LoadSettings(environ []string) (Settings, []string, error) {
 	settings := Settings{EngineMemory: defaultEngineMemory()}
 	problems = append(problems, unreadable(
 		env.ParseWithOptions(&settings, env.Options{Environment: variables}), variables)...)
-	if err := settings.setInternals(variables); err != nil {
+	if err := setInternals(&settings, variables); err != nil {
 		return Settings{}, nil, err
 	}
 	fields, err := core.NewValidator().Fields(settings)
@@ -184,7 +184,7 @@ func LoadSettings(environ []string) (Settings, []string, error) {
 }
 
 // setInternals gives what is no setting its values.
-func (s *Settings) setInternals(variables map[string]string) error {
+func setInternals(s *Settings, variables map[string]string) error {
 	if internals == "" {
 		variables = map[string]string{}
 	}

@@ -9,10 +9,7 @@ import (
 
 func TestMain(m *testing.M) { fixture.Main(m) }
 
-type (
-	call   = fixture.Call
-	answer = fixture.Answer
-)
+type call = fixture.Call
 
 // stage is the service with what the tests of this package do to it.
 type stage struct {

@@ -28,13 +28,13 @@ type Organization struct {
 	CreatedAt time.Time
 }
 
-// CreateOrganization adds a tenant. A nil quota is unlimited.
-func (s *Service) CreateOrganization(ctx context.Context, slug, name string, quota *int64) (Organization, error) {
+// CreateOrganization adds a tenant whose quota is the limit; nil is unlimited.
+func (s *Service) CreateOrganization(ctx context.Context, slug, name string, limit *int64) (Organization, error) {
 	id, err := core.NewID()
 	if err != nil {
 		return Organization{}, err
 	}
-	org := Organization{ID: id, Slug: slug, Name: name, RunQuota: quota, CreatedAt: time.Now()}
+	org := Organization{ID: id, Slug: slug, Name: name, RunQuota: limit, CreatedAt: time.Now()}
 	if err := s.check.Body(org); err != nil {
 		return Organization{}, err
 	}
@@ -42,7 +42,7 @@ func (s *Service) CreateOrganization(ctx context.Context, slug, name string, quo
 		if err := gorm.G[Organization](tx.Gorm(ctx)).Create(ctx, &org); err != nil {
 			return err
 		}
-		return auditOperator(ctx, tx.NewBatch(), id, "organization.create", slug+", "+DescribeQuota(quota))
+		return auditOperator(ctx, tx.NewBatch(), id, "organization.create", slug+", "+DescribeQuota(limit))
 	})
 	switch db.ViolatedConstraint(err) {
 	case "uq_organizations_slug":
@@ -149,12 +149,12 @@ func auditOperator(ctx context.Context, batch *db.Batch, orgID uuid.UUID, action
 }
 
 // EnsureOrganization returns the organization with the slug and creates it when it is not there.
-func (s *Service) EnsureOrganization(ctx context.Context, slug, name string, quota *int64) (Organization, error) {
+func (s *Service) EnsureOrganization(ctx context.Context, slug, name string, limit *int64) (Organization, error) {
 	org, err := s.Organization(ctx, slug)
 	if !core.HasCode(err, core.CodeNotFound) {
 		return org, err
 	}
-	org, err = s.CreateOrganization(ctx, slug, name, quota)
+	org, err = s.CreateOrganization(ctx, slug, name, limit)
 	if errors.Is(err, account.ErrTaken) {
 		return s.Organization(ctx, slug)
 	}
@@ -174,6 +174,7 @@ func (s *Service) Slugs(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]str
 	return slugs, nil
 }
 
+// DescribeKeys says what a policy of keys means, for operators.
 func DescribeKeys(policy KeyPolicy) string {
 	text := "keys are optional"
 	if policy.Required {
@@ -185,6 +186,7 @@ func DescribeKeys(policy KeyPolicy) string {
 	return text + " and kept for " + policy.Lifetime.String()
 }
 
+// DescribeOverage says what becomes of runs beyond the quota, for operators.
 func DescribeOverage(allowed bool) string {
 	if allowed {
 		return "runs beyond the quota are charged one by one"
@@ -192,6 +194,7 @@ func DescribeOverage(allowed bool) string {
 	return "no runs beyond the quota"
 }
 
+// DescribeQuota says what a quota allows, for operators.
 func DescribeQuota(quota *int64) string {
 	if quota == nil {
 		return "unlimited runs a month"
@@ -219,7 +222,7 @@ func (s *Service) Resume(ctx context.Context, orgID uuid.UUID, reason string) er
 	return err
 }
 
-// forever is a period without an end, as operators write and read it.
+// Forever is a period without an end, as operators write and read it.
 const Forever = "forever"
 
 // Retention is how long an organization's documents and findings are kept after the end of their runs: nil is the
@@ -247,6 +250,7 @@ func periodColumn(period *time.Duration) any {
 	return interval(*period)
 }
 
+// DescribeRetention says how long what is kept, for operators.
 func DescribeRetention(retention Retention) string {
 	return "documents " + describePeriod(retention.Content) + ", findings " + describePeriod(retention.Findings)
 }
@@ -272,6 +276,7 @@ func (s *Service) SetTokenLimit(ctx context.Context, orgID uuid.UUID, limit int)
 	return err
 }
 
+// DescribeTokenLimit says how many tokens a member may have, for operators.
 func DescribeTokenLimit(limit int) string {
 	return core.Plural(limit, "active token") + " for each member"
 }

@@ -41,8 +41,8 @@ func TestQuotaSetAtTheFirstStartOfAMonth(t *testing.T) {
 	if err := errors.Join(err, <-opened); err != nil {
 		t.Fatal(err)
 	}
-	if quota := one[int64](t, b, `SELECT quota FROM usage_counters WHERE org_id = $1`, org); quota != 9 {
-		t.Errorf("quota of the month = %d, want the 9 that was set", quota)
+	if got := one[int64](t, b, `SELECT quota FROM usage_counters WHERE org_id = $1`, org); got != 9 {
+		t.Errorf("quota of the month = %d, want the 9 that was set", got)
 	}
 }
 
@@ -175,8 +175,8 @@ func TestCharges(t *testing.T) {
 	t.Run("GrantExactlyTheQuotaToManyAtOnce", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t)
-		const quota, attempts = 17, 50
-		org := b.org(t, "org", quota)
+		const limit, attempts = 17, 50
+		org := b.org(t, "org", limit)
 		b.charge(t, org)
 		var count atomic.Int64
 		var clients sync.WaitGroup
@@ -188,8 +188,8 @@ func TestCharges(t *testing.T) {
 			})
 		}
 		clients.Wait()
-		if got, used := count.Load(), b.used(t, org); got != quota-1 || used != quota {
-			t.Errorf("granted = %d, used = %d, want %d beside the first", got, used, quota-1)
+		if got, used := count.Load(), b.used(t, org); got != limit-1 || used != limit {
+			t.Errorf("granted = %d, used = %d, want %d beside the first", got, used, limit-1)
 		}
 	})
 
@@ -313,8 +313,8 @@ func TestSetRunQuota(t *testing.T) {
 		if err := b.service.SetRunQuota(t.Context(), org, number(9)); err != nil {
 			t.Fatal(err)
 		}
-		if quota := one[int64](t, b, `SELECT quota FROM usage_counters`); quota != 9 {
-			t.Errorf("quota of the new month = %d, want the 9 that was set", quota)
+		if got := one[int64](t, b, `SELECT quota FROM usage_counters`); got != 9 {
+			t.Errorf("quota of the new month = %d, want the 9 that was set", got)
 		}
 	})
 

@@ -113,8 +113,8 @@ func readEditor(c echo.Context) (editorDraft, error) {
 	}
 	// A text that is not a number was never shown as a revision.
 	draft.Revision, _ = strconv.Atoi(c.FormValue("revision"))
-	if files := request.MultipartForm.File["file"]; len(files) > 0 && files[0].Size > 0 {
-		text, err := readUpload(files[0])
+	if uploads := request.MultipartForm.File["file"]; len(uploads) > 0 && uploads[0].Size > 0 {
+		text, err := readUpload(uploads[0])
 		if err != nil {
 			return draft, err
 		}

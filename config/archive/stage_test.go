@@ -3,7 +3,6 @@ package archive_test
 import (
 	"testing"
 
-	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 )
 
@@ -19,7 +18,7 @@ type stage struct {
 	*fixture.Stage
 }
 
-func setup(tb testing.TB, change ...func(*config.Settings)) *stage {
+func setup(tb testing.TB) *stage {
 	tb.Helper()
-	return &stage{fixture.Setup(tb, change...)}
+	return &stage{fixture.Setup(tb)}
 }

@@ -284,8 +284,9 @@ func (p Program) explain(
 		accepts := workflow.Definition.Accepts
 		mediaType, known := mediatype.OfFile(asked.file, accepts)
 		if !known {
-			return &config.UsageError{Reason: fmt.Sprintf("%s seems to have another type than the workflow accepts (%s); "+
-				"if not, set --content-type", asked.file, strings.Join(accepts, ", "))}
+			return &config.UsageError{Reason: fmt.Sprintf(
+				"%s seems to have another type than the workflow accepts (%s); if not, set --content-type",
+				asked.file, strings.Join(accepts, ", "))}
 		}
 		// What a workflow takes has no part in a fingerprint, unless the name says nothing.
 		if types := mediatype.OfName(asked.file); len(types) > 0 {

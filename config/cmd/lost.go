@@ -77,7 +77,9 @@ func (p Program) listLostRuns(ctx context.Context, b *backend, logs []string) er
 		}
 	}
 	if len(told) == 0 {
-		return &config.UsageError{Reason: "the log has no started run; the service writes such lines with SV_LOG_FORMAT=json"}
+		return &config.UsageError{
+			Reason: "the log has no started run; the service writes such lines with SV_LOG_FORMAT=json",
+		}
 	}
 	ordered := make([]acknowledged, 0, len(told))
 	for _, one := range told {

@@ -131,9 +131,9 @@ func groupCommands(root *cobra.Command) {
 		&cobra.Group{ID: alone, Title: "Commands that need no service:"})
 	groups := map[string]string{
 		"serve": operators, "migrate": operators, "config": operators, "seed": operators, "org": operators,
-		"user": operators, "admin": operators, "idempotency": operators, "secrets": operators, "signing-secret": operators,
-		"doctor": operators,
-		"check":  alone, "infer": alone, "openapi": alone, "version": alone,
+		"user": operators, "admin": operators, "idempotency": operators, "secrets": operators,
+		"signing-secret": operators, "doctor": operators,
+		"check": alone, "infer": alone, "openapi": alone, "version": alone,
 	}
 	for _, command := range root.Commands() {
 		command.GroupID = cmp.Or(groups[command.Name()], clients)

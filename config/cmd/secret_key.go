@@ -107,8 +107,8 @@ func checkSecretKey(ctx context.Context, database *db.DB, settings config.Settin
 		return err
 	}
 	if unknown := slices.Concat(use.Unknown, ofUsers.Unknown); len(unknown) > 0 {
-		return &config.UsageError{Reason: "secrets in the database are encrypted under a key that SV_SECRET_KEY does not " +
-			"have (" + strings.Join(slices.Compact(unknown), ", ") +
+		return &config.UsageError{Reason: "secrets in the database are encrypted under a key that SV_SECRET_KEY " +
+			"does not have (" + strings.Join(slices.Compact(unknown), ", ") +
 			"): add it behind the new one, separated by a comma"}
 	}
 	return nil

@@ -149,12 +149,14 @@ func lockDataDir(settings config.Settings, parts health.Roles) (*embedded.Lock, 
 		return nil, nil //nolint:nilnil // with both servers outside there is nothing to guard
 	}
 	if !parts.IsAll() {
-		return nil, &config.UsageError{Reason: "--only needs DATABASE_URL and REDIS_URL: separate processes must share both"}
+		return nil, &config.UsageError{
+			Reason: "--only needs DATABASE_URL and REDIS_URL: separate processes must share both",
+		}
 	}
 	lock, err := embedded.LockDir(settings.DataDir, "serve")
 	if errors.Is(err, embedded.ErrLocked) {
-		return nil, &config.UsageError{Reason: "another simplevalidations serve uses the data directory " + settings.DataDir +
-			"; stop it, set SV_DATA_DIR, or set DATABASE_URL and REDIS_URL to run several"}
+		return nil, &config.UsageError{Reason: "another simplevalidations serve uses the data directory " +
+			settings.DataDir + "; stop it, set SV_DATA_DIR, or set DATABASE_URL and REDIS_URL to run several"}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("lock the data directory (SV_DATA_DIR names another): %w", err)
@@ -162,7 +164,9 @@ func lockDataDir(settings config.Settings, parts health.Roles) (*embedded.Lock, 
 	return lock, nil
 }
 
-func (p Program) serveOn(ctx context.Context, settings config.Settings, b *backend, parts health.Roles, demo bool) error {
+func (p Program) serveOn(
+	ctx context.Context, settings config.Settings, b *backend, parts health.Roles, demo bool,
+) error {
 	queue, stop, err := openRedis(ctx, settings, b.log)
 	if err != nil {
 		return err

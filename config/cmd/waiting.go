@@ -12,7 +12,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
-// ignoreHangups keeps the process running on SIGHUP, which the end of a terminal and habits of reloading send. config.Settings
+// ignoreHangups keeps the process running on SIGHUP, which the end of a terminal and habits of reloading send. Settings
 // are read at the start alone. The returned function ends this.
 func ignoreHangups(ctx context.Context, log *slog.Logger) func() {
 	hangups := make(chan os.Signal, 1)

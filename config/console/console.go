@@ -39,8 +39,8 @@ const (
 	recordTimeout = 5 * time.Second
 )
 
-// Deps are what the page shows and acts on. It shows all apps: the outbox and the queues, the keys and the runs of every
-// organization, the schema and the release.
+// Deps are what the page shows and acts on. It shows all apps: the outbox and the queues, the keys and the runs of
+// every organization, the schema and the release.
 type Deps struct {
 	Version   string
 	DB        *db.DB

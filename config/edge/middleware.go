@@ -95,6 +95,7 @@ func RouteHead(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
+// RestoreHead gives a request back the method HEAD once its route was found by GET.
 func RestoreHead(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if c.Get(headKey) != nil {

@@ -129,7 +129,8 @@ func (c *connection) release(state client.Health) health.Check {
 	case c.Version:
 		check.Outcome, check.Detail = health.OutcomeOK, "the service runs "+state.Version+", too"
 	default:
-		check.Outcome, check.Detail = health.OutcomeWarning, "the service runs "+state.Version+", this program is "+c.Version
+		check.Outcome = health.OutcomeWarning
+		check.Detail = "the service runs " + state.Version + ", this program is " + c.Version
 		check.Hint = "use the release of the service: either side may lack features of the other"
 	}
 	return check

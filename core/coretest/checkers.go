@@ -20,7 +20,6 @@ func BuildCheckers(ctx context.Context) (string, error) {
 	}
 	folder := filepath.Join(root, "bin", "programs")
 	for _, name := range []string{"ids", "schematron"} {
-		//nolint:gosec // The names are constants.
 		cmd := exec.CommandContext(ctx, "go", "build", "-C", filepath.Join(root, "validations", "programs", name),
 			"-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", filepath.Join(folder, name), ".")
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")

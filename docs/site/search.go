@@ -99,7 +99,8 @@ func (x index) find(query string) findings {
 	return findings{Sections: found, Partly: most < len(terms)}
 }
 
-// rank is 3 for a word that begins so in the title of a page, 2 in a heading, 1 in the text and 0 for a word that is nowhere.
+// rank is 3 for a word that begins so in the title of a page, 2 in a heading, 1 in the text and 0 for one that is
+// nowhere.
 func (s indexed) rank(term string) int {
 	for i, place := range slices.Backward(s.places[:]) {
 		if strings.Contains(place, " "+term) {

@@ -13,7 +13,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/users/account"
 )
 
-// errNotMember means that a token would be of no use: its owner has no role in the organization.
+// ErrNotMember means that a token would be of no use: its owner has no role in the organization.
 var ErrNotMember = errors.New("the user is not a member of the organization")
 
 // TokenRequest asks for a new API token.
@@ -154,6 +154,26 @@ func rotateIn(
 	return issued, auditToken(ctx, tx, principal, "token.rotate", id, "replaced by "+issued.ID.String())
 }
 
+// Token is an API token as it is listed. Its secret is not stored.
+type Token struct {
+	ID     uuid.UUID
+	UserID uuid.UUID
+	Email  string
+	Label  string
+	Prefix string
+	// Role is the token's own role; MemberRole, that of its user, limits it further, and is "" if the user is no longer
+	// a member.
+	Role       core.Role
+	MemberRole core.Role
+	State      TokenState
+	// ReplacedBy is the new token of a rotation; nil if the token was not rotated.
+	ReplacedBy *uuid.UUID
+	CreatedAt  time.Time
+	ExpiresAt  *time.Time
+	RevokedAt  *time.Time
+	LastUsedAt *time.Time
+}
+
 // mayBeRotated refuses what would give the principal more than it has: a secret that acts in another's name, or one
 // that may do more.
 func (t Token) mayBeRotated(principal core.Principal) error {
@@ -218,26 +238,6 @@ func auditToken(
 	return account.Audit(ctx, tx, principal, core.AuditRecord{
 		Action: action, TargetType: "token", TargetID: id.String(), Detail: detail,
 	})
-}
-
-// Token is an API token as it is listed. Its secret is not stored.
-type Token struct {
-	ID     uuid.UUID
-	UserID uuid.UUID
-	Email  string
-	Label  string
-	Prefix string
-	// Role is the token's own role; MemberRole, that of its user, limits it further, and is "" if the user is no longer
-	// a member.
-	Role       core.Role
-	MemberRole core.Role
-	State      TokenState
-	// ReplacedBy is the new token of a rotation; nil if the token was not rotated.
-	ReplacedBy *uuid.UUID
-	CreatedAt  time.Time
-	ExpiresAt  *time.Time
-	RevokedAt  *time.Time
-	LastUsedAt *time.Time
 }
 
 // TokenState says whether a token still works.

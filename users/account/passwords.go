@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// minPassword is the fewest characters of a password.
+	// MinPassword is the fewest characters of a password.
 	MinPassword = 12
 	// maxPasswordBytes bounds what is hashed: the time that it takes grows with the length.
 	maxPasswordBytes = 1 << 10
@@ -36,6 +36,7 @@ type Passwords struct {
 	cost *argon2id.Params
 }
 
+// NewPasswords returns hashes of the default cost.
 func NewPasswords() *Passwords {
 	return &Passwords{
 		admitted: make(chan struct{}, maxHashes+maxWaitingHashes), running: make(chan struct{}, maxHashes),

@@ -29,6 +29,7 @@ func SecretOf(random []byte) (secret string, digest []byte, prefix string) { //n
 	return secret, sum[:], secret[:shownPrefix]
 }
 
+// Digest is what is stored of a secret, and by which it is found.
 func Digest(secret string) []byte {
 	digest := sha256.Sum256([]byte(secret))
 	return digest[:]

@@ -27,7 +27,7 @@ type User struct {
 	CreatedAt  time.Time
 }
 
-// errTaken means that the name is in use.
+// ErrTaken means that the name is in use.
 var ErrTaken = errors.New("is taken")
 
 // CreateUser adds a user. An empty password means that the user cannot sign in with one.
@@ -62,6 +62,7 @@ func (s *Service) NewUser(ctx context.Context, email, name, password string) (Us
 	return user, nil
 }
 
+// InsertUser adds a user, or fails with ErrTaken.
 func InsertUser(ctx context.Context, database *gorm.DB, user User) error {
 	err := gorm.G[User](database).Create(ctx, &user)
 	if db.ViolatedConstraint(err) == "uq_users_email" {
@@ -98,6 +99,7 @@ func (s *Service) EnsureUser(ctx context.Context, email, name string) (User, err
 	return user, err
 }
 
+// NormalizeEmail is the form in which addresses are stored and compared.
 func NormalizeEmail(email string) string {
 	return strings.ToLower(strings.TrimSpace(email))
 }

@@ -36,7 +36,7 @@ func renderAudit(e auditEntry) auditBody {
 // auditsQuery is the query of the list in the API, which has all records.
 type auditsQuery struct {
 	core.PageQuery
-	AuditSpan
+	Bounds
 }
 
 // listAudits is GET /api/audit/.
@@ -44,7 +44,7 @@ func (a *App) listAudits(c echo.Context, principal core.Principal) error {
 	var query auditsQuery
 	page, err := core.ReadPage(c, a.check, &query, auditEntry.id,
 		func(ctx context.Context, cursor core.Cursor) ([]auditEntry, error) {
-			return a.service.audits(ctx, principal.OrgID, AuditFilter{AuditSpan: query.AuditSpan}, cursor)
+			return a.service.audits(ctx, principal.OrgID, Filter{Bounds: query.Bounds}, cursor)
 		})
 	if err != nil {
 		return err

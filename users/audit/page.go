@@ -21,7 +21,7 @@ import (
 type auditPageQuery struct {
 	core.PageQuery
 	pages.PeriodQuery
-	AuditFilter
+	Filter
 }
 
 // auditPage is the audit log.
@@ -125,7 +125,7 @@ func (s *Service) userEmails(ctx context.Context, ids []uuid.UUID) (map[uuid.UUI
 	return emails, nil
 }
 
-// auditedActions are the choices of AuditFilter, first what the page lists unless something else is chosen.
+// auditedActions are the choices of Filter, first what the page lists unless something else is chosen.
 func auditedActions(chosen string) []pages.Choice {
 	return pages.Choices(chosen,
 		"all", "everything except run starts",
@@ -155,7 +155,7 @@ func (a *App) auditPage(c echo.Context, principal core.Principal) error {
 	if err != nil {
 		return err
 	}
-	entries, err := a.service.audits(c.Request().Context(), principal.OrgID, query.AuditFilter, cursor)
+	entries, err := a.service.audits(c.Request().Context(), principal.OrgID, query.Filter, cursor)
 	if err != nil {
 		return err
 	}

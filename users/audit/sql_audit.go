@@ -29,18 +29,18 @@ type auditEntry struct {
 
 func (e auditEntry) id() uuid.UUID { return e.ID }
 
-// AuditFilter narrows the audit log; empty members do not narrow.
-type AuditFilter struct {
+// Filter narrows the audit log; empty members do not narrow.
+type Filter struct {
 	// Noun is what the listed actions begin with, or "all". Starts of runs are left out of both, and listed by
 	// "everything".
 	//nolint:lll // one tag
 	Noun string `query:"noun" validate:"omitempty,oneof=everything all token member invitation session password user workflow run idempotency_key organization second_factor identity signing_secret"`
 
-	AuditSpan
+	Bounds
 }
 
-// AuditSpan narrows the audit log to a time.
-type AuditSpan struct {
+// Bounds narrow the audit log to a time.
+type Bounds struct {
 	Since string `query:"since" validate:"omitempty,datetime=2006-01-02T15:04:05Z07:00"`
 	Until string `query:"until" validate:"omitempty,datetime=2006-01-02T15:04:05Z07:00"`
 }
@@ -50,7 +50,7 @@ const idSlack = time.Minute
 
 // condition adds the times to a condition. Their bounds of ids let the index answer them, and the exact times are
 // compared record by record. The tags have validated the texts.
-func (s AuditSpan) condition(condition string, args []any) (string, []any) {
+func (s Bounds) condition(condition string, args []any) (string, []any) {
 	add := func(comparison string, at time.Time, id uuid.UUID) {
 		args = append(args, at, id)
 		condition += fmt.Sprintf(" AND a.created_at %[1]s $%[2]d AND a.id %[1]s $%[3]d", comparison, len(args)-1,
@@ -67,7 +67,7 @@ func (s AuditSpan) condition(condition string, args []any) (string, []any) {
 
 // audits reads one page of the audit log, newest first, and one row more.
 func (s *Service) audits(
-	ctx context.Context, orgID uuid.UUID, filter AuditFilter, cursor core.Cursor,
+	ctx context.Context, orgID uuid.UUID, filter Filter, cursor core.Cursor,
 ) ([]auditEntry, error) {
 	comparison, order, from := cursor.Window()
 	condition, args := "a.org_id = $1", []any{orgID, from, cursor.Size + 1}

@@ -22,12 +22,12 @@ const jobMail jobs.Kind = "mail.send"
 const (
 	KindInvitation = "invitation"
 	KindPassword   = "password"
-	// mailForgotten is written when it is sent, so that requesting it takes equally long for addresses with and without
+	// KindForgotten is written when it is sent, so that requesting it takes equally long for addresses with and without
 	// an account.
 	KindForgotten = "forgotten"
 )
 
-// mailSeal is the place of encrypted mails in the database.
+// Seal is the place of encrypted mails in the database.
 const Seal = "mails.sealed"
 
 // maxMailError is how many characters of the error of a mail are kept.

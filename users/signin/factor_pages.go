@@ -9,6 +9,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
+// FactorAddress is the page of the second factor.
 const FactorAddress = AccountAddress + "second-factor/"
 
 // factorPage shows the secret that is being set up, as a QR code and as text.
@@ -94,4 +95,5 @@ func (a *App) removeFactorForm(c echo.Context) error {
 	return pages.Redirect(c, AccountAddress, "The authenticator app is removed. Your password alone signs you in now.")
 }
 
+// AccountAddress is the page of the own account.
 const AccountAddress = pages.Root + "account/"

@@ -117,6 +117,7 @@ func (s *Service) RemoveFactor(ctx context.Context, email string) error {
 	})
 }
 
+// RemoveFactor removes the second factor of a user, if there is one, and leaves an audit record with the detail.
 func RemoveFactor(ctx context.Context, tx db.Tx, actor, userID uuid.UUID, detail string) error {
 	removed, err := deleteFactor(ctx, tx, userID)
 	if err != nil || !removed {

@@ -119,13 +119,13 @@ func enterInto(c echo.Context, into outcome, next string) error {
 
 // trySignIn limits attempts by the network that they come from, and by account.
 func (a *App) trySignIn(c echo.Context, form signInForm) (outcome, error) {
-	from, account := BrowserOf(c), account.NormalizeEmail(form.Email)
+	from, email := BrowserOf(c), account.NormalizeEmail(form.Email)
 	if err := a.MayGuess("network " + Network(from.Address)); err != nil {
 		return outcome{}, err
 	}
 	// Guesses from other networks do not use up the attempts of a network with a recent sign-in to the account.
-	subject := "account " + account
-	if place := Network(from.Address) + " " + account; a.familiar.Contains(place) {
+	subject := "account " + email
+	if place := Network(from.Address) + " " + email; a.familiar.Contains(place) {
 		subject = "place " + place
 	}
 	if err := a.MayGuess(subject); err != nil {
@@ -133,7 +133,7 @@ func (a *App) trySignIn(c echo.Context, form signInForm) (outcome, error) {
 	}
 	into, err := a.service.signIn(c.Request().Context(), form.Email, c.FormValue("password"), form.Next, from)
 	if err == nil {
-		a.familiar.Add(Network(from.Address)+" "+account, struct{}{})
+		a.familiar.Add(Network(from.Address)+" "+email, struct{}{})
 	}
 	return into, err
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
-// invitationsAddress is where the links of invitations lead.
+// InvitationsAddress is where the links of invitations lead.
 const InvitationsAddress = pages.Root + "invitations/"
 
 // SignedIn is the visitor of a page that people without a session may see, too.
@@ -38,8 +38,9 @@ func (g *guest) admit(members []core.Principal) {
 }
 
 const (
+	// SessionCookie is the name of the cookie of a session.
 	SessionCookie = "sv_session"
-	// cookieLife is the longest that a session can last. The database decides when it ends.
+	// CookieLife is the longest that a session can last. The database decides when it ends.
 	CookieLife = 7 * 24 * time.Hour
 )
 
@@ -118,6 +119,7 @@ func MemberOf(ctx context.Context, slug string) (core.Principal, error) {
 	return principal, nil
 }
 
+// SessionSecret is the secret of the session that a browser has sent, "" without one.
 func SessionSecret(c echo.Context) string {
 	return pages.Cookie(c, SessionCookie)
 }

@@ -23,8 +23,9 @@ import (
 const (
 	// Version is that of the format of workflow files.
 	Version = 1
-	// MaxBytes and MaxDepth bound a workflow, in a file and in a request.
+	// MaxBytes bounds a workflow, in a file and in a request.
 	MaxBytes = 2 << 20
+	// MaxDepth is how deep the values of one may nest.
 	MaxDepth = 200
 	// maxFileValues bounds a workflow file, aliases counted as often as they are used.
 	maxFileValues = 100_000

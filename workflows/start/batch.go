@@ -56,7 +56,8 @@ func (s *Starter) commitShared(ctx context.Context, a *attempt) {
 func (s *Starter) commitBatch(ctx context.Context, batch []*attempt) []struct{} {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.CommitTimeout)
 	defer cancel()
-	ctx, span := s.cfg.Tracer.Together(ctx, "start.commit", db.Column(batch, func(a **attempt) tracing.SpanLink { return (*a).span }))
+	ctx, span := s.cfg.Tracer.Together(ctx, "start.commit",
+		db.Column(batch, func(a **attempt) tracing.SpanLink { return (*a).span }))
 	defer span.End()
 	span.SetInt("sv.starts", len(batch))
 	began := time.Now()

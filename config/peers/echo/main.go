@@ -14,6 +14,7 @@ import (
 )
 
 func main() {
+	//nolint:forbidigo // This is a main.
 	if err := run(os.Getenv("ADDRESS"), os.Getenv("ANSWER")); err != nil {
 		fmt.Fprintln(os.Stderr, "echo:", err)
 		os.Exit(1)
@@ -30,6 +31,7 @@ func run(address, path string) error {
 	if err != nil {
 		return fmt.Errorf("read the answer: %w", err)
 	}
+	defer always.Body.Close()
 	body, err := io.ReadAll(always.Body)
 	if err != nil {
 		return fmt.Errorf("read the answer: %w", err)

@@ -214,7 +214,7 @@ func TestReplayOfALargeDocumentWritesNothing(t *testing.T) {
 		fixture.WantReplay(t, first[name], s.Do(t, c))
 	}
 	s.Refused(t, core.CodeKeyReused, calls["raw"].WithBody("text/csv", document+"\n"))
-	problem := wantRetryLater(t, s.Do(t, s.Start(t, "new").WithBody("text/csv", document)), core.CodeUnavailable, 1, 1)
+	problem := wantRetryLater(t, s.Do(t, s.Start(t, "new").WithBody("text/csv", document)), core.CodeUnavailable, 1)
 	if !problem.Retryable {
 		t.Errorf("problem = %+v, want a retryable one", problem)
 	}
@@ -255,7 +255,7 @@ func TestUploadSweptBeforeItsStartIsAskedForAgain(t *testing.T) {
 	s.Exec(t, `CREATE FUNCTION sweep() RETURNS trigger LANGUAGE plpgsql AS
 		$$ BEGIN DELETE FROM uploads WHERE org_id = NEW.org_id AND id = NEW.upload_id; RETURN NEW; END $$`)
 	s.Exec(t, `CREATE TRIGGER tr_sweep BEFORE INSERT ON submissions FOR EACH ROW EXECUTE FUNCTION sweep()`)
-	problem := wantRetryLater(t, s.Do(t, c), core.CodeUnavailable, 1, 1)
+	problem := wantRetryLater(t, s.Do(t, c), core.CodeUnavailable, 1)
 	if !problem.Retryable || !strings.Contains(problem.Detail, "Nothing was started") {
 		t.Errorf("problem = %+v, want a retryable one that says that nothing was started", problem)
 	}

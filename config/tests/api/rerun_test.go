@@ -158,7 +158,7 @@ func TestRerunAfterARefusalUnderTheSameKey(t *testing.T) {
 	}
 	again := s.Rerun("patient", run.ID).By(s.Tiny.Tokens.Executor)
 	got := s.Do(t, again)
-	wantRetryLater(t, got, core.CodeQuotaExceeded, 1, 32*24*60*60)
+	wantRetryLater(t, got, core.CodeQuotaExceeded, 32*24*60*60)
 	fixture.WantHeader(t, got, map[string]string{"Idempotency-Key": "patient", "Idempotency-Expires": ""})
 	s.Exec(t, `UPDATE usage_counters SET quota = 4`)
 	first := s.Must(t, http.StatusCreated, again)
@@ -177,7 +177,7 @@ func TestConcurrentReruns(t *testing.T) {
 	fresh := 0
 	for _, answer := range got {
 		if answer.Status == http.StatusConflict {
-			wantRetryLater(t, answer, core.CodeKeyInProgress, 1, 60)
+			wantRetryLater(t, answer, core.CodeKeyInProgress, 60)
 			continue
 		}
 		if diff := cmp.Diff(string(final.Body), string(answer.Body)); diff != "" {
@@ -205,9 +205,9 @@ func TestRerunsAreBoundedAsStartsAre(t *testing.T) {
 		first := s.Must(t, http.StatusCreated, s.Rerun("r", earlier.ID))
 		s.Started(t, s.Rerun("", earlier.ID))
 		for _, key := range []string{"", "another"} {
-			wantRetryLater(t, s.Do(t, s.Rerun(key, earlier.ID)), core.CodeRateLimited, 1, 60)
+			wantRetryLater(t, s.Do(t, s.Rerun(key, earlier.ID)), core.CodeRateLimited, 60)
 		}
-		wantRetryLater(t, s.Do(t, s.Start(t, "")), core.CodeRateLimited, 1, 60)
+		wantRetryLater(t, s.Do(t, s.Start(t, "")), core.CodeRateLimited, 60)
 		fixture.WantReplay(t, first, s.Do(t, s.Rerun("r", earlier.ID)))
 		s.wantRows(t, fixture.RowCounts{Keys: 1, Submissions: 1, Runs: 3, Jobs: 3, Audits: 1, Used: 3})
 	})
@@ -216,7 +216,7 @@ func TestRerunsAreBoundedAsStartsAre(t *testing.T) {
 		t.Parallel()
 		s := setupOverage(t)
 		earlier := s.Started(t, s.Start(t, ""))
-		problem := wantRetryLater(t, s.Do(t, s.Rerun("r", earlier.ID)), core.CodeQuotaExceeded, 1, 32*24*60*60)
+		problem := wantRetryLater(t, s.Do(t, s.Rerun("r", earlier.ID)), core.CodeQuotaExceeded, 32*24*60*60)
 		if !strings.Contains(problem.Detail, "A rerun is never charged beyond the quota") || problem.Retryable {
 			t.Errorf("problem = %+v, want one that says so and is not retryable", problem)
 		}

@@ -149,7 +149,7 @@ func TestConcurrentVersionsAreNumberedWithoutGaps(t *testing.T) {
 			numbers[fixture.Decoded[workflowAnswer](t, answer).Version] = true
 			continue
 		}
-		wantRetryLater(t, answer, core.CodeKeyInProgress, 1, 60)
+		wantRetryLater(t, answer, core.CodeKeyInProgress, 60)
 		numbers[fixture.Decoded[workflowAnswer](t, s.Must(t, http.StatusCreated, calls[i])).Version] = true
 	}
 	want := make(map[int]bool)

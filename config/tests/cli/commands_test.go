@@ -15,7 +15,9 @@ func TestCommandsRefuse(t *testing.T) {
 		code  int
 		parts []string
 	}{
-		"MissingFlags":    {[]string{"admin", "token", "create", "--org", "x"}, 2, []string{"--user", "admin token create --help"}},
+		"MissingFlags": {
+			[]string{"admin", "token", "create", "--org", "x"}, 2, []string{"--user", "admin token create --help"},
+		},
 		"MissingArgument": {[]string{"org", "create"}, 2, []string{"org create --help"}},
 		"SpareArgument":   {[]string{"migrate", "up", "now"}, 2, []string{"takes no arguments"}},
 		"NoCommand":       {[]string{"rnu"}, 2, []string{"no command rnu", "simplevalidations --help"}},

@@ -54,7 +54,8 @@ func TestRunsLost(t *testing.T) {
 		t.Errorf("lost keys = %d, %s, %s", code, out, said)
 	}
 	// Keys belong to organizations.
-	if _, out, _ = c.Run(t, "admin", "runs", "lost", "--org", s.Tiny.Slug, "--keys", keys); !strings.Contains(out, "kept") {
+	_, out, _ = c.Run(t, "admin", "runs", "lost", "--org", s.Tiny.Slug, "--keys", keys)
+	if !strings.Contains(out, "kept") {
 		t.Errorf("lost keys of another organization = %s", out)
 	}
 	for _, wrong := range []string{

@@ -79,8 +79,14 @@ func targets() []target {
 		clients int
 		least   float64
 	}{
-		{workMany, 8, 0.7}, {workMany, 32, 1.5}, {workMany, 64, 2.2}, {workMany, 0, 1.3},
-		{workHot, 8, 1.1}, {workHot, 32, 3}, {workHot, 64, 5}, {workHot, 0, 2},
+		{workMany, 8, 0.7},
+		{workMany, 32, 1.5},
+		{workMany, 64, 2.2},
+		{workMany, 0, 1.3},
+		{workHot, 8, 1.1},
+		{workHot, 32, 3},
+		{workHot, 64, 5},
+		{workHot, 0, 2},
 	} {
 		list = append(list, ratio(wanted.least, key{wanted.what, wanted.clients, laneStarts}, lanePgbench))
 	}

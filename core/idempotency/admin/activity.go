@@ -49,6 +49,21 @@ func (a *Activity) Repeated(orgID uuid.UUID, record *idempotency.Record, err err
 	a.counted.Collect(func(c *counts) { c.addRepetition(day, record, err) })
 }
 
+// counts are what was counted since the last flush.
+type counts struct {
+	keys  map[keyID]keyCounts
+	days  map[uuid.UUID]dayCounts
+	hours map[uuid.UUID]*hourCounts
+}
+
+func newCounts() *counts {
+	return &counts{
+		keys:  make(map[keyID]keyCounts),
+		days:  make(map[uuid.UUID]dayCounts),
+		hours: make(map[uuid.UUID]*hourCounts),
+	}
+}
+
 // addRepetition counts a repetition for the day and, where the key's record is known, for the key.
 func (c *counts) addRepetition(day dayCounts, record *idempotency.Record, err error) {
 	c.addDay(day)
@@ -91,21 +106,6 @@ func (a *Activity) Flush(ctx context.Context, database *db.DB) (int, error) {
 		}
 		return nil
 	})
-}
-
-// counts are what was counted since the last flush.
-type counts struct {
-	keys  map[keyID]keyCounts
-	days  map[uuid.UUID]dayCounts
-	hours map[uuid.UUID]*hourCounts
-}
-
-func newCounts() *counts {
-	return &counts{
-		keys:  make(map[keyID]keyCounts),
-		days:  make(map[uuid.UUID]dayCounts),
-		hours: make(map[uuid.UUID]*hourCounts),
-	}
 }
 
 // Empty reports whether nothing was counted.

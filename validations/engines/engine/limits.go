@@ -110,6 +110,7 @@ func DefaultLimits() Limits {
 
 // programs is the folder that the operator names, or the one beside this program.
 func programs() string {
+	//nolint:forbidigo // As PATH says where xmllint is, this says where the programs are.
 	if folder := os.Getenv("SV_PROGRAMS"); folder != "" {
 		return folder
 	}

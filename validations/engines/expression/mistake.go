@@ -36,7 +36,10 @@ var hints = []struct {
 		"a loop is x.all(i, i > 1), x.exists(i, i > 1), x.filter(i, i > 1) or x.map(i, i * 2)",
 	},
 	{hint(`(input|identifier:) '?(if|then|else|when)\b`), "write condition ? a : b"},
-	{hint(`input '(and|or|is|like|between|not)'|Syntax error: .*\n.*\bnot\s`), "the operators are &&, ||, !, == and in"},
+	{
+		hint(`input '(and|or|is|like|between|not)'|Syntax error: .*\n.*\bnot\s`),
+		"the operators are &&, ||, !, == and in",
+	},
 	{hint(`error at: '[=&|]`), "use == to compare, && and || to join"},
 }
 
@@ -54,7 +57,7 @@ func (c *Rules) mistake(source string, found *cel.Error) error {
 	}
 	for _, h := range hints {
 		if h.found.MatchString(found.Message + "\n" + source) {
-			words += "; " + h.words
+			words = words + "; " + h.words
 			break
 		}
 	}

@@ -134,7 +134,8 @@ func (comparisonValidator) Validate(_ *cel.Env, _ cel.ValidatorConfig, tree *ast
 		for _, call := range ast.MatchDescendants(ast.NavigateAST(tree), ast.FunctionMatcher(name)) {
 			a, b := tree.GetType(call.AsCall().Args()[0].ID()), tree.GetType(call.AsCall().Args()[1].ID())
 			if !a.IsAssignableType(b) && !b.IsAssignableType(a) && (!isNumeric(a) || !isNumeric(b)) {
-				issues.ReportErrorAtID(call.ID(), "found no matching overload for '%s' applied to '(%s, %s)'", name, a, b)
+				issues.ReportErrorAtID(call.ID(), "found no matching overload for '%s' applied to '(%s, %s)'",
+					name, a, b)
 			}
 		}
 	}

@@ -125,7 +125,7 @@ func faultOf(f port.Finding) string {
 }
 
 // report lists the findings. A program that counts them has folded them already.
-func (a answer) report(doc engine.Document, limits engine.Limits) engine.Report {
+func (a *answer) report(doc engine.Document, limits engine.Limits) engine.Report {
 	c := engine.NewCollector(limits)
 	listed := engine.Report{Truncated: a.truncated}
 	for _, f := range a.findings {

@@ -17,7 +17,7 @@ func TestExamplesOfTheGuide(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	guide, err := os.ReadFile(filepath.Join(root, "docs/guides/validators/program.md"))
+	guide, err := os.ReadFile(filepath.Join(root, "docs", "guides", "validators", "program.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,9 +65,13 @@ var behaviors = map[string]func(){
 	},
 	"shows": func() {
 		folder, _ := os.Getwd()
-		_ = json.NewEncoder(os.Stdout).Encode(port.Line{Finding: &port.Finding{
+		line, err := json.Marshal(port.Line{Finding: &port.Finding{
 			Severity: "INFO", Code: "shown", Message: fmt.Sprint(folder, os.Args, os.Environ()),
 		}})
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(string(line))
 	},
 	"no_json":    func() { fmt.Println(`{"finding":`) },
 	"unknown":    func() { fmt.Println(`{"finding":{"severity":"INFO","code":"a","message":"b","color":"c"}}`) },
@@ -86,7 +90,9 @@ const oneFinding = `{"finding":{"severity":"ERROR","code":"a","message":"b"}}`
 type words struct{}
 
 func (words) Configure(config json.RawMessage) ([]port.Fault, []port.Promise) {
-	var c struct{ Forbidden string }
+	var c struct {
+		Forbidden string `json:"forbidden"`
+	}
 	if err := json.Unmarshal(config, &c); err != nil || c.Forbidden == "" {
 		return []port.Fault{{Pointer: "/forbidden", Code: "words.missing", Detail: "forbid a word"}}, nil
 	}
@@ -98,7 +104,9 @@ func (words) Check(request port.Request, document io.Reader) (port.Report, error
 	if err != nil {
 		return port.Report{}, err
 	}
-	var c struct{ Forbidden string }
+	var c struct {
+		Forbidden string `json:"forbidden"`
+	}
 	if err := json.Unmarshal(request.Config, &c); err != nil {
 		return port.Report{}, err
 	}
@@ -171,7 +179,10 @@ func TestCheck(t *testing.T) {
 			got, err := e.Run(t.Context(), engine.NewDocument([]byte("x ab\nö ab y\n"), tt.mediaType, "a.txt"))
 			tt.want.Findings = []engine.Finding{
 				{Severity: "ERROR", Code: "words.forbidden", Message: "a.txt has it", Line: 1, Excerpt: "x ab", Count: 1},
-				{Severity: "ERROR", Code: "words.forbidden", Message: "a.txt has it", Line: 2, Excerpt: "ö ab y", Count: 1},
+				{
+					Severity: "ERROR", Code: "words.forbidden", Message: "a.txt has it", Line: 2, Excerpt: "ö ab y",
+					Count: 1,
+				},
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
 				t.Errorf("Run: %v\n%s", err, diff)

@@ -93,11 +93,11 @@ func thisProgram() (string, error) {
 	if runtime.GOOS == "linux" {
 		return "/proc/self/exe", nil
 	}
-	program, err := os.Executable()
+	path, err := os.Executable()
 	if err != nil {
 		return "", fmt.Errorf("find this program: %w", err)
 	}
-	return program, nil
+	return path, nil
 }
 
 // parquetEnd is nil at the end of the file, or why the process ended before.

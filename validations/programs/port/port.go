@@ -148,8 +148,7 @@ func serve(program Program, in io.Reader, out, failures io.Writer) int {
 		return ExitAnswered
 	}
 	_, _ = fmt.Fprintln(failures, err) // Nobody is left to tell that this failed.
-	var exhausted *ExhaustedError
-	if errors.As(err, &exhausted) {
+	if _, ok := errors.AsType[*ExhaustedError](err); ok {
 		return ExitExhausted
 	}
 	return exitFailed
