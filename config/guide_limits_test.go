@@ -30,7 +30,10 @@ func TestGuidesStateTheBounds(t *testing.T) {
 	for _, row := range []statedLimit{
 		{"core/idempotency/key.go", "MaxKeyLength", "255", "idempotency", "A key has 1 to 255 ASCII characters"},
 		{"workflows/start/prefer.go", "maxWait", "60 * time.Second", "idempotency", "after 20 seconds (60 at most)"},
-		{"workflows/start/body/body.go", "maxStructuredBytes", "1 << 20", "idempotency", "JSON document of up to 1 MiB"},
+		{
+			"workflows/start/body/body.go", "maxStructuredBytes", "1 << 20", "idempotency",
+			"JSON document of up to 1 MiB",
+		},
 		{limits, "MaxFindings", "1000", "validators", "A step lists at most 1,000 findings"},
 		{limits, "MaxPerCheck", "100", "validators", "fails repeatedly is listed 100 times"},
 		{limits, "MaxTreeBytes", "16 * mebibyte", "validators", "More than 16 MiB (YAML: 4 MiB)"},
@@ -50,7 +53,10 @@ func TestGuidesStateTheBounds(t *testing.T) {
 		{limits, "MaxRules", "100", "validators/rules", "at most 100 rules"},
 		{limits, "MaxRuleChars", "2000", "validators/expressions", "at most 2,000 characters"},
 		{limits, "MaxPatternChars", "2000", "validators/rules", "or a pattern has at most 2,000 characters"},
-		{limits, "MaxTableBytes", "1024 * mebibyte", "validators/table", "at most 1 GiB, 5,000,000 rows, 1,000 columns"},
+		{
+			limits, "MaxTableBytes", "1024 * mebibyte", "validators/table",
+			"at most 1 GiB, 5,000,000 rows, 1,000 columns",
+		},
 		{http, "maxAttemptTimeout", "300", "validators/http", "Timeout of one attempt, 1 to 300"},
 		{http, "maxParameterBytes", "64 << 10", "validators/http", "up to 64 KiB"},
 		{http, "maxCallbackTimeout", "7 * 24 * 3600", "validators/http", "up to 7 days"},

@@ -83,7 +83,7 @@ type Settings struct {
 
 	// DBLockTimeout is the maximum wait for another transaction's lock.
 	DBLockTimeout time.Duration `internal:"SV_DB_LOCK_TIMEOUT" internalDefault:"2s"`
-	// DBStatementTimeout is the time limit of one statement; no statement of a start takes this long unless it is stuck.
+	// DBStatementTimeout is the time limit of one statement; none of a start takes this long unless it is stuck.
 	DBStatementTimeout time.Duration `internal:"SV_DB_STATEMENT_TIMEOUT" internalDefault:"10s"`
 	// DBIdleTimeout is when the server ends the transaction of a process that is frozen between two statements.
 	DBIdleTimeout time.Duration `internal:"SV_DB_IDLE_TIMEOUT" internalDefault:"10s"`

@@ -195,11 +195,11 @@ func DescribeOverage(allowed bool) string {
 }
 
 // DescribeQuota says what a quota allows, for operators.
-func DescribeQuota(quota *int64) string {
-	if quota == nil {
+func DescribeQuota(limit *int64) string {
+	if limit == nil {
 		return "unlimited runs a month"
 	}
-	return strconv.FormatInt(*quota, 10) + " runs a month"
+	return strconv.FormatInt(*limit, 10) + " runs a month"
 }
 
 // Suspend lets the members of an organization read and do nothing else, from their next request on in every process.

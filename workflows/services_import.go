@@ -96,7 +96,9 @@ func importFile(ctx context.Context, tx db.Tx, orgID uuid.UUID, file files.File)
 var errEditedMeanwhile = errors.New("the workflow was edited meanwhile")
 
 // edit makes a file the next version of a workflow, unless the workflow was saved since the base of the edit.
-func edit(ctx context.Context, tx db.Tx, workflow Version, base string, file files.File) (Version, importOutcome, error) {
+func edit(
+	ctx context.Context, tx db.Tx, workflow Version, base string, file files.File,
+) (Version, importOutcome, error) {
 	current, err := lockLatest(ctx, tx, workflow.OrgID, workflow.ID.String())
 	if err != nil {
 		return Version{}, "", err

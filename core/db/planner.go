@@ -17,7 +17,8 @@ const (
 
 // SameRow is the condition of a join that finds one row of a large table, such as SameRow("r.id", "a.run_id") for the
 // run r of the row a, in the same organization. It means r.org_id = a.org_id AND r.id = a.run_id. Written like this,
-// the primary key takes it and no hash or merge join does, so the planner cannot begin with all rows of the large table.
+// the primary key takes it and no hash or merge join does, so the planner cannot begin with all rows of the large
+// table.
 func SameRow(id, named string) string {
 	row, _, _ := strings.Cut(id, ".")
 	from, _, _ := strings.Cut(named, ".")

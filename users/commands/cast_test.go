@@ -36,9 +36,10 @@ func setup(tb testing.TB) *testBundle {
 	return &testBundle{db: database, service: commands.NewService(database, service)}
 }
 
-// org adds the organization acme with a quota.
-func (b *testBundle) org(tb testing.TB, quota int64) uuid.UUID {
+// org adds the organization acme.
+func (b *testBundle) org(tb testing.TB) uuid.UUID {
 	tb.Helper()
+	quota := int64(1)
 	org, err := b.service.Users.CreateOrganization(tb.Context(), "acme", "acme", &quota)
 	if err != nil {
 		tb.Fatalf("create organization: %v", err)

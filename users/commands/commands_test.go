@@ -57,7 +57,7 @@ func TestUserCommands(t *testing.T) {
 	t.Run("CreateMakesAMemberOrNothing", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t)
-		b.org(t, 1)
+		b.org(t)
 		b.wantError(t, []string{"role"}, "user", "create", "b@acme.example", "--org", "acme", "--role", "bogus")
 		b.wantError(t, []string{`organization "acne"`}, "user", "create", "b@acme.example", "--org", "acne")
 		b.mustRun(t, "user", "create", "b@acme.example", "--org", "acme", "--role", "author")
@@ -69,7 +69,7 @@ func TestUserCommands(t *testing.T) {
 	t.Run("AddMakesAMemberAndChangesTheRole", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t)
-		b.org(t, 1)
+		b.org(t)
 		b.wantError(t, []string{`user "b@acme.example"`},
 			"user", "add", "b@acme.example", "--org", "acme", "--role", "viewer")
 		b.mustRun(t, "user", "create", "b@acme.example")
@@ -86,7 +86,7 @@ func TestUserCommands(t *testing.T) {
 func TestTokenCommand(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	org := b.org(t, 1)
+	org := b.org(t)
 	b.member(t, org, "in@acme.example", core.RoleAuthor)
 	b.mustRun(t, "user", "create", "out@acme.example")
 
@@ -117,7 +117,7 @@ func TestTokenCommand(t *testing.T) {
 func TestSetKeysCommand(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.org(t, 1)
+	b.org(t)
 	const stored = `SELECT key_required::text || ' ' || coalesce(key_lifetime::text, '-') FROM organizations`
 	for _, tt := range []struct{ flags, want string }{
 		{"--required --lifetime 72h", "true 72:00:00"},

@@ -8,7 +8,7 @@ import (
 func TestSetRetentionCommand(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.org(t, 1)
+	b.org(t)
 	const stored = `
 		SELECT coalesce(content_retention::text, '-') || ' ' || coalesce(findings_retention::text, '-')
 		FROM organizations`

@@ -42,7 +42,7 @@ type outcome struct {
 }
 
 // passFirst continues a sign-in whose user is known: with a session, or with the code of the second factor.
-func (s *Service) passFirst(ctx context.Context, userID uuid.UUID, next, how string, from browser) (outcome, error) {
+func (s *Service) passFirst(ctx context.Context, userID uuid.UUID, next, how string, from Browser) (outcome, error) {
 	factor, err := s.factor(ctx, userID)
 	if err != nil {
 		return outcome{}, err
@@ -56,7 +56,7 @@ func (s *Service) passFirst(ctx context.Context, userID uuid.UUID, next, how str
 }
 
 // passCode ends a sign-in with the code of the second factor, and returns the secret of the session and where to go.
-func (s *Service) passCode(ctx context.Context, secret, code string, from browser) (string, string, error) {
+func (s *Service) passCode(ctx context.Context, secret, code string, from Browser) (string, string, error) {
 	waiting, err := s.challenge(ctx, secret, purposeCode)
 	if err != nil {
 		return "", "", err

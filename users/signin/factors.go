@@ -14,7 +14,7 @@ import (
 
 // BeginFactor makes a secret for the user, who has to show a code of it before it counts. A secret that is being set up
 // is replaced; one that counts is not.
-func (s *Service) BeginFactor(ctx context.Context, userID uuid.UUID, from browser) error {
+func (s *Service) BeginFactor(ctx context.Context, userID uuid.UUID, from Browser) error {
 	secret := newFactor()
 	sealed, err := s.cfg.Keys.Seal(secret, factorPlace(userID))
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *Service) HasFactor(ctx context.Context, userID uuid.UUID) (bool, int, e
 }
 
 // confirmFactor makes the secret count for which the user shows a code, and returns the recovery codes.
-func (s *Service) confirmFactor(ctx context.Context, userID uuid.UUID, code string, from browser) ([]string, error) {
+func (s *Service) confirmFactor(ctx context.Context, userID uuid.UUID, code string, from Browser) ([]string, error) {
 	return db.InTx(ctx, s.db, func(tx db.Tx) ([]string, error) {
 		factor, err := lockFactor(ctx, tx, userID)
 		if err != nil {
@@ -81,7 +81,7 @@ func (s *Service) confirmFactor(ctx context.Context, userID uuid.UUID, code stri
 }
 
 // renewRecoveryCodes replaces the recovery codes of the user.
-func (s *Service) renewRecoveryCodes(ctx context.Context, userID uuid.UUID, from browser) ([]string, error) {
+func (s *Service) renewRecoveryCodes(ctx context.Context, userID uuid.UUID, from Browser) ([]string, error) {
 	return db.InTx(ctx, s.db, func(tx db.Tx) ([]string, error) {
 		codes, digests := newRecoveryCodes()
 		renewed, err := updateRecovery(ctx, tx, userID, digests)
@@ -97,7 +97,7 @@ func (s *Service) renewRecoveryCodes(ctx context.Context, userID uuid.UUID, from
 
 // removeOwnFactor removes the second factor of the user, or the one that is being set up. It is not an error if there
 // is none.
-func (s *Service) removeOwnFactor(ctx context.Context, userID uuid.UUID, from browser) error {
+func (s *Service) removeOwnFactor(ctx context.Context, userID uuid.UUID, from Browser) error {
 	return db.Do(ctx, s.db, func(tx db.Tx) error {
 		return RemoveFactor(ctx, tx, userID, userID, from.Origin())
 	})
@@ -128,7 +128,7 @@ func RemoveFactor(ctx context.Context, tx db.Tx, actor, userID uuid.UUID, detail
 
 // useCode checks a code of the app or a recovery code, and uses it up. A refused code is counted even if the caller
 // does nothing further.
-func (s *Service) useCode(ctx context.Context, userID uuid.UUID, code string, from browser) error {
+func (s *Service) useCode(ctx context.Context, userID uuid.UUID, code string, from Browser) error {
 	refusal, err := db.InTx(ctx, s.db, func(tx db.Tx) (error, error) {
 		factor, err := lockFactor(ctx, tx, userID)
 		if err != nil {

@@ -15,7 +15,7 @@ import (
 // finishProvider ends the sign-in that a browser has begun at the provider. The step is used up first, so that an
 // answer counts only once, whatever its result is.
 func (s *Service) finishProvider(
-	ctx context.Context, secret, code string, visitor pages.Visitor, from browser,
+	ctx context.Context, secret, code string, visitor pages.Visitor, from Browser,
 ) (outcome, challenge, error) {
 	waiting, err := db.InTx(ctx, s.db, func(tx db.Tx) (challenge, error) {
 		return deleteChallenge(ctx, tx, secret, "")
@@ -43,7 +43,7 @@ func (s *Service) finishProvider(
 
 // proveAtProvider records that the visitor has just confirmed at the provider who they are.
 func (s *Service) proveAtProvider(
-	ctx context.Context, userID uuid.UUID, who person, visitor pages.Visitor, from browser,
+	ctx context.Context, userID uuid.UUID, who person, visitor pages.Visitor, from Browser,
 ) error {
 	owner, err := s.identity(ctx, who)
 	if err != nil {

@@ -123,7 +123,7 @@ func (s *Service) MakePasswordLink(
 
 // resetPassword sets the password of the user to whom the link belongs. The link works once; all links and sessions of
 // the user end, and so do sign-ins that have not got further than the password. The second factor stays.
-func (s *Service) resetPassword(ctx context.Context, secret, password string, from browser) error {
+func (s *Service) resetPassword(ctx context.Context, secret, password string, from Browser) error {
 	if _, err := s.passwordLink(ctx, secret); err != nil {
 		return err
 	}

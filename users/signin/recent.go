@@ -120,7 +120,7 @@ func cameFrom(c echo.Context) string {
 }
 
 // prove records that the user of the session has confirmed who they are, by the password or by a code.
-func (s *Service) prove(ctx context.Context, visitor pages.Visitor, password, code string, from browser) error {
+func (s *Service) prove(ctx context.Context, visitor pages.Visitor, password, code string, from Browser) error {
 	way := "with the password"
 	if password != "" {
 		if err := s.checkPassword(ctx, visitor, password, from); err != nil {
@@ -136,7 +136,7 @@ func (s *Service) prove(ctx context.Context, visitor pages.Visitor, password, co
 }
 
 // checkPassword refuses every password but the visitor's.
-func (s *Service) checkPassword(ctx context.Context, visitor pages.Visitor, password string, from browser) error {
+func (s *Service) checkPassword(ctx context.Context, visitor pages.Visitor, password string, from Browser) error {
 	user, err := s.accounts.User(ctx, visitor.Email)
 	if err != nil {
 		return err
@@ -154,7 +154,7 @@ func (s *Service) checkPassword(ctx context.Context, visitor pages.Visitor, pass
 	})
 }
 
-func (s *Service) noteProof(ctx context.Context, visitor pages.Visitor, way string, from browser) error {
+func (s *Service) noteProof(ctx context.Context, visitor pages.Visitor, way string, from Browser) error {
 	return db.Do(ctx, s.db, func(tx db.Tx) error {
 		if err := updateProvedAt(ctx, tx, from.Secret, visitor.UserID); err != nil {
 			return err

@@ -30,7 +30,7 @@ type Session struct {
 const maxUserAgent = 300
 
 // SignOut ends the browser's session. Repeating it is not an error.
-func (s *Service) SignOut(ctx context.Context, from browser) error {
+func (s *Service) SignOut(ctx context.Context, from Browser) error {
 	return db.Do(ctx, s.db, func(tx db.Tx) error {
 		userID, err := deleteSession(ctx, tx, account.Digest(from.Secret))
 		if err != nil || userID == uuid.Nil {
@@ -77,7 +77,7 @@ func (s *Service) Sessions(ctx context.Context, userID uuid.UUID, current string
 }
 
 // EndOtherSessions ends all sessions of the user but the browser's.
-func (s *Service) EndOtherSessions(ctx context.Context, userID uuid.UUID, from browser) error {
+func (s *Service) EndOtherSessions(ctx context.Context, userID uuid.UUID, from Browser) error {
 	return db.Do(ctx, s.db, func(tx db.Tx) error {
 		ended, err := deleteOtherSessions(ctx, tx, userID, account.Digest(from.Secret))
 		if err != nil {
@@ -90,7 +90,7 @@ func (s *Service) EndOtherSessions(ctx context.Context, userID uuid.UUID, from b
 
 // ChangePassword sets a new password for a user who knows the current one, ends all sessions and begins a new one.
 func (s *Service) ChangePassword(
-	ctx context.Context, visitor pages.Visitor, form PasswordForm, from browser,
+	ctx context.Context, visitor pages.Visitor, form PasswordForm, from Browser,
 ) (string, error) {
 	user, err := gorm.G[account.User](s.db.Gorm).Where("id = ?", visitor.UserID).Take(ctx)
 	if err != nil {
@@ -126,7 +126,7 @@ func (s *Service) ChangePassword(
 
 // BeginSession replaces the browser's session by a new one, and returns its secret. The detail of the audit record ends
 // with the browser's address.
-func (s *Service) BeginSession(ctx context.Context, userID uuid.UUID, detail string, from browser) (string, error) {
+func (s *Service) BeginSession(ctx context.Context, userID uuid.UUID, detail string, from Browser) (string, error) {
 	return db.InTx(ctx, s.db, func(tx db.Tx) (string, error) {
 		if err := account.AuditUser(ctx, tx, userID, userID, "session.begin", detail); err != nil {
 			return "", err

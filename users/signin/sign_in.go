@@ -14,8 +14,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/users/account"
 )
 
-// browser is the browser that a request to the dashboard comes from.
-type browser struct {
+// Browser is the browser that a request to the dashboard comes from.
+type Browser struct {
 	// Address is that of the client, for the audit records.
 	Address   string
 	UserAgent string
@@ -26,7 +26,7 @@ type browser struct {
 // signIn begins a session, or the step that waits for a code of the second factor, and returns the secret for the
 // cookie. The browser's session so far ends. An unknown address and a wrong password have the same answer, and take the
 // same time.
-func (s *Service) signIn(ctx context.Context, email, password, next string, from browser) (outcome, error) {
+func (s *Service) signIn(ctx context.Context, email, password, next string, from Browser) (outcome, error) {
 	user, err := s.accounts.User(ctx, email)
 	if err != nil && !core.HasCode(err, core.CodeNotFound) {
 		return outcome{}, err
@@ -60,7 +60,7 @@ func accountDisabled() error {
 }
 
 // Origin is the address of the client, for the audit record of an action.
-func (b browser) Origin() string {
+func (b Browser) Origin() string {
 	return "from " + b.Address
 }
 
@@ -139,8 +139,8 @@ func (a *App) trySignIn(c echo.Context, form signInForm) (outcome, error) {
 }
 
 // BrowserOf describes the browser that has sent the request.
-func BrowserOf(c echo.Context) browser {
-	return browser{Address: c.RealIP(), UserAgent: c.Request().UserAgent(), Secret: SessionSecret(c)}
+func BrowserOf(c echo.Context) Browser {
+	return Browser{Address: c.RealIP(), UserAgent: c.Request().UserAgent(), Secret: SessionSecret(c)}
 }
 
 // signOut is POST /app/sign-out/.
@@ -154,4 +154,4 @@ func (a *App) signOut(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, pages.SignInAddress)
 }
 
-func (b browser) how(way string) string { return fmt.Sprintf("%s %s", way, b.Origin()) }
+func (b Browser) how(way string) string { return fmt.Sprintf("%s %s", way, b.Origin()) }

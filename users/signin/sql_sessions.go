@@ -21,7 +21,7 @@ const (
 
 // insertSession replaces the browser's session by a new one of the user, and returns its secret. The user's expired
 // sessions go with it.
-func insertSession(ctx context.Context, tx db.Tx, userID uuid.UUID, from browser) (string, error) {
+func insertSession(ctx context.Context, tx db.Tx, userID uuid.UUID, from Browser) (string, error) {
 	if err := lockEnabled(ctx, tx, userID); err != nil {
 		return "", err
 	}

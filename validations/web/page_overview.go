@@ -132,7 +132,7 @@ type attention struct {
 }
 
 func newAttention(
-	base string, stuck int64, late validations.LateRuns, quota quotaTile, refusals []requestlog.Refusal,
+	base string, stuck int64, late validations.LateRuns, tile quotaTile, refusals []requestlog.Refusal,
 ) attention {
 	lateCount := late.Pending + late.Running
 	a := attention{
@@ -152,7 +152,7 @@ func newAttention(
 		a.Address = base + "keys/?state=" + string(admin.StateAbandoned)
 		parts = append([]string{counted(stuck, "stuck key")}, parts...)
 	}
-	if quota.UsedUp {
+	if tile.UsedUp {
 		a.Count++
 		a.Address = base + "usage/"
 		parts = append([]string{"quota used up"}, parts...)

@@ -36,7 +36,8 @@ func (a *App) Pages(web *echo.Group) {
 	org.GET("/runs/:id/document/", onRun(seeDocuments, a.documentPage))
 	org.GET("/runs/:id/document/content/", onRun(seeDocuments, a.downloadDocument))
 	org.POST("/runs/:id/cancel/", onRun(cancelRuns, a.cancelForm))
-	org.POST("/settings/secrets/", core.As(core.RoleAdmin, "see the signing secrets", a.RequireRecentSignIn(a.secretsForm)))
+	org.POST("/settings/secrets/",
+		core.As(core.RoleAdmin, "see the signing secrets", a.RequireRecentSignIn(a.secretsForm)))
 	org.POST("/settings/secrets/rotate/",
 		core.As(core.RoleOwner, "rotate the signing secrets", a.RequireRecentSignIn(a.rotateSecretsForm)))
 	org.GET("/events/", core.As(core.RoleViewer, "follow runs", a.pageEvents))

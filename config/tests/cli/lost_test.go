@@ -61,7 +61,8 @@ func TestRunsLost(t *testing.T) {
 	for _, wrong := range []string{
 		"", "--log " + log + " --keys " + keys, "--keys " + keys, "--log /nowhere", "--log " + keys,
 	} {
-		if code, _, said := c.Run(t, append([]string{"admin", "runs", "lost"}, strings.Fields(wrong)...)...); code != 2 {
+		code, _, said := c.Run(t, append([]string{"admin", "runs", "lost"}, strings.Fields(wrong)...)...)
+		if code != 2 {
 			t.Errorf("runs lost %s = %d %s, want 2", wrong, code, said)
 		}
 	}

@@ -45,7 +45,8 @@ func TestParsePgbench(t *testing.T) {
 func TestTakeLatencies(t *testing.T) {
 	t.Parallel()
 	prefix := filepath.Join(t.TempDir(), "log")
-	if err := os.WriteFile(prefix+".1", []byte("0 1 2500 0 1795000000 1\n1 1 900 0 1795000000 2\n"), 0o600); err != nil {
+	lines := "0 1 2500 0 1795000000 1\n1 1 900 0 1795000000 2\n"
+	if err := os.WriteFile(prefix+".1", []byte(lines), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	got, err := takeLatencies(prefix)

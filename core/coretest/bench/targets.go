@@ -54,7 +54,8 @@ func targets() []target {
 			value: key{workMany, 8, laneWorker},
 		},
 		{
-			text: "verdict of a lone client beside a busy organization with 31 clients, p50 to alone", of: p50, bound: 6,
+			text: "verdict of a lone client beside a busy organization with 31 clients, p50 to alone",
+			of:   p50, bound: 6,
 			most: true, value: key{workQuiet, 32, laneBusy}, to: key{workVerdicts, 1, laneAlone},
 		},
 	}
@@ -63,7 +64,8 @@ func targets() []target {
 			list = append(list, ratio(0.7, key{workVerdicts, clients, name}, laneStarts))
 		}
 		list = append(list, target{
-			text: fmt.Sprintf("CPU of a verdict, 32 clients, %s, to that of a start alone", name), bound: 1.6, most: true,
+			text:  fmt.Sprintf("CPU of a verdict, 32 clients, %s, to that of a start alone", name),
+			bound: 1.6, most: true,
 			of:    cost(func(c cpuTimes) time.Duration { return c.service + c.postgres }),
 			value: key{workVerdicts, 32, name}, to: key{workVerdicts, 32, laneStarts},
 		})
@@ -73,7 +75,8 @@ func targets() []target {
 		ratio(1.5, key{workVerdicts, 32, laneEmbedded}, laneRiver),
 		ratio(0.9, key{workMany, 32, laneYoung}, laneSettled),
 		ratio(0.9, key{workVerdicts, 32, laneYoung}, laneSettled),
-		ratio(0.6, key{workReplay, 32, laneStarts}, laneBare), ratio(0.28, key{workReplay, 32, laneStarts}, lanePgbench))
+		ratio(0.6, key{workReplay, 32, laneStarts}, laneBare),
+		ratio(0.28, key{workReplay, 32, laneStarts}, lanePgbench))
 	for _, wanted := range []struct {
 		what    work
 		clients int

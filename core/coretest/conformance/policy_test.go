@@ -39,7 +39,8 @@ func (s *site) testPolicy(t *testing.T) {
 		t.Run("WarnsAt"+op.name, func(t *testing.T) {
 			t.Parallel()
 			a := s.created(t, op.call.without("Idempotency-Key").with("X-Idempotency-Key", "k"))
-			if got := a.Header.Get("Idempotency-Warning"); !strings.HasPrefix(got, "X-Idempotency-Key is not recognized") {
+			got := a.Header.Get("Idempotency-Warning")
+			if !strings.HasPrefix(got, "X-Idempotency-Key is not recognized") {
 				t.Errorf("Idempotency-Warning = %q, want the name that is not understood", got)
 			}
 		})

@@ -81,7 +81,8 @@ func TestNumbersOfAllTypesAreCalculated(t *testing.T) {
 	for source, want := range map[string]string{
 		"value % 0.0 == 1": "modulus by zero", "count / 0 == 1": "division by zero",
 	} {
-		_, reason, err := rules.Condition(env, source, "/assert").Holds(t.Context(), map[string]any{"value": 1.0, "count": 1})
+		variables := map[string]any{"value": 1.0, "count": 1}
+		_, reason, err := rules.Condition(env, source, "/assert").Holds(t.Context(), variables)
 		if err != nil || reason != want {
 			t.Errorf("%s: reason = %q, %v, want %q", source, reason, err, want)
 		}

@@ -18,7 +18,8 @@ const openFiles = 64
 // it uses.
 func confine(pid int, c Command, files int) error {
 	seconds, memory := uint64(math.Ceil(c.Time.Seconds())), uint64(c.Memory) //nolint:gosec // Limits are positive.
-	open := uint64(openFiles + files)                                        //nolint:gosec // It is the length of a list.
+
+	open := uint64(openFiles + files) //nolint:gosec // It is the length of a list.
 	limits := map[int]unix.Rlimit{
 		unix.RLIMIT_DATA: {Cur: memory, Max: memory},
 		// The first limit ends the child with SIGXCPU, which identifies the cause; the second one kills it.

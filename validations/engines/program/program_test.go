@@ -178,7 +178,10 @@ func TestCheck(t *testing.T) {
 			t.Parallel()
 			got, err := e.Run(t.Context(), engine.NewDocument([]byte("x ab\nö ab y\n"), tt.mediaType, "a.txt"))
 			tt.want.Findings = []engine.Finding{
-				{Severity: "ERROR", Code: "words.forbidden", Message: "a.txt has it", Line: 1, Excerpt: "x ab", Count: 1},
+				{
+					Severity: "ERROR", Code: "words.forbidden", Message: "a.txt has it", Line: 1, Excerpt: "x ab",
+					Count: 1,
+				},
 				{
 					Severity: "ERROR", Code: "words.forbidden", Message: "a.txt has it", Line: 2, Excerpt: "ö ab y",
 					Count: 1,
@@ -194,7 +197,8 @@ func TestCheck(t *testing.T) {
 func TestConfigure(t *testing.T) {
 	t.Parallel()
 	within := limits(t)
-	if faults, err := compile(t, "good", `{"forbidden":"ab"}`, within).Precheck(t.Context()); err != nil || faults != nil {
+	faults, err := compile(t, "good", `{"forbidden":"ab"}`, within).Precheck(t.Context())
+	if err != nil || faults != nil {
 		t.Errorf("Precheck = %v, %v", faults, err)
 	}
 	faults, err := compile(t, "good", `{}`, within).Precheck(t.Context())

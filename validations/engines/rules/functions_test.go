@@ -152,9 +152,13 @@ func TestFunctionsOnUnusualValues(t *testing.T) {
 			"not evaluated: needs /texts/length, which is missing; use size(x) for the length of a list or a text",
 		}},
 		{"WholeNumber", "doc.n.all(n, n / 2 > 0 && n % 2 < 2)", nil},
-		{"NoNumber", "double(doc.texts[0]) > 1", []string{"not evaluated: type conversion error from 'string' to 'double'"}},
+		{"NoNumber", "double(doc.texts[0]) > 1", []string{
+			"not evaluated: type conversion error from 'string' to 'double'",
+		}},
 		{"ByZero", "1 / size(doc.empty) == 1", []string{"not evaluated: division by zero"}},
-		{"LoopOverANumber", "doc.n[0].all(i, i > 1)", []string{"not evaluated: got 'types.Double', expected iterable type"}},
+		{"LoopOverANumber", "doc.n[0].all(i, i > 1)", []string{
+			"not evaluated: got 'types.Double', expected iterable type",
+		}},
 		{"Substring", "'abc'.substring(2, 9) == ''", []string{"not evaluated: index out of range: 9"}},
 		{"JoinOfNumbers", "doc.n.join(',') == ''", []string{
 			"not evaluated: it does not fit the types of the values, or a value is missing",

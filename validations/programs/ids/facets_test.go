@@ -135,7 +135,8 @@ func TestAttributesOfOtherClasses(t *testing.T) {
 			}
 			ids := specOf(entity(tt.class), tt.requirement)
 			same(t, []string{}, messages(check(t, ids, tt.good+units)))
-			if report := check(t, ids, tt.bad+units); report.Counts.Errors != 1 || report.Findings[0].Code != "ids.attribute" {
+			report := check(t, ids, tt.bad+units)
+			if report.Counts.Errors != 1 || report.Findings[0].Code != "ids.attribute" {
 				t.Errorf("findings = %v", messages(report))
 			}
 		})
