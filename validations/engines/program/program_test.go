@@ -201,7 +201,7 @@ func TestConfigure(t *testing.T) {
 	if err != nil || faults != nil {
 		t.Errorf("Precheck = %v, %v", faults, err)
 	}
-	faults, err := compile(t, "good", `{}`, within).Precheck(t.Context())
+	faults, err = compile(t, "good", `{}`, within).Precheck(t.Context())
 	want := []engine.ConfigError{{Pointer: "/config/forbidden", Code: "words.missing", Detail: "forbid a word"}}
 	if diff := cmp.Diff(want, faults); diff != "" || err != nil {
 		t.Errorf("Precheck: %v\n%s", err, diff)
