@@ -40,10 +40,10 @@ func setup(tb testing.TB) *testBundle {
 }
 
 // org adds an organization with a quota; a negative one is unlimited.
-func (b *testBundle) org(tb testing.TB, slug string, limit int64) uuid.UUID {
+func (b *testBundle) org(tb testing.TB, slug string, most int64) uuid.UUID {
 	tb.Helper()
-	limit := &limit
-	if limit < 0 {
+	limit := &most
+	if most < 0 {
 		limit = nil
 	}
 	org, err := b.service.CreateOrganization(tb.Context(), slug, slug, limit)
