@@ -149,8 +149,8 @@ func layers() []layer {
 		{
 			folder: "workflows",
 			may: append([]string{
-				"users", "users/quota", "validations", "validations/engines", "validations/execution", "workflows/files",
-				"workflows/start", "workflows/start/body",
+				"users", "users/quota", "validations", "validations/engines", "validations/execution",
+				"workflows/files", "workflows/start", "workflows/start/body",
 			}, foundation...),
 		},
 		{folder: "config/health", may: append([]string{"tasks"}, foundation...)},

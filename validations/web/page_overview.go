@@ -212,9 +212,9 @@ func newOverviewView(
 	base string, found validations.Overview, starts admin.Hours, stuck int64, usage quota.PeriodUsage,
 	refusals []requestlog.Refusal,
 ) overviewView {
-	quota := newQuotaTile(usage)
+	tile := newQuotaTile(usage)
 	view := overviewView{
-		Attention: newAttention(base, stuck, found.Late, quota, refusals), Quota: quota, Took: found.Took,
+		Attention: newAttention(base, stuck, found.Late, tile, refusals), Quota: tile, Took: found.Took,
 		Hours: newHoursChart(base, found.Hours, starts.Replays), Latency: newLatency(starts.Took), Newest: base,
 	}
 	passed := int64(0)

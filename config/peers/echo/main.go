@@ -27,11 +27,10 @@ func run(address, path string) error {
 		return fmt.Errorf("read the answer: %w", err)
 	}
 	defer file.Close()
-	always, err := http.ReadResponse(bufio.NewReader(file), nil)
+	always, err := http.ReadResponse(bufio.NewReader(file), nil) //nolint:bodyclose // It is that of a file.
 	if err != nil {
 		return fmt.Errorf("read the answer: %w", err)
 	}
-	defer always.Body.Close()
 	body, err := io.ReadAll(always.Body)
 	if err != nil {
 		return fmt.Errorf("read the answer: %w", err)

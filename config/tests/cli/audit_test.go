@@ -17,9 +17,10 @@ import (
 // unrecordedCommands are commands that leave no audit record of their own, by the reason.
 func unrecordedCommands() map[string]string {
 	return map[string]string{
-		"they read": `admin runs list, admin runs lost, check, config show, doctor, idempotency explain,
-			idempotency list, idempotency show, infer, migrate plan, migrate status, openapi, org audit,
-			org export, org list, org show, org usage, signing-secret show, user export, user list, version, workflows bundle, workflows lint`,
+		"they read": `admin runs list, admin runs lost, check, config show, doctor,
+			idempotency explain, idempotency list, idempotency show, infer, migrate plan, migrate status,
+			openapi, org audit, org export, org list, org show, org usage, signing-secret show, user export,
+			user list, version, workflows bundle, workflows lint`,
 		"the API records what they ask for": `members list, members remove, members set, requests list, run, runs cancel,
 			runs document, runs get, runs list, runs rerun, runs watch, token create, token list, token revoke,
 			token rotate, usage, whoami, workflows export, workflows import, workflows list, workflows show`,

@@ -68,10 +68,11 @@ func onTheDatabase() map[string][]string {
 func besidesTheDatabase() map[string]string {
 	return map[string]string{
 		"they are how an older schema is found and mended": "doctor, migrate plan, migrate status, migrate up",
-		"they call a service or need none": `check, config show, infer, members list, members remove, members set,
-			openapi, requests list, run, runs cancel, runs document, runs get, runs list, runs rerun, runs watch,
-			token create, token list, token revoke, token rotate, usage, version, whoami, workflows bundle, workflows export,
-			workflows import, workflows lint, workflows list, workflows show`,
+		"they call a service or need none": `check, config show, infer, members list,
+			members remove, members set, openapi, requests list, run, runs cancel, runs document, runs get,
+			runs list, runs rerun, runs watch, token create, token list, token revoke, token rotate, usage,
+			version, whoami, workflows bundle, workflows export, workflows import, workflows lint,
+			workflows list, workflows show`,
 	}
 }
 

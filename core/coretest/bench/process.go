@@ -30,8 +30,8 @@ type process struct {
 	log  string
 }
 
-// startProcess starts a server whose messages go to a file, and returns when it answers, or with the reason why it never
-// will. Ctrl-C in a terminal reaches this program alone, which then ends its servers in order.
+// startProcess starts a server whose messages go to a file, and returns when it answers, or with the reason why it
+// never will. Ctrl-C in a terminal reaches this program alone, which then ends its servers in order.
 func startProcess(
 	ctx context.Context, cmd *exec.Cmd, log string, answers func(context.Context) bool,
 ) (*process, error) {

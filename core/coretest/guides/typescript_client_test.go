@@ -8,8 +8,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
 
-// TestTypeScriptClientGuide compiles every program in TypeScript of the guide to the clients, with all types checked, and
-// runs it.
+// TestTypeScriptClientGuide compiles every program in TypeScript of the guide to the clients, with all types checked,
+// and runs it.
 func TestTypeScriptClientGuide(t *testing.T) {
 	t.Parallel()
 

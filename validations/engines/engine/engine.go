@@ -5,8 +5,8 @@
 // database nor network nor clock, keeps within the limits it was compiled with, and reports what it found with line
 // and column. A fault of the document is a finding; an error means that the check itself could not be carried out.
 //
-// XML Schema, Parquet files and the programs of operators need help from outside: child processes, which package program
-// runs and bounds.
+// XML Schema, Parquet files and the programs of operators need help from outside: child processes, which package
+// program runs and bounds.
 package engine
 
 import (

@@ -2,8 +2,8 @@ package xsd
 
 import "strings"
 
-// plainPattern returns an expression that means the same, in which no class is negated within another one. libxml2 reads
-// [\P{L}] and [a-z-[^aeiou]] wrongly. An expression that cannot be read stays as it is.
+// plainPattern returns an expression that means the same, in which no class is negated within another one. libxml2
+// reads [\P{L}] and [a-z-[^aeiou]] wrongly. An expression that cannot be read stays as it is.
 func plainPattern(source string) string {
 	p := &patternReader{source: []rune(source)}
 	var plain strings.Builder

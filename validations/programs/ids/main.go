@@ -77,7 +77,8 @@ func Compile(config json.RawMessage) (*Checker, []port.Fault) {
 		return nil, faults
 	}
 	if texts["ids"] == "" {
-		return nil, findings.Refuse("/ids", "ids.missing", "the text of an Information Delivery Specification is needed")
+		return nil, findings.Refuse("/ids", "ids.missing",
+			"the text of an Information Delivery Specification is needed")
 	}
 	all := newSchemas()
 	specifications, faults := readText(texts["ids"], all)

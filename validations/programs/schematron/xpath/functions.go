@@ -64,7 +64,8 @@ func (f function) check(n *node) *Mistake {
 	got := len(n.kids)
 	switch {
 	case got < f.least:
-		return mistake("%s() has %s, at least %d needed", n.name, findings.Plural(got, "argument", "arguments"), f.least)
+		return mistake("%s() has %s, at least %d needed",
+			n.name, findings.Plural(got, "argument", "arguments"), f.least)
 	case got > f.most:
 		return mistake("%s() has %s, at most %d allowed", n.name, findings.Plural(got, "argument", "arguments"), f.most)
 	case f.ofNodes && got > 0 && n.kids[0].typ != NodeSet:
