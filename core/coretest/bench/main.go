@@ -1,7 +1,7 @@
 // Command bench measures verdicts, starts and replays of the service on this machine and compares them with the
-// targets: ratios to pgbench, which writes the same rows to the same tables of the same server, one statement after the
-// other, to a service on River and to a bare handler of Echo; and what young databases, backlogs, quotas, waiting requests, the
-// queue and a busy organization do to them:
+// targets: ratios to pgbench, which writes the same rows to the same tables of the same server, one statement after
+// the other, to a service on River and to a bare handler of Echo; and what young databases, backlogs, quotas,
+// waiting requests, the queue and a busy organization do to them:
 //
 //	go run ./core/coretest/bench
 //

@@ -125,7 +125,8 @@ func report(out io.Writer, title string, found cells) error {
 	for _, t := range targets() {
 		page.WriteString(t.line(found))
 	}
-	page.WriteString("\n| load | clients | by | a second | p50, p99 in ms | µs of service, PostgreSQL, Redis, load |\n" +
+	page.WriteString("\n| load | clients | by | a second | p50, p99 in ms | " +
+		"µs of service, PostgreSQL, Redis, load |\n" +
 		"|---|---|---|---|---|---|\n")
 	for _, c := range found {
 		median := func(of metric) float64 { return spreadOf(found.values(c.key, of)).median }
