@@ -1,5 +1,6 @@
 // Command release builds what a release consists of: a static binary for each platform with its programs and the
-// deployment files, in an archive; the software bill of materials of each; an OCI image for the Linux platforms; and the checksums of all.
+// deployment files, in an archive; the software bill of materials of each; an OCI image for the Linux platforms; and
+// the checksums of all.
 //
 // It needs Go and the module proxy, and no container engine. The same source, version, time and Go release give the
 // same bytes on every machine.

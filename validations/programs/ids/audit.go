@@ -4,10 +4,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/simplevalidations/simplevalidations/validations/programs/ids/ifc"
 	"github.com/simplevalidations/simplevalidations/validations/programs/port"
 	"github.com/simplevalidations/simplevalidations/validations/programs/schematron/findings"
 	"github.com/simplevalidations/simplevalidations/validations/programs/schematron/xpath"
+
+	"github.com/simplevalidations/simplevalidations/validations/programs/ids/ifc"
 )
 
 // classSet has the classes of one schema that objects may be of.

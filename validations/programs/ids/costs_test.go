@@ -9,8 +9,9 @@ import (
 	"syscall"
 	"testing"
 
-	program "github.com/simplevalidations/simplevalidations/validations/programs/ids"
 	"github.com/simplevalidations/simplevalidations/validations/programs/port"
+
+	program "github.com/simplevalidations/simplevalidations/validations/programs/ids"
 )
 
 // The densest models take less memory than the service gives, which is idsWeight.

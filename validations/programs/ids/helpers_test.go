@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/simplevalidations/simplevalidations/validations/programs/port"
 
 	program "github.com/simplevalidations/simplevalidations/validations/programs/ids"
-	"github.com/simplevalidations/simplevalidations/validations/programs/port"
 )
 
 // brief is what most tests want to know of a finding.

@@ -11,10 +11,11 @@ import (
 	"io"
 	"sync"
 
-	"github.com/simplevalidations/simplevalidations/validations/programs/ids/ifc"
-	"github.com/simplevalidations/simplevalidations/validations/programs/ids/step"
 	"github.com/simplevalidations/simplevalidations/validations/programs/port"
 	"github.com/simplevalidations/simplevalidations/validations/programs/schematron/findings"
+
+	"github.com/simplevalidations/simplevalidations/validations/programs/ids/ifc"
+	"github.com/simplevalidations/simplevalidations/validations/programs/ids/step"
 )
 
 func main() {

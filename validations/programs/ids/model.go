@@ -8,9 +8,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/simplevalidations/simplevalidations/validations/programs/schematron/findings"
+
 	"github.com/simplevalidations/simplevalidations/validations/programs/ids/ifc"
 	"github.com/simplevalidations/simplevalidations/validations/programs/ids/step"
-	"github.com/simplevalidations/simplevalidations/validations/programs/schematron/findings"
 )
 
 // model is an IFC model with the relations between its objects. Objects are known by their places in the file.

@@ -304,6 +304,7 @@ func settled(members string, negative bool) string {
 		}
 	case syntax.OpAnyChar:
 		spans = []rune{0, unicode.MaxRune}
+	default: // A class has its spans.
 	}
 	var b strings.Builder
 	for i := 0; i+1 < len(spans); i += 2 {

@@ -5,9 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/simplevalidations/simplevalidations/validations/programs/ids/ifc"
 	"github.com/simplevalidations/simplevalidations/validations/programs/schematron/findings"
 	"github.com/simplevalidations/simplevalidations/validations/programs/schematron/xpath"
+
+	"github.com/simplevalidations/simplevalidations/validations/programs/ids/ifc"
 )
 
 // specification says what objects it is for, and what they must have.

@@ -5,10 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/simplevalidations/simplevalidations/validations/programs/ids/ifc"
 	"github.com/simplevalidations/simplevalidations/validations/programs/port"
 	"github.com/simplevalidations/simplevalidations/validations/programs/schematron/findings"
 	"github.com/simplevalidations/simplevalidations/validations/programs/schematron/xpath"
+
+	"github.com/simplevalidations/simplevalidations/validations/programs/ids/ifc"
 )
 
 // Namespaces of elements with a meaning here.

@@ -19,8 +19,8 @@ func differences() map[string]string {
 }
 
 // TestOfficialCases holds the program against the pairs of buildingSMART, whose names begin with the verdict: pass,
-// fail or invalid. They are in Documentation/testcases of github.com/buildingSMART/IDS, which IDS_TRIAL names. Without it
-// only the samples are checked. It differs in exactly the listed cases.
+// fail or invalid. They are in Documentation/testcases of github.com/buildingSMART/IDS, which IDS_TRIAL names. Without
+// it only the samples are checked. It differs in exactly the listed cases.
 func TestOfficialCases(t *testing.T) {
 	t.Parallel()
 	house := filepath.Join("..", "..", "..", "docs", "samples")

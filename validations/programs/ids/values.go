@@ -3,9 +3,10 @@ package main
 import (
 	"strings"
 
+	"github.com/simplevalidations/simplevalidations/validations/programs/schematron/findings"
+
 	"github.com/simplevalidations/simplevalidations/validations/programs/ids/ifc"
 	"github.com/simplevalidations/simplevalidations/validations/programs/ids/step"
-	"github.com/simplevalidations/simplevalidations/validations/programs/schematron/findings"
 )
 
 // isEmpty reports whether a value is missing, an empty text, an empty list, or unknown.

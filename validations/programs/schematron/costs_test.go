@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/validations/programs/port"
+
 	schematron "github.com/simplevalidations/simplevalidations/validations/programs/schematron"
 )
 

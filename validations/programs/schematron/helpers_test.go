@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/simplevalidations/simplevalidations/validations/programs/port"
+
 	schematron "github.com/simplevalidations/simplevalidations/validations/programs/schematron"
 )
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/simplevalidations/simplevalidations/validations/programs/port"
+
 	"github.com/simplevalidations/simplevalidations/validations/programs/schematron/findings"
 	"github.com/simplevalidations/simplevalidations/validations/programs/schematron/xpath"
 )

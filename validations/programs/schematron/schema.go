@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/simplevalidations/simplevalidations/validations/programs/port"
+
 	"github.com/simplevalidations/simplevalidations/validations/programs/schematron/findings"
 	"github.com/simplevalidations/simplevalidations/validations/programs/schematron/xpath"
 )
