@@ -17,7 +17,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/requestlog"
 	"github.com/simplevalidations/simplevalidations/tasks"
 	"github.com/simplevalidations/simplevalidations/validations"
-	"github.com/simplevalidations/simplevalidations/validations/execution"
+	"github.com/simplevalidations/simplevalidations/validations/progress"
 )
 
 const (
@@ -154,7 +154,7 @@ func (p *Project) loops(parts health.Roles, client redis.UniversalClient) []task
 	}
 	if parts.Plays(health.Web) {
 		loops = append(loops, tasks.Loop{
-			Name: health.LoopWaiters, Interval: execution.WaitInterval, RunOnce: p.waiters.RunOnce,
+			Name: health.LoopWaiters, Interval: progress.WaitInterval, RunOnce: p.waiters.RunOnce,
 		}, tasks.Loop{
 			Name: health.LoopActivity, Interval: activityInterval,
 			RunOnce: func(ctx context.Context) (int, error) { return p.activity.Flush(ctx, p.db) },

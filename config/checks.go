@@ -18,7 +18,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/migrations"
 	"github.com/simplevalidations/simplevalidations/tasks"
 	"github.com/simplevalidations/simplevalidations/users/signin"
-	"github.com/simplevalidations/simplevalidations/validations/execution"
+	"github.com/simplevalidations/simplevalidations/validations/signing"
 )
 
 const (
@@ -192,6 +192,23 @@ func (e Examination) clock(ctx context.Context) finding {
 	return fine(fmt.Sprintf("less than %v from the clock of this machine", health.MaxSkew))
 }
 
+// CheckKeys compares the keys under which the secrets in the database are encrypted with those of the ring. Mails that
+// wait do not count: they are few, and deleted after three days.
+func CheckKeys(ctx context.Context, database *db.DB, ring keyring.Ring) (keyring.Use, error) {
+	used, err := signing.UsedKeys(ctx, database)
+	if err != nil {
+		return keyring.Use{}, err
+	}
+	ofUsers, err := signin.UsedKeys(ctx, database)
+	if err != nil {
+		return keyring.Use{}, err
+	}
+	for id, secrets := range ofUsers {
+		used[id] += secrets
+	}
+	return ring.Compare(used), nil
+}
+
 // secretKey checks whether this machine's key opens the secrets in the database.
 func (e Examination) secretKey(ctx context.Context) finding {
 	if e.Settings.SecretKey == "" {
@@ -202,13 +219,7 @@ func (e Examination) secretKey(ctx context.Context) finding {
 	if err != nil {
 		return broken(err.Error(), "correct SV_SECRET_KEY")
 	}
-	use, err := execution.CheckKeys(ctx, e.DB, keys)
-	if err == nil {
-		var ofUsers signin.KeyUse
-		ofUsers, err = signin.CheckKeys(ctx, e.DB, keys)
-		use.Unknown = slices.Concat(use.Unknown, ofUsers.Unknown)
-		use.Outdated += ofUsers.Outdated
-	}
+	use, err := CheckKeys(ctx, e.DB, keys)
 	switch {
 	case err != nil:
 		return broken(err.Error(), DatabaseHint(err))

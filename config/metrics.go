@@ -52,7 +52,7 @@ func (p *Project) startMetrics(
 func newMetricsRouter(project *Project) *echo.Echo {
 	e := echo.New()
 	e.HTTPErrorHandler = core.HandleError(project.log, core.WriteProblem)
-	e.Pre(edge.TrailingSlash)
+	e.Pre(edge.OneAddress)
 	e.Use(core.RequestIDs())
 	registerHealth(e, project)
 	registerProfiles(e)
@@ -109,7 +109,7 @@ func (p *Project) readGauges(ctx context.Context) (metrics.Gauges, error) {
 	if err != nil {
 		return metrics.Gauges{}, err
 	}
-	workload, err := p.runService.Workload(ctx)
+	workload, err := p.insights.Workload(ctx)
 	if err != nil {
 		return metrics.Gauges{}, err
 	}

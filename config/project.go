@@ -30,8 +30,12 @@ import (
 	"github.com/simplevalidations/simplevalidations/users/signin"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/execution"
+	"github.com/simplevalidations/simplevalidations/validations/insights"
+	"github.com/simplevalidations/simplevalidations/validations/progress"
+	"github.com/simplevalidations/simplevalidations/validations/signing"
 	"github.com/simplevalidations/simplevalidations/validations/web"
 	"github.com/simplevalidations/simplevalidations/workflows"
+	"github.com/simplevalidations/simplevalidations/workflows/editor"
 	"github.com/simplevalidations/simplevalidations/workflows/start"
 	"github.com/simplevalidations/simplevalidations/workflows/start/body"
 )
@@ -54,6 +58,7 @@ type Project struct {
 	users       *users.App
 	validations *web.App
 	workflows   *workflows.App
+	editor      *editor.App
 
 	keys     *admin.App
 	requests *requestlog.App
@@ -67,12 +72,14 @@ type Project struct {
 	activity   *admin.Activity
 	requestLog *requestlog.Log
 	inspector  *admin.Inspector
-	waiters    *execution.Waiters
+	waiters    *progress.Waiters
 	local      *execution.Local
 	completer  *idempotency.Completer
 
 	userService     *users.Service
 	runService      *validations.Service
+	insights        *insights.Reader
+	signing         *signing.Keys
 	executor        *execution.Executor
 	workflowService *workflows.Service
 }
@@ -117,19 +124,25 @@ func NewProject(
 	if err != nil {
 		return nil, fmt.Errorf("install validations: %w", err)
 	}
-	waiters := execution.NewWaiters(database)
-	executor, err := newExecutor(settings, database, runs, staged, waiters, measured, tracer, log)
+	ring, err := keyring.Parse(string(settings.SecretKey))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read SV_SECRET_KEY: %w", err)
+	}
+	keys, waiters := signing.New(database, ring), progress.NewWaiters(database)
+	executor, err := execution.New(database, executionConfig(settings, keys, tracer), runs, staged, waiters.Announce,
+		measured.Runs, log)
+	if err != nil {
+		return nil, fmt.Errorf("install the execution of runs: %w", err)
 	}
 	p := &Project{
 		settings: settings, version: version, db: database, redis: client, log: log, metrics: measured, staged: staged,
 		tracer:   tracer,
 		activity: admin.NewActivity(), waiters: waiters,
 		inspector:  admin.NewInspector(database, completeMaxAttempts, operationNames()),
-		runService: runs, executor: executor, workflowService: workflows.NewService(database, runs, check),
+		runService: runs, insights: insights.New(database, runs), signing: keys, executor: executor,
+		workflowService: workflows.NewService(database, runs, check),
 	}
-	if p.userService, err = newUsers(settings, database, staged, check); err != nil {
+	if p.userService, err = newUsers(settings, ring, database, staged, check); err != nil {
 		return nil, fmt.Errorf("install users: %w", err)
 	}
 	p.requestLog = requestlog.New(database, p.userService.Access, settings.RequestLogRate, measured.Requests)
@@ -141,19 +154,15 @@ func NewProject(
 	}
 	starter := start.New(database, limits, runs, guard, p.local, staged, overage(settings, engine), measured.Starts)
 	p.completer = idempotency.NewCompleter(engine, completeMaxAttempts, starter.Flow())
-	p.edge = access.Edge{
-		Requests:    p.withBurst("requests", settings.RequestsPerSecond),
-		OrgRequests: p.withBurst("organization-requests", settings.OrgRequestsPerSecond),
-		Trust:       settings.AccessTrust,
-	}
+	p.edge = p.newEdge()
 	signIns := p.limit("sign-ins", signInsPerSecond, signInBurst)
-	if p.users, err = users.New(p.userService, guard, p.inspector, check, runs, signIns); err != nil {
+	if p.users, err = users.New(p.userService, guard, p.inspector, check, p.insights, signIns); err != nil {
 		return nil, fmt.Errorf("install users: %w", err)
 	}
 	if p.validations, err = newValidations(p, check); err != nil {
 		return nil, fmt.Errorf("install validations: %w", err)
 	}
-	if p.workflows, err = newWorkflows(p, starter, guard, check); err != nil {
+	if err := p.installWorkflows(starter, guard, check); err != nil {
 		return nil, fmt.Errorf("install workflows: %w", err)
 	}
 	if err := p.installViews(check); err != nil {
@@ -162,31 +171,50 @@ func NewProject(
 	return p, nil
 }
 
+func (p *Project) newEdge() access.Edge {
+	return access.Edge{
+		Requests:    p.withBurst("requests", p.settings.RequestsPerSecond),
+		OrgRequests: p.withBurst("organization-requests", p.settings.OrgRequestsPerSecond),
+		Trust:       p.settings.AccessTrust,
+	}
+}
+
 func newValidations(p *Project, check *core.Validator) (*web.App, error) {
 	return web.New(web.Deps{
-		Runs: p.runService, Executor: p.executor, Waiters: p.waiters, Keys: p.inspector,
-		Usage: p.userService.Quota, Users: p.userService, Workflows: p.workflowService, Validator: check,
-		Address:   p.settings.Address(),
+		Runs: p.runService, Insights: p.insights, Signing: p.signing, Executor: p.executor, Waiters: p.waiters,
+		Keys: p.inspector, Usage: p.userService.Quota, Users: p.userService, Workflows: p.workflowService,
+		Validator: check, Address: p.settings.Address(),
 		Callbacks: p.withBurst("callbacks", p.settings.CallbacksPerSecond), StreamsPerOrg: p.settings.StreamsPerOrg,
 		RequireRecentSignIn: p.users.SignIn.RequireRecentSignIn,
 	})
 }
 
-func newWorkflows(
-	p *Project, starter *start.Starter, guard *idempotency.Guard, check *core.Validator,
-) (*workflows.App, error) {
-	return workflows.New(workflows.Deps{
-		Service: p.workflowService, Usage: p.userService.Quota, Starter: starter, Waiters: p.waiters, Guard: guard,
+func (p *Project) installWorkflows(starter *start.Starter, guard *idempotency.Guard, check *core.Validator) error {
+	parser, err := p.workflowService.NewParser()
+	if err != nil {
+		return err
+	}
+	p.workflows, err = workflows.New(workflows.Deps{
+		Service: p.workflowService, Insights: p.insights, Usage: p.userService.Quota, Starter: starter,
+		Waiters: p.waiters, Guard: guard,
 		Limiter: p.runLimiter(), Validator: check,
 		Limits: body.DefaultLimits(p.settings.MaxBodyBytes), Address: p.settings.Address(), RunPages: p.validations,
+		Files: parser,
+	})
+	if err != nil {
+		return err
+	}
+	p.editor, err = editor.New(editor.Deps{
+		DB: p.db, Workflows: p.workflowService, Guard: guard, Files: parser, Address: p.settings.Address(),
 		Samples: execution.NewSamples(p.limit("samples", samplesPerSecond, samplesBurst)),
 	})
+	return err
 }
 
 // installViews adds the pages and views that show several apps.
 func (p *Project) installViews(check *core.Validator) error {
 	var err error
-	if p.keys, err = admin.New(p.inspector, check, p.runService, p.userService.Access); err != nil {
+	if p.keys, err = admin.New(p.inspector, check, p.insights, p.userService.Access); err != nil {
 		return fmt.Errorf("install idempotency: %w", err)
 	}
 	requests := requestlog.NewReader(p.db)
@@ -212,21 +240,20 @@ func newConsole(p *Project, check *core.Validator) (*console.App, error) {
 		periodic = append(periodic, work.Name)
 	}
 	return console.New(console.Deps{
-		Version: p.version, DB: p.db, Redis: p.redis, Keys: p.inspector, Runs: p.runService, Executor: p.executor,
-		Users: p.userService, Endpoints: operationNames(), Periodic: periodic,
-		Checks: Examination{Settings: p.settings, DB: p.db, Redis: p.redis}.Checks, Validator: check, Log: p.log,
+		Version: p.version, DB: p.db, Redis: p.redis, Keys: p.inspector, Runs: p.runService,
+		Insights: p.insights, Executor: p.executor, Users: p.userService, Endpoints: operationNames(),
+		Periodic: periodic, Checks: Examination{Settings: p.settings, DB: p.db, Redis: p.redis}.Checks,
+		Validator: check, Log: p.log,
 	})
 }
 
 func newUsers(
-	settings Settings, database *db.DB, staged *jobs.Signal, check *core.Validator,
+	settings Settings, ring keyring.Ring, database *db.DB, staged *jobs.Signal, check *core.Validator,
 ) (*users.Service, error) {
-	keys, err := keyring.Parse(string(settings.SecretKey))
-	if err != nil {
-		return nil, fmt.Errorf("read SV_SECRET_KEY: %w", err)
-	}
-	cfg := users.Config{Keys: keys, Staged: staged, Address: settings.Address()}
+	cfg := users.Config{Address: settings.Address()}
+	cfg.Keys, cfg.Staged = ring, staged
 	if settings.SMTPAddress != "" {
+		var err error
 		if cfg.Mail, err = newSender(settings); err != nil {
 			return nil, err
 		}
@@ -251,25 +278,14 @@ func newSender(settings Settings) (*mail.Sender, error) {
 	return sender, nil
 }
 
-func newExecutor(
-	settings Settings, database *db.DB, runs *validations.Service, staged *jobs.Signal, waiters *execution.Waiters,
-	measured *metrics.Metrics, tracer *tracing.Tracer, log *slog.Logger,
-) (*execution.Executor, error) {
-	keys, err := keyring.Parse(string(settings.SecretKey))
-	if err != nil {
-		return nil, fmt.Errorf("read SV_SECRET_KEY: %w", err)
-	}
-	executor, err := execution.New(database, execution.Config{
+func executionConfig(settings Settings, keys *signing.Keys, tracer *tracing.Tracer) execution.Config {
+	return execution.Config{
 		Lease: settings.RunLease, SweepAfter: settings.RunSweepAfter, StepTimeout: settings.StepTimeout,
 		RunTimeout: settings.RunTimeout, MaxAttempts: settings.RunMaxAttempts, EngineMemory: settings.EngineMemory,
 		OrgShare: orgShare,
 		External: execution.ExternalConfig{Allow: settings.ExternalAllow, Address: settings.Address()},
-		Keys:     keys, Tracer: tracer,
-	}, runs, staged, waiters, measured.Runs, log)
-	if err != nil {
-		return nil, fmt.Errorf("install the execution of runs: %w", err)
+		Signing:  keys, Tracer: tracer,
 	}
-	return executor, nil
 }
 
 // runLimiter counts in memory if the process has a Redis of its own, since no other process can start runs then.
@@ -323,8 +339,9 @@ type Services struct {
 	Users     *users.Service
 	Workflows *workflows.Service
 	Runs      *validations.Service
+	Signing   *signing.Keys
 	Executor  *execution.Executor
-	Waiters   *execution.Waiters
+	Waiters   *progress.Waiters
 	Local     *execution.Local
 	Completer *idempotency.Completer
 	Inspector *admin.Inspector
@@ -335,8 +352,8 @@ type Services struct {
 // Services returns the services of the project, which its routes use, too.
 func (p *Project) Services() Services {
 	return Services{
-		Users: p.userService, Workflows: p.workflowService, Runs: p.runService, Executor: p.executor,
-		Waiters: p.waiters, Local: p.local, Completer: p.completer, Inspector: p.inspector,
+		Users: p.userService, Workflows: p.workflowService, Runs: p.runService, Signing: p.signing,
+		Executor: p.executor, Waiters: p.waiters, Local: p.local, Completer: p.completer, Inspector: p.inspector,
 		Activity: p.activity,
 		Requests: p.requestLog,
 	}

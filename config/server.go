@@ -24,7 +24,7 @@ func NewRouter(p *Project) (*echo.Echo, error) {
 	e.HTTPErrorHandler = core.HandleError(p.log, writeError)
 	e.IPExtractor = edge.ClientAddress(p.settings.TrustedProxies)
 	api := core.NewRoutes(e.Group(edge.APIPrefix))
-	e.Pre(edge.ShortMethod, edge.TrailingSlash, edge.RouteHead)
+	e.Pre(edge.ShortMethod, edge.OneAddress, edge.RouteHead)
 	e.Use(
 		edge.RestoreHead,
 		core.RequestIDs(),
@@ -66,7 +66,8 @@ func registerPagesOf(e *echo.Echo, p *Project) error {
 	}
 	web := e.Group(strings.TrimSuffix(pages.Root, "/"))
 	for _, add := range []func(*echo.Group){
-		p.keys.Pages, p.requests.Pages, p.users.Pages, p.validations.Pages, p.workflows.Pages, p.search.Pages,
+		p.keys.Pages, p.requests.Pages, p.users.Pages, p.validations.Pages, p.workflows.Pages, p.editor.Pages,
+		p.search.Pages,
 		p.console.Pages, p.trial.Pages,
 	} {
 		add(web)

@@ -29,6 +29,19 @@ func FirstIDAt(at time.Time) uuid.UUID {
 	return id
 }
 
+// ParseIDs reads the ids that a form selects, each once. A text that is no id selects nothing.
+func ParseIDs(texts []string) []uuid.UUID {
+	var ids []uuid.UUID
+	seen := make(map[uuid.UUID]bool)
+	for _, text := range texts {
+		if id, ok := ParseID(text); ok && !seen[id] {
+			seen[id] = true
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
 // NewID makes an id that sorts by the time of its making (UUIDv7).
 func NewID() (uuid.UUID, error) {
 	id, err := uuid.NewV7()

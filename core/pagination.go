@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
+	"gorm.io/gorm"
 )
 
 // DefaultPageSize and MaxPageSize bound the lists.
@@ -112,6 +113,12 @@ func (c Cursor) Window() (string, string, uuid.UUID) {
 	default:
 		return "<", "DESC", c.ID
 	}
+}
+
+// Of narrows a query to the cursor's page and one row more, in the order of the column that holds the ids.
+func (c Cursor) Of(query *gorm.DB, id string) *gorm.DB {
+	comparison, order, from := c.Window()
+	return query.Where(id+" "+comparison+" ?", from).Order(id + " " + order).Limit(c.Size + 1)
 }
 
 // NewPage makes the page from up to Size+1 rows in the order that they were read (backward pages are

@@ -12,10 +12,10 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// State is one migration and whether it has been applied.
+// State is one migration, its statements, and whether it has been applied.
 type State struct {
-	Name    string
-	Applied bool
+	Name, SQL string
+	Applied   bool
 }
 
 // Status lists every migration in order, applied or not.
@@ -37,7 +37,12 @@ func Status(ctx context.Context, db *sql.DB) ([]State, error) {
 		if err != nil {
 			return nil, fmt.Errorf("number of migration %s: %w", name, err)
 		}
-		states[i] = State{Name: name, Applied: applied[number]}
+		text, err := FS.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("read migration %s: %w", name, err)
+		}
+		up, _, _ := strings.Cut(string(text), "-- +goose Down")
+		states[i] = State{Name: name, SQL: strings.TrimSpace(up), Applied: applied[number]}
 	}
 	return states, nil
 }
@@ -80,27 +85,4 @@ func Pending(ctx context.Context, db *sql.DB) ([]string, error) {
 		}
 	}
 	return names, nil
-}
-
-// Planned is a migration to be applied, and its statements.
-type Planned struct {
-	Name, SQL string
-}
-
-// Plan is Pending with the statements of the migrations.
-func Plan(ctx context.Context, db *sql.DB) ([]Planned, error) {
-	names, err := Pending(ctx, db)
-	if err != nil {
-		return nil, err
-	}
-	plan := make([]Planned, len(names))
-	for i, name := range names {
-		text, err := FS.ReadFile(name)
-		if err != nil {
-			return nil, fmt.Errorf("read migration %s: %w", name, err)
-		}
-		up, _, _ := strings.Cut(string(text), "-- +goose Down")
-		plan[i] = Planned{name, strings.TrimSpace(up)}
-	}
-	return plan, nil
 }

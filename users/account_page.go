@@ -15,11 +15,8 @@ import (
 func (a *App) beginFactorForm(c echo.Context) error {
 	visitor, _ := pages.VisitorFrom(c.Request().Context())
 	err := a.service.SignIn.BeginFactor(c.Request().Context(), visitor.UserID, signin.BrowserOf(c))
-	if problem := pages.Refusal(err); problem != nil {
-		return a.renderAccount(c, pages.RefusalStatus(c, problem), problem)
-	}
 	if err != nil {
-		return err
+		return pages.Refuse(c, err, a.renderAccount)
 	}
 	return pages.Redirect(c, signin.FactorAddress, "")
 }
@@ -77,11 +74,8 @@ func (a *App) changePassword(c echo.Context) error {
 	if err == nil {
 		secret, err = a.service.SignIn.ChangePassword(c.Request().Context(), visitor, form, signin.BrowserOf(c))
 	}
-	if problem := pages.Refusal(err); problem != nil {
-		return a.renderAccount(c, pages.RefusalStatus(c, problem), problem)
-	}
 	if err != nil {
-		return err
+		return pages.Refuse(c, err, a.renderAccount)
 	}
 	pages.SetCookie(c, signin.SessionCookie, secret, signin.CookieLife)
 	return pages.Redirect(c, signin.AccountAddress, "The password is changed. All other sessions have ended.")
@@ -104,11 +98,8 @@ func (a *App) leaveForm(c echo.Context) error {
 		return err
 	}
 	err = a.service.leave(c.Request().Context(), principal)
-	if problem := pages.Refusal(err); problem != nil {
-		return a.renderAccount(c, pages.RefusalStatus(c, problem), problem)
-	}
 	if err != nil {
-		return err
+		return pages.Refuse(c, err, a.renderAccount)
 	}
 	return pages.Redirect(c, signin.AccountAddress, "You have left "+principal.OrgName+".")
 }

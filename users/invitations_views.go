@@ -2,6 +2,7 @@ package users
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -10,6 +11,8 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/users/account"
 	"github.com/simplevalidations/simplevalidations/users/signin"
@@ -50,6 +53,34 @@ func renderInvitation(i Invitation) invitationBody {
 		ID: i.ID, Org: orgBody{ID: i.OrgID, Slug: i.OrgSlug, Name: i.OrgName}, Email: i.Email, Name: i.Name,
 		Role: i.Role, State: state, CreatedAt: core.FormatTime(i.CreatedAt), ExpiresAt: core.FormatTime(i.ExpiresAt),
 	}
+}
+
+// inviteOnce invites the person of the draft as the work of a keyed request, whose answer is stored in the same
+// transaction. The answer has no link, because a link is a secret.
+func (s *Service) inviteOnce(principal core.Principal, draft memberDraft) (idempotency.Work, error) {
+	wanted, err := newInvitation(principal, draft)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, tx db.GormTx) (idempotency.Response, error) {
+		invited, err := invite(ctx, tx, principal, wanted)
+		if err != nil {
+			return idempotency.Response{}, err
+		}
+		if s.Mails.AreSent() {
+			if _, err := s.makeLink(ctx, tx, principal, invited.ID); err != nil {
+				return idempotency.Response{}, err
+			}
+		}
+		body, err := json.Marshal(renderInvitation(invited))
+		if err != nil {
+			return idempotency.Response{}, fmt.Errorf("render an invitation: %w", err)
+		}
+		return idempotency.Response{
+			Status: http.StatusCreated, Body: body,
+			Headers: idempotency.ResponseHeaders{ContentType: "application/json"},
+		}, nil
+	}, nil
 }
 
 // listInvitations is GET /api/members/invitations/: the open invitations of the organization.
@@ -201,10 +232,7 @@ func (a *App) renderInvitation(c echo.Context, status int, form *joinForm, probl
 // joinForm is POST /app/invitations/{token}/join/: a person who is new makes an account and accepts.
 func (a *App) joinForm(c echo.Context) error {
 	var form joinForm
-	err := core.BindForm(c, a.check, &form)
-	if err == nil {
-		err = a.SignIn.MayGuess("network " + signin.Network(c.RealIP()))
-	}
+	err := a.SignIn.BindGuess(c, &form)
 	var user account.User
 	var accepted Invitation
 	if err == nil {

@@ -2,12 +2,15 @@ package users
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
@@ -23,6 +26,13 @@ type Member struct {
 	Name      string
 	Role      core.Role
 	CreatedAt time.Time
+}
+
+// membership is what makes a user a member.
+type membership struct {
+	OrgID  uuid.UUID `gorm:"primaryKey"`
+	UserID uuid.UUID `gorm:"primaryKey"`
+	Role   core.Role
 }
 
 // endpointMember names the endpoint in idempotency keys.
@@ -138,16 +148,70 @@ func (a *App) leave(c echo.Context, principal core.Principal) error {
 	return c.NoContent(http.StatusNoContent)
 }
 
+// membersOf selects the members of an organization.
+func membersOf(query *gorm.DB, orgID uuid.UUID) *gorm.DB {
+	return query.Table("memberships AS m").Joins("JOIN users AS u ON u.id = m.user_id").Where("m.org_id = ?", orgID).
+		Select("u.id, u.email, u.name, m.role, m.created_at")
+}
+
+// members reads one page of the organization's members, the newest users first, and one row more.
+func (s *Service) members(ctx context.Context, orgID uuid.UUID, cursor core.Cursor) ([]Member, error) {
+	var found []Member
+	if err := cursor.Of(membersOf(s.db.Gorm.WithContext(ctx), orgID), "m.user_id").Find(&found).Error; err != nil {
+		return nil, fmt.Errorf("list members: %w", err)
+	}
+	return found, nil
+}
+
+// lockMember reads a member and keeps others from changing the membership until the transaction ends.
+func lockMember(ctx context.Context, tx db.GormTx, orgID, userID uuid.UUID) (Member, error) {
+	lock := clause.Locking{Strength: clause.LockingStrengthUpdate, Table: clause.Table{Name: "m"}}
+	var member Member
+	err := membersOf(tx.Gorm(ctx).Clauses(lock), orgID).Where("m.user_id = ?", userID).Take(&member).Error
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		return Member{}, core.NotFound("member")
+	}
+	if err != nil {
+		return Member{}, fmt.Errorf("read member %s: %w", userID, err)
+	}
+	return member, nil
+}
+
+// lockManaged is lockMember for a principal who may give and take away the member's role.
+func lockManaged(ctx context.Context, tx db.GormTx, principal core.Principal, userID uuid.UUID) (Member, error) {
+	member, err := lockMember(ctx, tx, principal.OrgID, userID)
+	if err != nil {
+		return Member{}, err
+	}
+	return member, mayManage(principal, member.Role)
+}
+
+// insertMembership reports whether the user was no member before.
+func insertMembership(ctx context.Context, tx db.GormTx, orgID, userID uuid.UUID, role core.Role) (bool, error) {
+	added := tx.Gorm(ctx).Clauses(clause.OnConflict{OnConstraint: "memberships_pkey", DoNothing: true}).
+		Create(&membership{OrgID: orgID, UserID: userID, Role: role})
+	if added.Error != nil {
+		return false, fmt.Errorf("add member %s: %w", userID, added.Error)
+	}
+	return added.RowsAffected > 0, nil
+}
+
+func updateMembership(ctx context.Context, tx db.GormTx, orgID, userID uuid.UUID, role core.Role) error {
+	changed := membership{OrgID: orgID, UserID: userID}
+	return membershipError(tx.Gorm(ctx).Model(&changed).Update("role", role).Error)
+}
+
+func deleteMembership(ctx context.Context, tx db.GormTx, orgID, userID uuid.UUID) error {
+	return membershipError(tx.Gorm(ctx).Delete(&membership{OrgID: orgID, UserID: userID}).Error)
+}
+
 // setRole changes a member's role. Members can neither change a member above their own role nor raise a role above it.
 func (s *Service) setRole(
 	ctx context.Context, principal core.Principal, userID uuid.UUID, role core.Role,
 ) (Member, error) {
-	return db.InTx(ctx, s.db, func(tx db.Tx) (Member, error) {
-		member, err := lockMember(ctx, tx, principal.OrgID, userID)
+	return db.InGormTx(ctx, s.db, func(tx db.GormTx) (Member, error) {
+		member, err := lockManaged(ctx, tx, principal, userID)
 		if err != nil {
-			return Member{}, err
-		}
-		if err := mayManage(principal, member.Role); err != nil {
 			return Member{}, err
 		}
 		if member.Role == role {
@@ -167,15 +231,12 @@ func (s *Service) setRole(
 
 // removeMember ends a membership. It is not an error if there is none.
 func (s *Service) removeMember(ctx context.Context, principal core.Principal, userID uuid.UUID) error {
-	return db.Do(ctx, s.db, func(tx db.Tx) error {
-		member, err := lockMember(ctx, tx, principal.OrgID, userID)
+	return db.DoGorm(ctx, s.db, func(tx db.GormTx) error {
+		member, err := lockManaged(ctx, tx, principal, userID)
 		if core.HasCode(err, core.CodeNotFound) {
 			return nil
 		}
 		if err != nil {
-			return err
-		}
-		if err := mayManage(principal, member.Role); err != nil {
 			return err
 		}
 		if err := deleteMembership(ctx, tx, principal.OrgID, userID); err != nil {
@@ -188,7 +249,7 @@ func (s *Service) removeMember(ctx context.Context, principal core.Principal, us
 // leave ends the principal's own membership. It takes a token with the whole role of its user: a token that may do less
 // does not take the rest away.
 func (s *Service) leave(ctx context.Context, principal core.Principal) error {
-	return db.Do(ctx, s.db, func(tx db.Tx) error {
+	return db.DoGorm(ctx, s.db, func(tx db.GormTx) error {
 		member, err := lockMember(ctx, tx, principal.OrgID, principal.UserID)
 		if err != nil {
 			return err
@@ -221,9 +282,9 @@ func membershipError(err error) error {
 }
 
 func auditMember(
-	ctx context.Context, tx db.Tx, principal core.Principal, action string, userID uuid.UUID, detail string,
+	ctx context.Context, tx db.GormTx, principal core.Principal, action string, userID uuid.UUID, detail string,
 ) error {
-	return account.Audit(ctx, tx, principal, core.AuditRecord{
+	return account.Audit(ctx, tx.Tx, principal, core.AuditRecord{
 		Action: action, TargetType: "user", TargetID: userID.String(), Detail: detail,
 	})
 }
@@ -231,15 +292,8 @@ func auditMember(
 // removeMembersFactor removes the second factor of a member who has lost it. Together with a link for a new password it
 // gives full access to the account, so it requires the same right.
 func (s *Service) removeMembersFactor(ctx context.Context, principal core.Principal, userID uuid.UUID) error {
-	return db.Do(ctx, s.db, func(tx db.Tx) error {
-		member, err := lockMember(ctx, tx, principal.OrgID, userID)
-		if err != nil {
-			return err
-		}
-		if err := mayManage(principal, member.Role); err != nil {
-			return err
-		}
-		if err := mustAdminister(ctx, tx, principal.UserID, member); err != nil {
+	return db.DoGorm(ctx, s.db, func(tx db.GormTx) error {
+		if _, err := lockAdministered(ctx, tx, principal, userID); err != nil {
 			return err
 		}
 		return signin.RemoveFactor(ctx, tx, principal.UserID, userID, "by an administrator")
@@ -252,27 +306,30 @@ func (s *Service) linkPassword(
 	ctx context.Context, principal core.Principal, userID uuid.UUID, life time.Duration,
 ) (signin.PasswordLink, error) {
 	defer s.Mails.Wake()
-	return db.InTx(ctx, s.db, func(tx db.Tx) (signin.PasswordLink, error) {
-		member, err := lockMember(ctx, tx, principal.OrgID, userID)
+	return db.InGormTx(ctx, s.db, func(tx db.GormTx) (signin.PasswordLink, error) {
+		member, err := lockAdministered(ctx, tx, principal, userID)
 		if err != nil {
 			return signin.PasswordLink{}, err
 		}
-		if err := mayManage(principal, member.Role); err != nil {
-			return signin.PasswordLink{}, err
-		}
-		if err := mustAdminister(ctx, tx, principal.UserID, member); err != nil {
-			return signin.PasswordLink{}, err
-		}
-		return s.SignIn.MakePasswordLink(ctx, tx, principal.UserID, userID, life)
+		return s.SignIn.MakePasswordLink(ctx, tx, signin.PasswordLink{
+			UserID: userID, Email: member.Email, MadeBy: principal.UserID,
+		}, life)
 	})
 }
 
-// mustAdminister refuses what would give an administrator the account of a member who belongs to others as well.
-func mustAdminister(ctx context.Context, tx db.Tx, adminID uuid.UUID, member Member) error {
-	administers, err := signin.AdministersAll(ctx, tx, adminID, member.ID)
-	if err != nil || administers {
-		return err
+// lockAdministered is lockManaged for what would give an administrator the account of the member, who must not belong
+// to others as well.
+func lockAdministered(
+	ctx context.Context, tx db.GormTx, principal core.Principal, userID uuid.UUID,
+) (Member, error) {
+	member, err := lockManaged(ctx, tx, principal, userID)
+	if err != nil {
+		return Member{}, err
 	}
-	return core.NewError(core.CodePermissionDenied, member.Email+" belongs to an organization in which you do not "+
-		"manage this person, or operates the service. Ask the operator of the service.")
+	administers, err := account.AdministersAll(ctx, tx, principal.UserID, userID)
+	if err != nil || administers {
+		return member, err
+	}
+	return Member{}, core.NewError(core.CodePermissionDenied, member.Email+" belongs to an organization in which you "+
+		"do not manage this person, or operates the service. Ask the operator of the service.")
 }

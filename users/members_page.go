@@ -108,8 +108,10 @@ func (a *App) inviteForm(c echo.Context, principal core.Principal) error {
 	if err == nil {
 		issued, err = a.service.inviteWithLink(c.Request().Context(), principal, form)
 	}
-	if problem := pages.Refusal(err); problem != nil && problem.Code != core.CodePermissionDenied {
-		return a.renderMembers(c, pages.RefusalStatus(c, problem), principal, form, problem)
+	if err != nil && !core.HasCode(err, core.CodePermissionDenied) {
+		return pages.Refuse(c, err, func(c echo.Context, status int, problem *core.Error) error {
+			return a.renderMembers(c, status, principal, form, problem)
+		})
 	}
 	if err != nil {
 		return err
@@ -132,7 +134,7 @@ func (a *App) renewLinkForm(c echo.Context, principal core.Principal) error {
 	if err != nil {
 		return err
 	}
-	invited, err := a.service.openInvitation(c.Request().Context(), principal.OrgID, id)
+	invited, err := openInvitation(a.service.db.Gorm.WithContext(c.Request().Context()), principal.OrgID, id)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package users
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"strconv"
@@ -9,7 +10,6 @@ import (
 
 	"github.com/google/uuid"
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
@@ -24,8 +24,8 @@ type Organization struct {
 	Slug string    `validate:"required,max=63"`
 	Name string    `validate:"required,max=200"`
 	// RunQuota is how many runs a month the organization may start; nil is unlimited.
-	RunQuota  *int64 `validate:"omitempty,min=0"`
-	CreatedAt time.Time
+	RunQuota  *int64    `validate:"omitempty,min=0"`
+	CreatedAt time.Time `gorm:"->"`
 }
 
 // CreateOrganization adds a tenant whose quota is the limit; nil is unlimited.
@@ -34,7 +34,7 @@ func (s *Service) CreateOrganization(ctx context.Context, slug, name string, lim
 	if err != nil {
 		return Organization{}, err
 	}
-	org := Organization{ID: id, Slug: slug, Name: name, RunQuota: limit, CreatedAt: time.Now()}
+	org := Organization{ID: id, Slug: slug, Name: name, RunQuota: limit}
 	if err := s.check.Body(org); err != nil {
 		return Organization{}, err
 	}
@@ -100,12 +100,9 @@ func (s *Service) SetKeyPolicy(ctx context.Context, orgID uuid.UUID, policy KeyP
 	if policy.Lifetime < 0 {
 		return outOfBounds
 	}
-	var lifetime any
-	if policy.Lifetime > 0 {
-		lifetime = interval(policy.Lifetime)
-	}
-	err := s.setColumns(ctx, orgID, "organization.set_keys", DescribeKeys(policy),
-		map[string]any{"key_required": policy.Required, "key_lifetime": lifetime})
+	err := s.setColumns(ctx, orgID, "organization.set_keys", DescribeKeys(policy), map[string]any{
+		"key_required": policy.Required, "key_lifetime": interval(db.NonZero(policy.Lifetime)),
+	})
 	if db.ViolatedConstraint(err) == "ck_organizations_key_lifetime" {
 		return outOfBounds
 	}
@@ -131,9 +128,12 @@ func (s *Service) setColumns(
 	})
 }
 
-// interval is a length of time as a value of a column.
-func interval(length time.Duration) clause.Expr {
-	return gorm.Expr("make_interval(secs => ?)", length.Seconds())
+// interval is a period as a value of a column, which is NULL without one.
+func interval(period *time.Duration) any {
+	if period == nil {
+		return nil
+	}
+	return gorm.Expr("make_interval(secs => ?)", period.Seconds())
 }
 
 // auditOperator sends a batch together with the record of what the operator has done.
@@ -235,19 +235,12 @@ type Retention struct {
 // SetRetention sets how long documents and findings are kept, also for runs that have ended.
 func (s *Service) SetRetention(ctx context.Context, orgID uuid.UUID, retention Retention) error {
 	err := s.setColumns(ctx, orgID, "organization.set_retention", DescribeRetention(retention), map[string]any{
-		"content_retention": periodColumn(retention.Content), "findings_retention": periodColumn(retention.Findings),
+		"content_retention": interval(retention.Content), "findings_retention": interval(retention.Findings),
 	})
 	if db.ViolatedConstraint(err) == "ck_organizations_retention" {
 		return core.InvalidPayload("Documents and findings are kept for an hour at least and a hundred years at most.")
 	}
 	return err
-}
-
-func periodColumn(period *time.Duration) any {
-	if period == nil {
-		return nil
-	}
-	return interval(*period)
 }
 
 // DescribeRetention says how long what is kept, for operators.
@@ -279,4 +272,22 @@ func (s *Service) SetTokenLimit(ctx context.Context, orgID uuid.UUID, limit int)
 // DescribeTokenLimit says how many tokens a member may have, for operators.
 func DescribeTokenLimit(limit int) string {
 	return core.Plural(limit, "active token") + " for each member"
+}
+
+// Setup is which first steps an organization has made.
+type Setup struct {
+	// HasToken is set once a token was created, and HasColleague once the organization has a second member.
+	HasToken, HasColleague bool
+}
+
+// Setup reads the first steps of an organization.
+func (s *Service) Setup(ctx context.Context, orgID uuid.UUID) (Setup, error) {
+	var setup Setup
+	err := s.db.Gorm.WithContext(ctx).Raw(`SELECT EXISTS (SELECT FROM api_tokens WHERE org_id = @org) AS has_token,
+		(SELECT count(*) FROM (SELECT FROM memberships WHERE org_id = @org LIMIT 2) AS members) > 1 AS has_colleague`,
+		sql.Named("org", orgID)).Scan(&setup).Error
+	if err != nil {
+		return Setup{}, fmt.Errorf("read the first steps of an organization: %w", err)
+	}
+	return setup, nil
 }

@@ -4,8 +4,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
-	"github.com/simplevalidations/simplevalidations/core/keyring"
-	"github.com/simplevalidations/simplevalidations/core/mail"
 	"github.com/simplevalidations/simplevalidations/users/access"
 	"github.com/simplevalidations/simplevalidations/users/account"
 	"github.com/simplevalidations/simplevalidations/users/mails"
@@ -13,19 +11,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/users/signin"
 )
 
-// Config is what the service needs beside the database. Its zero value sends no mail and keeps no second factors.
-type Config struct {
-	// Keys encrypt the secrets of second factors, and mails that wait.
-	Keys keyring.Ring
-	// Mail sends mail; nil if the installation sends none.
-	Mail *mail.Sender
-	// Staged is woken when a mail was staged.
-	Staged *jobs.Signal
-	// Address is the service's public URL, without a slash at its end, for the links in mails.
-	Address string
-	// OpenID is the provider that people may sign in with; nil for none.
-	OpenID *signin.OpenID
-}
+// Config is what the services need beside the database. Its zero value sends no mail and keeps no second factors.
+type Config = signin.Config
 
 // Service reads and changes what the app owns, and holds the services of the packages below it.
 type Service struct {
@@ -46,15 +33,12 @@ func NewService(database *db.DB, check *core.Validator, cfg Config) (*Service, e
 	if err != nil {
 		return nil, err
 	}
-	passwords := account.NewPasswords()
-	accounts := account.NewService(database, check, passwords)
-	letters := mails.NewService(database, mails.Config{Keys: cfg.Keys, Mail: cfg.Mail, Staged: cfg.Staged})
+	accounts := account.NewService(database, check)
+	letters := mails.NewService(database, cfg.Config)
 	return &Service{
 		Access: tokens, Accounts: accounts, Mails: letters, Quota: quota.NewService(database),
-		SignIn: signin.NewService(database, check, accounts, passwords, letters, signin.Config{
-			Keys: cfg.Keys, Address: cfg.Address, OpenID: cfg.OpenID,
-		}),
-		db: database, check: check, cfg: cfg,
+		SignIn: signin.NewService(database, check, accounts, letters, cfg),
+		db:     database, check: check, cfg: cfg,
 	}, nil
 }
 

@@ -10,6 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
@@ -33,13 +35,31 @@ type orgSettings struct {
 	MaxTokens         int
 }
 
+func (s *Service) orgSettings(ctx context.Context, orgID uuid.UUID) (orgSettings, error) {
+	return readSettings(s.db.Gorm.WithContext(ctx), orgID)
+}
+
+func readSettings(query *gorm.DB, orgID uuid.UUID) (orgSettings, error) {
+	var settings orgSettings
+	err := query.Table("organizations").Where("id = ?", orgID).Select(`
+		id, slug, name, created_at, suspended_at IS NOT NULL AS suspended, key_required, run_quota,
+		overage_billing AS overage, max_tokens, (extract(epoch FROM key_lifetime) * 1e9)::bigint AS key_lifetime,
+		(extract(epoch FROM content_retention) * 1e9)::bigint AS content,
+		(extract(epoch FROM findings_retention) * 1e9)::bigint AS findings`).Take(&settings).Error
+	if err != nil {
+		return orgSettings{}, fmt.Errorf("read the settings of an organization: %w", err)
+	}
+	return settings, nil
+}
+
 // changeOrganization changes settings of the principal's organization. Two who change different ones at once do not
 // undo each other's.
 func (s *Service) changeOrganization(
 	ctx context.Context, principal core.Principal, change func(*orgSettings) error,
 ) (orgSettings, error) {
-	changed, err := db.InTx(ctx, s.db, func(tx db.Tx) (orgSettings, error) {
-		settings, err := lockSettings(ctx, tx, principal.OrgID)
+	changed, err := db.InGormTx(ctx, s.db, func(tx db.GormTx) (orgSettings, error) {
+		lock := clause.Locking{Strength: "NO KEY UPDATE"}
+		settings, err := readSettings(tx.Gorm(ctx).Clauses(lock), principal.OrgID)
 		if err != nil {
 			return orgSettings{}, err
 		}
@@ -60,10 +80,14 @@ func (s *Service) changeOrganization(
 		if after == before {
 			return settings, nil
 		}
-		if err := updateSettings(ctx, tx, settings); err != nil {
-			return orgSettings{}, err
+		err = tx.Gorm(ctx).Model(&Organization{ID: settings.ID}).Updates(map[string]any{
+			"name": settings.Name, "key_required": settings.KeyRequired, "key_lifetime": interval(settings.KeyLifetime),
+			"content_retention": interval(settings.Content), "findings_retention": interval(settings.Findings),
+		}).Error
+		if err != nil {
+			return orgSettings{}, fmt.Errorf("change the settings of organization %s: %w", settings.ID, err)
 		}
-		return settings, account.Audit(ctx, tx, principal, core.AuditRecord{
+		return settings, account.Audit(ctx, tx.Tx, principal, core.AuditRecord{
 			Action: "organization.change", TargetType: "organization", TargetID: principal.OrgID.String(),
 			Detail: before + " -> " + after,
 		})

@@ -107,11 +107,10 @@ func (a *App) settingsForm(c echo.Context, principal core.Principal) error {
 			return nil
 		})
 	}
-	if problem := pages.Refusal(err); problem != nil {
-		return a.renderSettings(c, pages.RefusalStatus(c, problem), principal, &form, problem)
-	}
 	if err != nil {
-		return err
+		return pages.Refuse(c, err, func(c echo.Context, status int, problem *core.Error) error {
+			return a.renderSettings(c, status, principal, &form, problem)
+		})
 	}
 	return pages.Redirect(c, pages.Base(principal.OrgSlug)+"settings/", "The settings are saved.")
 }

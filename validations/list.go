@@ -108,9 +108,7 @@ func (s *Service) List(ctx context.Context, orgID uuid.UUID, filter RunFilter, c
 func (s *Service) listUpTo(
 	ctx context.Context, orgID uuid.UUID, filter RunFilter, cursor core.Cursor, last uuid.UUID,
 ) ([]Run, error) {
-	comparison, order, from := cursor.Window()
-	query := s.selected(ctx, orgID, filter).Where("id "+comparison+" ?", from).
-		Order("id " + order).Limit(cursor.Size + 1)
+	query := cursor.Of(s.selected(ctx, orgID, filter), "id")
 	switch {
 	case last == uuid.Nil:
 	case cursor.Backward:

@@ -15,7 +15,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/users/quota"
 	"github.com/simplevalidations/simplevalidations/validations"
-	"github.com/simplevalidations/simplevalidations/validations/execution"
+	"github.com/simplevalidations/simplevalidations/validations/insights"
+	"github.com/simplevalidations/simplevalidations/validations/progress"
 	"github.com/simplevalidations/simplevalidations/workflows/files"
 	"github.com/simplevalidations/simplevalidations/workflows/start"
 	"github.com/simplevalidations/simplevalidations/workflows/start/body"
@@ -37,18 +38,18 @@ type App struct {
 	service *Service
 	usage   UsageReader
 	runs    *validations.Service
-	starter *start.Starter
-	starts  *start.API
-	guard   *idempotency.Guard
-	check   *core.Validator
-	limits  body.Limits
+	// insights reads the results of workflows for their pages.
+	insights *insights.Reader
+	starter  *start.Starter
+	starts   *start.API
+	guard    *idempotency.Guard
+	check    *core.Validator
+	limits   body.Limits
 	// address is the URL of the service, for snippets and files that are used elsewhere.
 	address  string
 	runPages RunPages
 	pages    *pages.Set
 	files    *files.Parser
-	// samples checks sample documents by unsaved definitions.
-	samples *execution.Samples
 }
 
 // UsageReader reads how much of its quota an organization has used.
@@ -58,11 +59,12 @@ type UsageReader interface {
 
 // Deps are what the app needs.
 type Deps struct {
-	Service *Service
-	Usage   UsageReader
-	Starter *start.Starter
-	Waiters *execution.Waiters
-	Guard   *idempotency.Guard
+	Service  *Service
+	Insights *insights.Reader
+	Usage    UsageReader
+	Starter  *start.Starter
+	Waiters  *progress.Waiters
+	Guard    *idempotency.Guard
 	// Limiter bounds how fast an organization starts runs.
 	Limiter   start.RunLimiter
 	Validator *core.Validator
@@ -70,8 +72,7 @@ type Deps struct {
 	// Address is the URL of the service, for snippets and files that are used elsewhere.
 	Address  string
 	RunPages RunPages
-	// Samples checks sample documents by unsaved definitions.
-	Samples *execution.Samples
+	Files    *files.Parser
 }
 
 // New makes the app.
@@ -80,20 +81,16 @@ func New(deps Deps) (*App, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parse the pages of workflows: %w", err)
 	}
-	parser, err := files.NewParser()
-	if err != nil {
-		return nil, err
-	}
-	parser.Checks = deps.Service.checks
 	versions, err := newVersionCache(deps.Service)
 	if err != nil {
 		return nil, err
 	}
 	return &App{
-		service: deps.Service, usage: deps.Usage, runs: deps.Service.runs, starter: deps.Starter,
-		starts: start.NewAPI(deps.Starter, versions, deps.Waiters, deps.Limiter, deps.Limits),
-		guard:  deps.Guard, check: deps.Validator, limits: deps.Limits, address: deps.Address, runPages: deps.RunPages,
-		pages: set, files: parser, samples: deps.Samples,
+		service: deps.Service, usage: deps.Usage, runs: deps.Service.runs, insights: deps.Insights,
+		starter: deps.Starter,
+		starts:  start.NewAPI(deps.Starter, versions, deps.Waiters, deps.Limiter, deps.Limits),
+		guard:   deps.Guard, check: deps.Validator, limits: deps.Limits, address: deps.Address, runPages: deps.RunPages,
+		pages: set, files: deps.Files,
 	}, nil
 }
 
@@ -102,8 +99,8 @@ func Operations() idempotency.Operations {
 	return idempotency.Operations{
 		start.Endpoint:      {Title: "Start a run", Target: "workflow"},
 		start.EndpointRerun: {Title: "Repeat a run", Target: "run"},
-		endpointCreate:      {Title: "Create a workflow", Target: "workflow"},
-		endpointVersion:     {Title: "Add a version of a workflow", Target: "workflow"},
-		endpointImport:      {Title: "Import a workflow", Target: "workflow"},
+		EndpointCreate:      {Title: "Create a workflow", Target: "workflow"},
+		EndpointVersion:     {Title: "Add a version of a workflow", Target: "workflow"},
+		EndpointImport:      {Title: "Import a workflow", Target: "workflow"},
 	}
 }

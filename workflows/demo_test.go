@@ -22,10 +22,10 @@ func TestSampleFiles(t *testing.T) {
 		if !draft.IsActive {
 			continue
 		}
-		file := fileOf(Version{
+		file := Version{
 			Workflow:   Workflow{Slug: draft.Slug, Name: draft.Name, Description: draft.Description},
 			Definition: draft.Definition,
-		})
+		}.File()
 		want, err := file.YAML("../../workflow-file.schema.json")
 		if err != nil {
 			t.Fatal(err)

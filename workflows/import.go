@@ -13,11 +13,9 @@ import (
 	"github.com/simplevalidations/simplevalidations/workflows/files"
 )
 
-const endpointImport idempotency.Endpoint = "workflow_import"
-
 // exportFile is GET /api/workflows/{id}/export/, and the same on the dashboard.
 func (a *App) exportFile(c echo.Context, _ core.Principal, version Version) error {
-	content, err := fileOf(version).YAML(a.address + files.SchemaPath)
+	content, err := version.YAML(a.address)
 	if err != nil {
 		return err
 	}
@@ -31,12 +29,12 @@ func (a *App) importFile(c echo.Context, principal core.Principal) error {
 	if err != nil {
 		return err
 	}
-	operation := idempotency.Operation{Endpoint: endpointImport, Content: content}
-	return a.guard.Once(c, operation, importOnce(principal, file, warnings))
+	operation := idempotency.Operation{Endpoint: EndpointImport, Content: content}
+	return a.guard.Once(c, operation, ImportOnce(principal, file, warnings))
 }
 
 // readFile reads the request's workflow file with the warnings about it, and digests its meaning.
-func (a *App) readFile(c echo.Context) (files.File, []core.FieldError, idempotency.Digest, error) {
+func (a *App) readFile(c echo.Context) (files.File, []files.Fault, idempotency.Digest, error) {
 	body, err := core.ReadBody(c, files.MaxBytes, mediatype.YAML, "application/x-yaml", "text/yaml", mediatype.JSON)
 	if err != nil {
 		return files.File{}, nil, idempotency.Digest{}, err
@@ -46,16 +44,13 @@ func (a *App) readFile(c echo.Context) (files.File, []core.FieldError, idempoten
 		return files.File{}, nil, idempotency.Digest{}, err
 	}
 	if len(faults) > 0 {
-		return files.File{}, nil, idempotency.Digest{}, refuseFile(faults)
+		return files.File{}, nil, idempotency.Digest{},
+			core.InvalidPayload("The workflow file is invalid; see errors.", fieldsOf(faults)...)
 	}
 	text, err := json.Marshal(file)
 	if err != nil {
 		return files.File{}, nil, idempotency.Digest{}, fmt.Errorf("digest a workflow file: %w", err)
 	}
 	digest, err := idempotency.DigestJSON(text, files.MaxDepth)
-	return file, fieldsOf(a.files.Warnings(file, body)), digest, err
-}
-
-func refuseFile(faults []files.Fault) error {
-	return core.InvalidPayload("The workflow file is invalid; see errors.", fieldsOf(faults)...)
+	return file, a.files.Warnings(file, body), digest, err
 }

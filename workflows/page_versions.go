@@ -11,7 +11,6 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/pages"
-	"github.com/simplevalidations/simplevalidations/workflows/files"
 )
 
 // versionsPage is the list of a workflow's versions.
@@ -47,7 +46,7 @@ type versionPage struct {
 const shownText = 24 << 10
 
 func newVersionPage(principal core.Principal, version Version, address string) (versionPage, error) {
-	text, err := fileOf(version).YAML(address + files.SchemaPath)
+	text, err := version.YAML(address)
 	if err != nil {
 		return versionPage{}, err
 	}

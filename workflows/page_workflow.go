@@ -14,6 +14,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
+	"github.com/simplevalidations/simplevalidations/validations/insights"
 )
 
 const (
@@ -30,7 +31,7 @@ type workflowPage struct {
 	Steps        []stepView
 	Recent       recentRuns
 	Days         pages.Bars
-	FailingRules []validations.FailingRule
+	FailingRules []insights.FailingRule
 	FailedRuns   int64
 	Versions     []versionEntry
 	Snippets     []snippet
@@ -39,7 +40,7 @@ type workflowPage struct {
 
 	MayRun, MayEdit bool
 
-	days []validations.DayResults
+	days []insights.DayResults
 }
 
 // complete sets the fields that follow from the others.
@@ -68,7 +69,7 @@ func (p *workflowPage) TimeLimit() time.Duration {
 }
 
 // dayBars is the chart of a workflow's runs by day. Each bar leads to its runs.
-func dayBars(days []validations.DayResults, runs, slug string) pages.Bars {
+func dayBars(days []insights.DayResults, runs, slug string) pages.Bars {
 	chart := pages.Bars{
 		Rows: "Day",
 		Series: []pages.Series{
@@ -100,9 +101,9 @@ type stepView struct {
 	Name, Kind   string
 	Continues    bool
 	TimeLimit    time.Duration
-	Requirements []engines.Promise
+	Requirements []engines.Requirement
 	// More are the requirements after the first ones, which are shown on demand.
-	More []engines.Promise
+	More []engines.Requirement
 }
 
 // shownRequirements is how many requirements of a step are shown at once.
@@ -126,15 +127,16 @@ func viewSteps(definition validations.Definition) []stepView {
 func (a *App) workflowPage(c echo.Context, principal core.Principal, version Version) error {
 	ctx := c.Request().Context()
 	shown := workflowPage{Version: version, Address: a.address, MaxBytes: a.limits.MaxBytes}
-	results, err := a.runs.RecentResults(ctx, principal.OrgID, []uuid.UUID{version.ID}, recentCount)
+	results, err := a.insights.RecentResults(ctx, principal.OrgID, []uuid.UUID{version.ID}, recentCount)
 	if err != nil {
 		return err
 	}
 	shown.Recent = newRecentRuns(results[version.ID])
-	if shown.days, err = a.runs.ResultsByDay(ctx, principal.OrgID, version.ID, chartDays); err != nil {
+	if shown.days, err = a.insights.ResultsByDay(ctx, principal.OrgID, version.ID, chartDays); err != nil {
 		return err
 	}
-	if shown.FailingRules, shown.FailedRuns, err = a.runs.FailingRules(ctx, principal.OrgID, version.ID); err != nil {
+	shown.FailingRules, shown.FailedRuns, err = a.insights.FailingRules(ctx, principal.OrgID, version.ID)
+	if err != nil {
 		return err
 	}
 	shown.Versions, err = a.service.versions(ctx, principal.OrgID, version.ID, math.MaxInt32, shownVersions)

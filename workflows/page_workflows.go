@@ -95,7 +95,7 @@ func (a *App) workflowsPage(c echo.Context, principal core.Principal) error {
 	for i, version := range page.Results {
 		ids[i] = version.ID
 	}
-	results, err := a.runs.RecentResults(c.Request().Context(), principal.OrgID, ids, recentCount)
+	results, err := a.insights.RecentResults(c.Request().Context(), principal.OrgID, ids, recentCount)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 	"github.com/simplevalidations/simplevalidations/workflows/files"
@@ -27,6 +28,16 @@ type Service struct {
 // NewService makes the service.
 func NewService(database *db.DB, runs *validations.Service, check *core.Validator) *Service {
 	return &Service{db: database, runs: runs, check: check, checks: files.NewChecks()}
+}
+
+// NewParser makes the parser of files, whose checks are bounded together with those of all other definitions.
+func (s *Service) NewParser() (*files.Parser, error) {
+	parser, err := files.NewParser()
+	if err != nil {
+		return nil, err
+	}
+	parser.Checks = s.checks
+	return parser, nil
 }
 
 // Draft is a workflow that is to be created.
@@ -87,12 +98,12 @@ func (s *Service) checkDefinition(ctx context.Context, definition validations.De
 // createOnce is the work of a request that creates a workflow from a checked draft.
 func createOnce(principal core.Principal, draft Draft) idempotency.Work {
 	warnings := definitionWarnings(draft.Definition)
-	return func(ctx context.Context, tx db.Tx) (idempotency.Response, error) {
-		version, err := create(ctx, tx, principal.OrgID, draft)
+	return func(ctx context.Context, tx db.GormTx) (idempotency.Response, error) {
+		version, err := create(ctx, tx.Tx, principal.OrgID, draft)
 		if err != nil {
 			return idempotency.Response{}, err
 		}
-		return announce(ctx, tx, principal, "workflow.create", version, warnings)
+		return announce(ctx, tx.Tx, principal, "workflow.create", version, warnings)
 	}
 }
 
@@ -123,19 +134,19 @@ func createVersionOnce(
 	principal core.Principal, workflow Version, definition validations.Definition, expected core.Precondition,
 ) idempotency.Work {
 	warnings := definitionWarnings(definition)
-	return func(ctx context.Context, tx db.Tx) (idempotency.Response, error) {
-		workflow, err := lockLatest(ctx, tx, workflow.OrgID, workflow.ID.String())
+	return func(ctx context.Context, tx db.GormTx) (idempotency.Response, error) {
+		workflow, err := lockLatest(ctx, tx.Tx, workflow.OrgID, workflow.ID.String())
 		if err == nil {
 			err = expected.Check(renderVersion(workflow, principal.OrgSlug))
 		}
 		if err != nil {
 			return idempotency.Response{}, err
 		}
-		version, err := createVersion(ctx, tx, workflow, definition)
+		version, err := createVersion(ctx, tx.Tx, workflow, definition)
 		if err != nil {
 			return idempotency.Response{}, err
 		}
-		return announce(ctx, tx, principal, "workflow.create_version", version, warnings)
+		return announce(ctx, tx.Tx, principal, "workflow.create_version", version, warnings)
 	}
 }
 
@@ -168,4 +179,19 @@ func (s *Service) versions(ctx context.Context, orgID, workflowID uuid.UUID, bel
 		return nil, fmt.Errorf("list versions of workflow %s: %w", workflowID, err)
 	}
 	return entries, nil
+}
+
+// Search finds a workflow by its id or its slug.
+func (s *Service) Search(ctx context.Context, principal core.Principal, text string) ([]pages.Found, error) {
+	workflow, err := s.Find(ctx, principal.OrgID, text, 0)
+	if core.HasCode(err, core.CodeNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return []pages.Found{{
+		Kind: "workflow", Title: workflow.Slug, At: workflow.CreatedAt,
+		Address: pages.Base(principal.OrgSlug) + "workflows/" + workflow.Slug + "/",
+	}}, nil
 }

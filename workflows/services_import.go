@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -36,42 +37,43 @@ type importBody struct {
 // fileWriter writes a checked file to a workflow and returns the version that has its content.
 type fileWriter func(ctx context.Context, tx db.Tx) (Version, importOutcome, error)
 
-// importOnce is the work of a request that imports a file.
-func importOnce(principal core.Principal, file files.File, warnings []core.FieldError) idempotency.Work {
+// ImportOnce is the work of a request that imports a file.
+func ImportOnce(principal core.Principal, file files.File, warnings []files.Fault) idempotency.Work {
 	return writeOnce(principal, warnings, func(ctx context.Context, tx db.Tx) (Version, importOutcome, error) {
 		return importFile(ctx, tx, principal.OrgID, file)
 	})
 }
 
-// createFileOnce is the work of a request that creates a workflow from a file.
-func createFileOnce(principal core.Principal, file files.File, warnings []core.FieldError) idempotency.Work {
+// CreateFileOnce is the work of a request that creates a workflow from a file.
+func CreateFileOnce(principal core.Principal, file files.File, warnings []files.Fault) idempotency.Work {
 	return writeOnce(principal, warnings, func(ctx context.Context, tx db.Tx) (Version, importOutcome, error) {
 		version, err := create(ctx, tx, principal.OrgID, draftOf(file))
 		return version, importCreated, err
 	})
 }
 
-// editOnce is the work of a request that makes a file the next version of a workflow.
-// The draft that was published is deleted.
-func editOnce(
-	principal core.Principal, workflow Version, draft editorDraft, file files.File, warnings []core.FieldError,
+// EditOnce is the work of a request that makes a file the next version of a workflow, unless the workflow was saved
+// since the state that the file was made from. published joins the transaction.
+func EditOnce(
+	principal core.Principal, workflow Version, state string, file files.File, warnings []files.Fault,
+	published func(ctx context.Context, tx db.Tx) error,
 ) idempotency.Work {
 	return writeOnce(principal, warnings, func(ctx context.Context, tx db.Tx) (Version, importOutcome, error) {
-		version, outcome, err := edit(ctx, tx, workflow, draft.Base, file)
+		version, outcome, err := edit(ctx, tx, workflow, state, file)
 		if err != nil {
 			return Version{}, "", err
 		}
-		return version, outcome, dropDraft(ctx, tx, workflow.OrgID, workflow.ID, draft.Revision)
+		return version, outcome, published(ctx, tx)
 	})
 }
 
-func writeOnce(principal core.Principal, warnings []core.FieldError, write fileWriter) idempotency.Work {
-	return func(ctx context.Context, tx db.Tx) (idempotency.Response, error) {
-		version, outcome, err := write(ctx, tx)
+func writeOnce(principal core.Principal, warnings []files.Fault, write fileWriter) idempotency.Work {
+	return func(ctx context.Context, tx db.GormTx) (idempotency.Response, error) {
+		version, outcome, err := write(ctx, tx.Tx)
 		if err != nil {
 			return idempotency.Response{}, err
 		}
-		return announceImport(ctx, tx, principal, version, outcome, warnings)
+		return announceImport(ctx, tx.Tx, principal, version, outcome, warnings)
 	}
 }
 
@@ -92,25 +94,25 @@ func importFile(ctx context.Context, tx db.Tx, orgID uuid.UUID, file files.File)
 	return revise(ctx, tx, current, file)
 }
 
-// errEditedMeanwhile is the cause of the refusal of an edit whose base is no longer the workflow's state.
-var errEditedMeanwhile = errors.New("the workflow was edited meanwhile")
+// ErrEditedMeanwhile is the cause of the refusal of an edit whose workflow was saved in the meantime.
+var ErrEditedMeanwhile = errors.New("the workflow was edited meanwhile")
 
-// edit makes a file the next version of a workflow, unless the workflow was saved since the base of the edit.
+// edit makes a file the next version of a workflow, unless that was saved since the state that the file was made from.
 func edit(
-	ctx context.Context, tx db.Tx, workflow Version, base string, file files.File,
+	ctx context.Context, tx db.Tx, workflow Version, state string, file files.File,
 ) (Version, importOutcome, error) {
 	current, err := lockLatest(ctx, tx, workflow.OrgID, workflow.ID.String())
 	if err != nil {
 		return Version{}, "", err
 	}
-	if baseOf(current) != base {
+	if current.State() != state {
 		saved := "The name or the description"
-		if !strings.HasPrefix(base, strconv.Itoa(current.Number)+"-") {
+		if !strings.HasPrefix(state, strconv.Itoa(current.Number)+"-") {
 			saved = fmt.Sprintf("Version %d", current.Number)
 		}
 		return Version{}, "", core.InvalidPayload(saved +
 			" was saved in the meantime. Look at what has changed. Saving again replaces it with this text.",
-		).Because(errEditedMeanwhile)
+		).Because(ErrEditedMeanwhile)
 	}
 	return revise(ctx, tx, current, file)
 }
@@ -151,7 +153,7 @@ func sameMeaning(a, b validations.Definition) (bool, error) {
 // announceImport audits what the import has changed and renders the answer.
 func announceImport(
 	ctx context.Context, tx db.Tx, principal core.Principal, version Version, outcome importOutcome,
-	warnings []core.FieldError,
+	warnings []files.Fault,
 ) (idempotency.Response, error) {
 	status := http.StatusOK
 	if outcome == importCreated || outcome == importVersioned {
@@ -163,15 +165,32 @@ func announceImport(
 		}
 	}
 	body := renderVersion(version, principal.OrgSlug)
-	body.Warnings = warnings
+	body.Warnings = fieldsOf(warnings)
 	return respond(status, version, importBody{outcome, body})
 }
 
-// fileOf returns a version of a workflow as a file.
-func fileOf(v Version) files.File {
-	return files.File{
-		SchemaVersion: files.Version, Slug: v.Slug, Name: v.Name, Description: v.Description, Definition: v.Definition,
+// Saved reads from the answer to a saved file which workflow it was, and what to tell the visitor.
+func Saved(answer idempotency.Response) (slug, notice string, err error) { //nolint:nonamedreturns // two texts
+	var saved importBody
+	if err := json.Unmarshal(answer.Body, &saved); err != nil {
+		return "", "", fmt.Errorf("read what was saved: %w", err)
 	}
+	switch saved.Outcome {
+	case importCreated:
+		notice = "Created " + saved.Workflow.Name + "."
+	case importVersioned:
+		notice = fmt.Sprintf("Saved version %d.", saved.Workflow.Version)
+	case importRenamed:
+		notice = "Saved the name and the description. The steps are the same, so there is no new version."
+	case importUnchanged:
+		notice = "Nothing was changed: the workflow is the same."
+	}
+	if n := len(saved.Workflow.Warnings); n > 0 {
+		first := saved.Workflow.Warnings[0]
+		notice += fmt.Sprintf(" %s, the first in line %d: %s. Edit the workflow to see all.",
+			core.Plural(n, "warning"), first.Line, first.Detail)
+	}
+	return saved.Workflow.Slug, notice, nil
 }
 
 // draftOf returns the workflow to be created from a file. It is active, so that it can be used at once.

@@ -8,7 +8,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/workflows/start"
 )
 
-const editWorkflows = "edit workflows"
+// EditWorkflows is what authors may do.
+const EditWorkflows = "edit workflows"
 
 // Routes adds the app's routes to the authenticated API. Starts look up their workflow and their key in the round trip
 // that authenticates their caller.
@@ -16,12 +17,12 @@ func (a *App) Routes(api *core.Routes) {
 	const viewer, author = core.RoleViewer, core.RoleAuthor
 	api.GET("/workflows/", core.As(viewer, "list workflows", a.list))
 	api.GET("/workflows/:id/", a.onVersion(viewer, "see workflows", a.read))
-	api.POST("/workflows/", core.As(author, editWorkflows, a.create), a.guard.Keyed)
+	api.POST("/workflows/", core.As(author, EditWorkflows, a.create), a.guard.Keyed)
 	api.PATCH("/workflows/:id/", a.editing(a.update))
 	api.POST("/workflows/:id/activate/", a.editing(a.activate))
 	api.POST("/workflows/:id/deactivate/", a.editing(a.deactivate))
 	api.GET("/workflows/:id/export/", a.onVersion(viewer, "export workflows", a.exportFile))
-	api.POST("/workflows/import/", core.As(author, editWorkflows, a.importFile), a.guard.Keyed)
+	api.POST("/workflows/import/", core.As(author, EditWorkflows, a.importFile), a.guard.Keyed)
 	api.POST("/workflows/:id/versions/", a.editing(a.createVersion), a.guard.Keyed)
 	api.POST("/runs/:id/rerun/", core.As(viewer, "start runs", a.starts.Rerun), a.guard.Keyed)
 	api.GET("/v1/orgs/:org/workflows/", core.As(viewer, "list workflows", a.list), core.OwnOrganization)
@@ -37,23 +38,16 @@ func (a *App) Routes(api *core.Routes) {
 // Pages adds the app's pages to the dashboard. Those of one workflow come below its slug or id, so that no slug can be
 // taken for a page.
 func (a *App) Pages(web *echo.Group) {
-	const viewer, executor, author = core.RoleViewer, core.RoleExecutor, core.RoleAuthor
+	const viewer, executor = core.RoleViewer, core.RoleExecutor
 	org := web.Group(pages.OrgRoute)
 	org.GET("/launch/", core.As(viewer, "list workflows", a.launchAny))
-	org.GET("/new-workflow/", core.As(author, editWorkflows, a.showNew))
-	org.POST("/new-workflow/", core.As(author, editWorkflows, a.saveNew))
-	org.GET("/import-workflow/", core.As(author, editWorkflows, a.showImport))
-	org.POST("/import-workflow/", core.As(author, editWorkflows, a.saveImport))
 	org.GET("/workflows/", core.As(viewer, "list workflows", a.workflowsPage))
 	org.GET("/workflows/:id/", a.onVersion(viewer, "see workflows", a.workflowPage))
-	org.GET("/workflows/:id/edit/", a.editing(a.showEdit))
-	org.POST("/workflows/:id/edit/", a.editing(a.saveEdit))
 	org.GET("/workflows/:id/export/", a.onVersion(viewer, "export workflows", a.exportFile))
 	org.POST("/workflows/:id/activate/", a.editing(a.activateForm))
 	org.POST("/workflows/:id/deactivate/", a.editing(a.deactivateForm))
 	org.GET("/workflows/:id/versions/", core.As(viewer, "see workflows", a.versionsPage))
 	org.GET("/workflows/:id/versions/:number/", core.As(viewer, "see workflows", a.versionPage))
-	org.GET("/workflows/:id/versions/:number/diff/", core.As(viewer, "see workflows", a.diffPage))
 	org.GET("/workflows/:id/launch/", a.onVersion(executor, "start runs", a.showLaunch))
 	org.POST("/workflows/:id/launch/", a.onVersion(executor, "start runs", a.launch))
 	org.GET("/workflows/:id/launch/:key/", a.onVersion(executor, "start runs", a.showLaunched))
@@ -61,29 +55,31 @@ func (a *App) Pages(web *echo.Group) {
 	org.POST("/select-runs/", core.As(executor, "start runs", a.selectRuns))
 }
 
-// versionView answers a request about a version of a workflow.
-type versionView func(c echo.Context, principal core.Principal, version Version) error
+// VersionView answers a request about a version of a workflow.
+type VersionView func(c echo.Context, principal core.Principal, version Version) error
 
 // onVersion is core.As for a view of the version that a request pins, or of the latest. A workflow that the
 // organization does not have is not_found for every role.
-func (a *App) onVersion(needed core.Role, action string, view versionView) echo.HandlerFunc {
-	return a.on(start.VersionNumber, needed, action, view)
+func (a *App) onVersion(needed core.Role, action string, view VersionView) echo.HandlerFunc {
+	return a.service.on(start.VersionNumber, needed, action, view)
 }
 
-// editing is onVersion for authors who change a workflow, whose latest version the view gets.
-func (a *App) editing(view versionView) echo.HandlerFunc {
-	return a.on(func(echo.Context) (int, error) { return 0, nil }, core.RoleAuthor, editWorkflows, view)
+func (a *App) editing(view VersionView) echo.HandlerFunc { return a.service.Editing(view) }
+
+// Editing is for authors who change a workflow, whose latest version the view gets.
+func (s *Service) Editing(view VersionView) echo.HandlerFunc {
+	return s.on(func(echo.Context) (int, error) { return 0, nil }, core.RoleAuthor, EditWorkflows, view)
 }
 
-func (a *App) on(
-	pinned func(c echo.Context) (int, error), needed core.Role, action string, view versionView,
+func (s *Service) on(
+	pinned func(c echo.Context) (int, error), needed core.Role, action string, view VersionView,
 ) echo.HandlerFunc {
 	return core.As(core.RoleViewer, action, func(c echo.Context, principal core.Principal) error {
 		number, err := pinned(c)
 		if err != nil {
 			return err
 		}
-		version, err := a.service.Find(c.Request().Context(), principal.OrgID, c.Param("id"), number)
+		version, err := s.Find(c.Request().Context(), principal.OrgID, c.Param("id"), number)
 		if err != nil {
 			return err
 		}

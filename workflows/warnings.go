@@ -1,8 +1,6 @@
 package workflows
 
 import (
-	"fmt"
-
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/workflows/files"
@@ -28,14 +26,4 @@ func fieldsOf(faults []files.Fault) []core.FieldError {
 		}
 	}
 	return fields
-}
-
-// warningNotice says after a save how many warnings there are, and the first of them.
-func warningNotice(warnings []core.FieldError) string {
-	if len(warnings) == 0 {
-		return ""
-	}
-	first := warnings[0]
-	return fmt.Sprintf(" %s, the first in line %d: %s. Edit the workflow to see all.",
-		core.Plural(len(warnings), "warning"), first.Line, first.Detail)
 }

@@ -18,8 +18,9 @@ import (
 
 // The names of the endpoints in idempotency keys.
 const (
-	endpointCreate  idempotency.Endpoint = "workflow_create"
-	endpointVersion idempotency.Endpoint = "workflow_version"
+	EndpointCreate  idempotency.Endpoint = "workflow_create"
+	EndpointVersion idempotency.Endpoint = "workflow_version"
+	EndpointImport  idempotency.Endpoint = "workflow_import"
 )
 
 // maxChangeBytes bounds the body of a change.
@@ -108,7 +109,7 @@ func (a *App) create(c echo.Context, principal core.Principal) error {
 	if err := a.service.validate(c.Request().Context(), draft); err != nil {
 		return err
 	}
-	operation := idempotency.Operation{Endpoint: endpointCreate, Content: content}
+	operation := idempotency.Operation{Endpoint: EndpointCreate, Content: content}
 	return a.guard.Once(c, operation, createOnce(principal, draft))
 }
 
@@ -127,7 +128,7 @@ func (a *App) createVersion(c echo.Context, principal core.Principal, workflow V
 	if err := a.service.checkDefinition(c.Request().Context(), draft.Definition); err != nil {
 		return err
 	}
-	operation := idempotency.Operation{Endpoint: endpointVersion, Target: workflow.ID.String(), Content: content}
+	operation := idempotency.Operation{Endpoint: EndpointVersion, Target: workflow.ID.String(), Content: content}
 	return a.guard.Once(c, operation, createVersionOnce(principal, workflow, draft.Definition, core.IfMatch(c)))
 }
 

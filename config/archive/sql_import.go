@@ -111,7 +111,7 @@ func (i *importer) begin(ctx context.Context, row []byte) error {
 	case err != nil:
 		return fmt.Errorf("look for the organization: %w", err)
 	case importing == nil:
-		return fmt.Errorf("%w: the organization is here already, complete; org show tells whether it is suspended, "+
+		return fmt.Errorf("%w: the organization is here already, complete; org list tells whether it is suspended, "+
 			"and org resume ends that", ErrForeign)
 	case !bytes.Equal(importing, i.digest[:]):
 		return fmt.Errorf("%w: the import of another archive of the organization has not ended; repeat it with that "+

@@ -23,20 +23,12 @@ func (p Program) exportOrgCommand() *cobra.Command {
 			"With --live the organization may be in use; such a copy cannot be imported.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.withBackend(cmd.Context(), func(ctx context.Context, settings config.Settings, b *backend) error {
-				project, err := config.NewProject(ctx, settings, p.Version, b.db, nil, b.log)
-				if err != nil {
-					return err
-				}
-				org, err := project.Services().Users.Organization(ctx, args[0])
-				if err != nil {
-					return err
-				}
+			return p.withTenant(cmd.Context(), args[0], func(ctx context.Context, of tenant) error {
 				if dryRun {
-					counted, err := archive.Export(ctx, b.db, org.ID, io.Discard, live)
+					counted, err := archive.Export(ctx, of.db, of.who.OrgID, io.Discard, live)
 					return errors.Join(err, printIf(err == nil, p.Stdout, counted.Rows))
 				}
-				_, err = archive.Export(ctx, b.db, org.ID, p.Stdout, live)
+				_, err := archive.Export(ctx, of.db, of.who.OrgID, p.Stdout, live)
 				return err
 			})
 		},

@@ -18,8 +18,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/cli"
-	"github.com/simplevalidations/simplevalidations/core/db"
-	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/core/mediatype"
 	"github.com/simplevalidations/simplevalidations/validations"
@@ -28,58 +26,26 @@ import (
 )
 
 func (p Program) idempotencyCommand() *cobra.Command {
-	group := &cobra.Command{Use: "idempotency", Short: "Inspect, release and purge idempotency keys"}
-	group.AddCommand(p.purgeKeysCommand(), p.listKeysCommand(), p.showKeyCommand(), p.releaseKeyCommand(),
-		p.explainCommand())
+	group := &cobra.Command{Use: "idempotency", Short: "Inspect and release idempotency keys"}
+	group.AddCommand(p.listKeysCommand(), p.showKeyCommand(), p.releaseKeyCommand(), p.explainCommand())
 	return group
-}
-
-func (p Program) purgeKeysCommand() *cobra.Command {
-	var dryRun bool
-	command := &cobra.Command{
-		Use: "purge", Short: "Delete expired, finished keys", Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.withBackend(cmd.Context(), func(ctx context.Context, _ config.Settings, b *backend) error {
-				if dryRun {
-					n, err := idempotency.CountExpired(ctx, b.db)
-					return report(p.Stdout, err, "%s would be deleted\n", core.Plural(int(n), "expired key"))
-				}
-				n, err := admin.Purge(ctx, b.db, config.PurgeBatch)
-				return report(p.Stdout, err, "%s deleted\n", core.Plural(int(n), "expired key"))
-			})
-		},
-	}
-	command.Flags().BoolVar(&dryRun, "dry-run", false, "only count the keys")
-	return command
 }
 
 // tenant is an organization that a command works on.
 type tenant struct {
-	config.Services
+	opened
 
-	settings config.Settings
-	db       *db.DB
-	who      core.Principal
+	who core.Principal
 }
 
 // withTenant runs a command on an organization that is named by --org.
-func (p Program) withTenant(
-	ctx context.Context, slug string, do func(context.Context, tenant) error,
-) error {
-	return p.withBackend(ctx, func(ctx context.Context, settings config.Settings, b *backend) error {
-		project, err := config.NewProject(ctx, settings, p.Version, b.db, nil, b.log)
+func (p Program) withTenant(ctx context.Context, slug string, do func(context.Context, tenant) error) error {
+	return p.withProject(ctx, func(ctx context.Context, in opened) error {
+		org, err := in.Users.Organization(ctx, slug)
 		if err != nil {
 			return err
 		}
-		services := project.Services()
-		org, err := services.Users.Organization(ctx, slug)
-		if err != nil {
-			return err
-		}
-		return do(ctx, tenant{
-			Services: services, settings: settings, db: b.db,
-			who: core.Principal{OrgID: org.ID, OrgSlug: org.Slug, Role: core.RoleOwner},
-		})
+		return do(ctx, tenant{in, core.Principal{OrgID: org.ID, OrgSlug: org.Slug, Role: core.RoleOwner}})
 	})
 }
 
@@ -99,9 +65,7 @@ func (p Program) listKeysCommand() *cobra.Command {
 			if limit < 0 {
 				return &config.UsageError{Reason: "--limit must be at least 0, which lists all keys"}
 			}
-			return p.withTenant(cmd.Context(), org, func(
-				ctx context.Context, of tenant,
-			) error {
+			return p.withTenant(cmd.Context(), org, func(ctx context.Context, of tenant) error {
 				return p.listKeys(ctx, of.Inspector, of.who.OrgID, filter, limit)
 			})
 		},
@@ -173,9 +137,7 @@ func (p Program) onOne(
 			if err != nil {
 				return err
 			}
-			return p.withTenant(cmd.Context(), org, func(
-				ctx context.Context, of tenant,
-			) error {
+			return p.withTenant(cmd.Context(), org, func(ctx context.Context, of tenant) error {
 				return do(ctx, of, id)
 			})
 		},

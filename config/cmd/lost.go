@@ -54,9 +54,7 @@ func (p Program) lostRunsCommand() *cobra.Command {
 					return p.listLostRuns(ctx, b, logs)
 				})
 			case len(logs) == 0 && keys != "" && org != "":
-				return p.withTenant(cmd.Context(), org, func(
-					ctx context.Context, of tenant,
-				) error {
+				return p.withTenant(cmd.Context(), org, func(ctx context.Context, of tenant) error {
 					return p.listLostKeys(ctx, of, keys)
 				})
 			}

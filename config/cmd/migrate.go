@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/simplevalidations/simplevalidations/config"
-	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/migrations"
 )
 
@@ -23,33 +22,12 @@ func (p Program) migrateCommand() *cobra.Command {
 			return p.withOpen(cmd.Context(), openBackend, p.migrateUp)
 		},
 	}, &cobra.Command{
-		Use: "plan", Short: "Print the SQL of the pending migrations", Args: noArgs,
+		Use: "plan", Short: "List the migrations, and print the SQL of the pending ones", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.withOpen(cmd.Context(), openBackend, p.migratePlan)
 		},
-	}, &cobra.Command{
-		Use: "status", Short: "List the migrations and whether they are applied", Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.withOpen(cmd.Context(), openBackend, p.migrateStatus)
-		},
 	})
 	return group
-}
-
-func (p Program) migrateStatus(ctx context.Context, _ config.Settings, b *backend) error {
-	states, err := migrations.Status(ctx, b.db.SQL)
-	if err != nil {
-		return err
-	}
-	rows := make([][]string, len(states))
-	for i, state := range states {
-		word := "pending"
-		if state.Applied {
-			word = "applied"
-		}
-		rows[i] = []string{word, state.Name}
-	}
-	return cli.WriteTable(p.Stdout, rows...)
 }
 
 func (p Program) migrateUp(ctx context.Context, settings config.Settings, b *backend) error {
@@ -64,17 +42,15 @@ func (p Program) migrateUp(ctx context.Context, settings config.Settings, b *bac
 
 // migratePlan prints what an operator may want to read before it is executed. The output is SQL as a whole.
 func (p Program) migratePlan(ctx context.Context, _ config.Settings, b *backend) error {
-	pending, err := migrations.Plan(ctx, b.db.SQL)
-	if err != nil {
-		return err
-	}
-	if len(pending) == 0 {
-		return report(p.Stdout, nil, "-- the schema is up to date\n")
-	}
-	for _, one := range pending {
-		if _, err := fmt.Fprintf(p.Stdout, "-- %s\n%s\n", one.Name, one.SQL); err != nil {
+	states, err := migrations.Status(ctx, b.db.SQL)
+	for _, state := range states {
+		text := "-- applied " + state.Name
+		if !state.Applied {
+			text = "-- pending " + state.Name + "\n" + state.SQL
+		}
+		if _, err := fmt.Fprintln(p.Stdout, text); err != nil {
 			return fmt.Errorf("print the plan: %w", err)
 		}
 	}
-	return nil
+	return err
 }

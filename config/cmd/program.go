@@ -21,6 +21,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/config/remote"
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/cli"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/docs"
 	"github.com/simplevalidations/simplevalidations/users/commands"
 	"github.com/simplevalidations/simplevalidations/validations/engines/table/parquetrows"
@@ -252,13 +253,29 @@ func (p Program) openAPICommand() *cobra.Command {
 	}
 }
 
-func (p Program) openUsers(ctx context.Context, do func(context.Context, *commands.Service) error) error {
+// opened is what most commands work with: the services of the project on an opened database.
+type opened struct {
+	config.Services
+
+	project  *config.Project
+	settings config.Settings
+	db       *db.DB
+}
+
+// withProject is withBackend with the project that the settings describe.
+func (p Program) withProject(ctx context.Context, do func(context.Context, opened) error) error {
 	return p.withBackend(ctx, func(ctx context.Context, settings config.Settings, b *backend) error {
 		project, err := config.NewProject(ctx, settings, p.Version, b.db, nil, b.log)
 		if err != nil {
 			return err
 		}
-		return do(ctx, commands.NewService(b.db, project.Services().Users))
+		return do(ctx, opened{project.Services(), project, settings, b.db})
+	})
+}
+
+func (p Program) openUsers(ctx context.Context, do func(context.Context, *commands.Service) error) error {
+	return p.withProject(ctx, func(ctx context.Context, in opened) error {
+		return do(ctx, commands.NewService(in.db, in.Users))
 	})
 }
 

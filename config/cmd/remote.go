@@ -31,8 +31,6 @@ func (p Program) orgAndUserCommands(admin *cobra.Command) []*cobra.Command {
 		case "org":
 			group.AddCommand(p.deleteOrgCommand(), p.exportOrgCommand(), p.importOrgCommand(), p.usageCommand())
 		case "token":
-			group.Short = "Create and revoke API tokens of any user"
-			group.AddCommand(commands.RevokeTokenCommand(p.openUsers))
 			admin.AddCommand(group)
 		}
 	}
@@ -41,10 +39,10 @@ func (p Program) orgAndUserCommands(admin *cobra.Command) []*cobra.Command {
 
 // adminCommand holds what operators do on the database to things for which there are commands that call a service.
 func (p Program) adminCommand() *cobra.Command {
-	admin := &cobra.Command{Use: "admin", Short: "Act on the runs and tokens of any organization"}
-	runs := &cobra.Command{Use: "runs", Short: "List, requeue and purge runs, and find lost ones"}
-	runs.AddCommand(p.listRunsCommand(), p.requeueRunCommand(), p.purgeRunsCommand(), p.lostRunsCommand())
-	admin.AddCommand(runs)
+	admin := &cobra.Command{Use: "admin", Short: "Act on runs and tokens of any organization, and purge old data"}
+	runs := &cobra.Command{Use: "runs", Short: "List and requeue runs, and find lost ones"}
+	runs.AddCommand(p.listRunsCommand(), p.requeueRunCommand(), p.lostRunsCommand())
+	admin.AddCommand(runs, p.purgeCommand())
 	return admin
 }
 

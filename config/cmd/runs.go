@@ -11,6 +11,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/cli"
+	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
 
@@ -37,9 +38,7 @@ func (p Program) listRunsCommand() *cobra.Command {
 			if cursor.Size < 1 || cursor.Size > core.MaxPageSize {
 				return &config.UsageError{Reason: "--limit is from 1 to " + strconv.Itoa(core.MaxPageSize)}
 			}
-			return p.withTenant(cmd.Context(), org, func(
-				ctx context.Context, of tenant,
-			) error {
+			return p.withTenant(cmd.Context(), org, func(ctx context.Context, of tenant) error {
 				runs, err := of.Runs.List(ctx, of.who.OrgID, filter, cursor)
 				if err != nil {
 					return err
@@ -89,16 +88,16 @@ func (p Program) requeueRunCommand() *cobra.Command {
 		})
 }
 
-func (p Program) purgeRunsCommand() *cobra.Command {
+func (p Program) purgeCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "purge", Short: "Delete documents and findings after their retention time", Args: noArgs,
+		Use: "purge", Short: "Delete expired keys, and documents and findings after their retention time", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.withBackend(cmd.Context(), func(ctx context.Context, settings config.Settings, b *backend) error {
-				project, err := config.NewProject(ctx, settings, p.Version, b.db, nil, b.log)
-				if err != nil {
+			return p.withProject(cmd.Context(), func(ctx context.Context, in opened) error {
+				keys, err := admin.Purge(ctx, in.db, config.PurgeBatch)
+				if err := report(p.Stdout, err, "deleted %s\n", core.Plural(int(keys), "expired key")); err != nil {
 					return err
 				}
-				purged, err := project.Services().Runs.Purge(ctx, settings.Retention())
+				purged, err := in.Runs.Purge(ctx, in.settings.Retention())
 				return report(p.Stdout, err, "deleted the documents of %s and the findings of %s\n",
 					core.Plural(int(purged.Contents), "run"), core.Plural(int(purged.Findings), "run"))
 			})

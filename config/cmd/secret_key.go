@@ -7,14 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/keyring"
-	"github.com/simplevalidations/simplevalidations/users/signin"
-	"github.com/simplevalidations/simplevalidations/validations/execution"
 )
 
 // secretKeyFile holds the key of the data folder, where SV_SECRET_KEY is not set.
@@ -98,17 +95,13 @@ func checkSecretKey(ctx context.Context, database *db.DB, settings config.Settin
 	if err != nil {
 		return fmt.Errorf("read SV_SECRET_KEY: %w", err)
 	}
-	use, err := execution.CheckKeys(ctx, database, keys)
+	use, err := config.CheckKeys(ctx, database, keys)
 	if err != nil {
 		return err
 	}
-	ofUsers, err := signin.CheckKeys(ctx, database, keys)
-	if err != nil {
-		return err
-	}
-	if unknown := slices.Concat(use.Unknown, ofUsers.Unknown); len(unknown) > 0 {
+	if len(use.Unknown) > 0 {
 		return &config.UsageError{Reason: "secrets in the database are encrypted under a key that SV_SECRET_KEY " +
-			"does not have (" + strings.Join(slices.Compact(unknown), ", ") +
+			"does not have (" + strings.Join(use.Unknown, ", ") +
 			"): add it behind the new one, separated by a comma"}
 	}
 	return nil

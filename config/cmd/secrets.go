@@ -26,9 +26,7 @@ func (p Program) showSecretsCommand() *cobra.Command {
 			"per line after its origin. With --validator print only the secret of that validator.",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.withTenant(cmd.Context(), org, func(
-				ctx context.Context, of tenant,
-			) error {
+			return p.withTenant(cmd.Context(), org, func(ctx context.Context, of tenant) error {
 				return p.showSecrets(ctx, of, validator)
 			})
 		},
@@ -45,7 +43,7 @@ func (p Program) showSecrets(ctx context.Context, of tenant, validator string) e
 		if err != nil {
 			return err
 		}
-		secrets, err := of.Executor.ReadSecrets(ctx, of.who, origins)
+		secrets, err := of.Signing.Read(ctx, of.who, origins)
 		if err != nil {
 			return err
 		}
@@ -59,7 +57,7 @@ func (p Program) showSecrets(ctx context.Context, of tenant, validator string) e
 	if fault != "" {
 		return &config.UsageError{Reason: "--validator: " + fault}
 	}
-	secrets, err := of.Executor.ReadSecrets(ctx, of.who, []string{origin})
+	secrets, err := of.Signing.Read(ctx, of.who, []string{origin})
 	if err != nil {
 		return err
 	}
@@ -74,10 +72,8 @@ func (p Program) rotateSecretCommand() *cobra.Command {
 		Short: "Replace the signing secrets of an organization's validators; the old ones remain valid for 24 hours",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.withTenant(cmd.Context(), org, func(
-				ctx context.Context, of tenant,
-			) error {
-				err := of.Executor.RotateSigningKey(ctx, of.who)
+			return p.withTenant(cmd.Context(), org, func(ctx context.Context, of tenant) error {
+				err := of.Signing.Rotate(ctx, of.who)
 				return report(p.Stdout, err, "the validators of %s have new secrets; signing-secret show prints them\n",
 					of.who.OrgSlug)
 			})
@@ -95,19 +91,15 @@ func (p Program) secretsCommand() *cobra.Command {
 		Long: "Encrypt all stored secrets under the first key of SV_SECRET_KEY. It works in batches while the\n" +
 			"service runs, and resumes where it stopped when it is called again.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.withBackend(cmd.Context(), func(ctx context.Context, settings config.Settings, b *backend) error {
-				if settings.SecretKey == "" {
+			return p.withProject(cmd.Context(), func(ctx context.Context, in opened) error {
+				if in.settings.SecretKey == "" {
 					return &config.UsageError{Reason: missingSecretKey}
 				}
-				project, err := config.NewProject(ctx, settings, p.Version, b.db, nil, b.log)
+				n, err := in.Signing.Reseal(ctx)
 				if err != nil {
 					return err
 				}
-				n, err := project.Services().Executor.ResealSigningKeys(ctx)
-				if err != nil {
-					return err
-				}
-				ofUsers, err := project.Services().Users.SignIn.Reseal(ctx)
+				ofUsers, err := in.Users.SignIn.Reseal(ctx)
 				return report(p.Stdout, err, "%s and %s encrypted under the first key\n", core.Plural(n, "signing key"),
 					core.Plural(ofUsers, "user secret"))
 			})

@@ -17,12 +17,8 @@ func (p Program) seedCommand() *cobra.Command {
 			if !demo {
 				return &config.UsageError{Reason: "say what to seed: simplevalidations seed --demo"}
 			}
-			return p.withBackend(cmd.Context(), func(ctx context.Context, settings config.Settings, b *backend) error {
-				project, err := config.NewProject(ctx, settings, p.Version, b.db, nil, b.log)
-				if err != nil {
-					return err
-				}
-				output, err := project.SeedDemo(ctx, resetPassword)
+			return p.withProject(cmd.Context(), func(ctx context.Context, in opened) error {
+				output, err := in.project.SeedDemo(ctx, resetPassword)
 				if err != nil {
 					return err
 				}

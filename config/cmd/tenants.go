@@ -11,10 +11,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
-	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/config/archive"
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/cli"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 // deleteOrgCommand needs the tables of all apps, so it is not one of those of users.
@@ -28,12 +28,8 @@ func (p Program) deleteOrgCommand() *cobra.Command {
 			"interrupted, run it again. Runs that have not ended are deleted, too.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.withBackend(cmd.Context(), func(ctx context.Context, settings config.Settings, b *backend) error {
-				project, err := config.NewProject(ctx, settings, p.Version, b.db, nil, b.log)
-				if err != nil {
-					return err
-				}
-				org, err := project.Services().Users.Organization(ctx, args[0])
+			return p.withProject(cmd.Context(), func(ctx context.Context, in opened) error {
+				org, err := in.Users.Organization(ctx, args[0])
 				if id, isID := core.ParseID(args[0]); isID && core.HasCode(err, core.CodeNotFound) {
 					org.ID, org.Slug, err = id, args[0], nil
 				}
@@ -41,9 +37,9 @@ func (p Program) deleteOrgCommand() *cobra.Command {
 					return err
 				}
 				if dryRun {
-					return p.printTenant(ctx, b, org.ID)
+					return p.printTenant(ctx, in.db, org.ID)
 				}
-				err = archive.Delete(ctx, b.db, org.ID, org.Slug)
+				err = archive.Delete(ctx, in.db, org.ID, org.Slug)
 				return report(p.Stdout, err, "%s (%s): deleted\n", org.Slug, org.ID)
 			})
 		},
@@ -52,8 +48,8 @@ func (p Program) deleteOrgCommand() *cobra.Command {
 	return command
 }
 
-func (p Program) printTenant(ctx context.Context, b *backend, orgID uuid.UUID) error {
-	counts, err := archive.Count(ctx, b.db, orgID)
+func (p Program) printTenant(ctx context.Context, database *db.DB, orgID uuid.UUID) error {
+	counts, err := archive.Count(ctx, database, orgID)
 	if err != nil {
 		return err
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/users"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/execution"
+	"github.com/simplevalidations/simplevalidations/validations/insights"
 )
 
 //go:embed templates/operations/*.html
@@ -47,6 +48,7 @@ type Deps struct {
 	Redis     redis.UniversalClient
 	Keys      *admin.Inspector
 	Runs      *validations.Service
+	Insights  *insights.Reader
 	Executor  *execution.Executor
 	Users     *users.Service
 	Endpoints idempotency.Operations
@@ -175,7 +177,7 @@ func (a *App) incidents(ctx context.Context) ([]incident, error) {
 	if err != nil {
 		return nil, err
 	}
-	runs, err := a.Runs.LateEverywhere(ctx, maxIncidents)
+	runs, err := a.Insights.LateEverywhere(ctx, maxIncidents)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/tasks"
-	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/validations/insights"
 )
 
 // incidentKind is the kind of a thing that needs an operator.
@@ -73,7 +73,7 @@ func incidentOfKey(key admin.StuckKey, endpoints idempotency.Operations) inciden
 	}
 }
 
-func incidentOfRun(run validations.LateRun) incident {
+func incidentOfRun(run insights.LateRun) incident {
 	return incident{
 		target: target{kindRun, run.OrgID.String(), run.ID.String()}, orgID: run.OrgID,
 		Kind: "run", Title: run.Workflow + " " + run.ID.String(),

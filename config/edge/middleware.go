@@ -52,11 +52,14 @@ func isPublic(path string) bool {
 	})
 }
 
-// TrailingSlash serves an address without its last slash as the one with it. It never redirects: a
-// redirected POST loses its body.
-func TrailingSlash(next echo.HandlerFunc) echo.HandlerFunc {
+// OneAddress serves equal addresses alike: without the last slash as with it, and with letters that are encoded though
+// they need not be (RFC 3986, 6.2.2.2). It never redirects: a redirected POST loses its body.
+func OneAddress(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		address := c.Request().URL
+		if !strings.Contains(strings.ToUpper(address.RawPath), "%2F") {
+			address.RawPath = "" // The router matches it, where it is.
+		}
 		if !strings.HasSuffix(address.Path, "/") && !strings.Contains(lastSegment(address.Path), ".") {
 			address.Path += "/"
 			if address.RawPath != "" {

@@ -173,10 +173,7 @@ func writeTar(w io.Writer, entries []entry, moment time.Time) error {
 
 func compress(entries []entry, moment time.Time) ([]byte, error) {
 	var packed bytes.Buffer
-	compressed, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
-	if err != nil {
-		return nil, fmt.Errorf("compress: %w", err)
-	}
+	compressed := gzip.NewWriter(&packed)
 	if err := errors.Join(writeTar(compressed, entries, moment), compressed.Close()); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,10 @@
 //
 // It needs Go and the module proxy, and no container engine. The same source, version, time and Go release give the
 // same bytes on every machine.
+//
+// Tools of the trade do not fit. ko 0.19 pulls a base image from a registry, and packs one program without others
+// beside it. cyclonedx-gomod 1.10 dates its bills by the clock and numbers them at random. goreleaser 2.18 demands a
+// newer release of Go than the service.
 package main
 
 import (

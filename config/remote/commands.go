@@ -25,8 +25,8 @@ type Env struct {
 // Commands are the commands of the package.
 func Commands(s Env) []*cobra.Command {
 	return []*cobra.Command{
-		runCommand(s), runsCommand(s), workflowsCommand(s), tokenCommand(s), usageCommand(s), whoamiCommand(s),
-		doctorCommand(s), membersCommand(s), requestsCommand(s),
+		runCommand(s), runsCommand(s), workflowsCommand(s), tokenCommand(s), whoamiCommand(s), doctorCommand(s),
+		membersCommand(s), requestsCommand(s),
 	}
 }
 

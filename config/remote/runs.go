@@ -17,8 +17,8 @@ import (
 
 func runsCommand(s Env) *cobra.Command {
 	group := &cobra.Command{Use: "runs", Short: "List, follow, cancel and rerun runs"}
-	group.AddCommand(listRunsCommand(s), getRunCommand(s), documentCommand(s), watchRunCommand(s),
-		cancelRunCommand(s), rerunCommand(s))
+	group.AddCommand(listRunsCommand(s), watchRunCommand(s), documentCommand(s), cancelRunCommand(s),
+		rerunCommand(s))
 	return group
 }
 
@@ -73,35 +73,6 @@ func (r *reporting) show(cmd *cobra.Command, api *client.Client, run client.Run)
 	return conclude(r.Env, cmd, &r.output, run.WorkflowSlug, []formats.Document{shown})
 }
 
-// open checks the flags and makes the client.
-func (r *reporting) open(options ...client.Option) (*client.Client, error) {
-	if err := r.output.Check(); err != nil {
-		return nil, misuse("%v", err)
-	}
-	return r.authorized(options...)
-}
-
-func getRunCommand(s Env) *cobra.Command {
-	r := &reporting{connection: connection{Env: s}}
-	command := &cobra.Command{
-		Use: "get RUN", Short: "Show a run's findings so far, with the exit codes of run", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			api, err := r.open()
-			if err != nil {
-				return err
-			}
-			run, err := api.Run(cmd.Context(), args[0])
-			if err != nil {
-				return failure(cmd.Context(), err)
-			}
-			return r.show(cmd, api, run)
-		},
-	}
-	r.bind(command)
-	r.output.Bind(command)
-	return command
-}
-
 func documentCommand(s Env) *cobra.Command {
 	c := &connection{Env: s}
 	var output string
@@ -138,22 +109,27 @@ const documentMode = 0o600
 
 func watchRunCommand(s Env) *cobra.Command {
 	r := &reporting{connection: connection{Env: s}}
+	var noWait bool
 	var timeout time.Duration
 	command := &cobra.Command{
 		Use: "watch RUN", Short: "Follow a run until it ends and show its findings, with the exit codes of run",
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return r.watch(cmd, args[0], timeout) },
+		RunE: func(cmd *cobra.Command, args []string) error { return r.watch(cmd, args[0], noWait, timeout) },
 	}
+	command.Flags().BoolVar(&noWait, "no-wait", false, "show the findings so far")
 	command.Flags().DurationVar(&timeout, "timeout", 0, "how long to wait (default: until it ends)")
 	r.bind(command)
 	r.output.Bind(command)
 	return command
 }
 
-func (r *reporting) watch(cmd *cobra.Command, id string, timeout time.Duration) error {
+func (r *reporting) watch(cmd *cobra.Command, id string, noWait bool, timeout time.Duration) error {
+	if err := r.output.Check(); err != nil {
+		return misuse("%v", err)
+	}
 	told := newProgress(cmd.ErrOrStderr())
 	defer told.close()
-	api, err := r.open(client.WithOnRetry(told.retry))
+	api, err := r.authorized(client.WithOnRetry(told.retry))
 	if err != nil {
 		return err
 	}
@@ -161,6 +137,9 @@ func (r *reporting) watch(cmd *cobra.Command, id string, timeout time.Duration) 
 	run, err := api.Run(ctx, id)
 	if err != nil {
 		return failure(ctx, err)
+	}
+	if noWait {
+		return r.show(cmd, api, run)
 	}
 	told.begin(id, 0)
 	waiting, stop := ctx, context.CancelFunc(func() {})

@@ -15,8 +15,8 @@ import (
 
 func workflowsCommand(s Env) *cobra.Command {
 	group := &cobra.Command{Use: "workflows", Short: "List workflows, and keep them as files"}
-	group.AddCommand(listWorkflowsCommand(s), showWorkflowCommand(s), exportWorkflowCommand(s),
-		importWorkflowCommand(s), lintWorkflowCommand(), bundleWorkflowCommand())
+	group.AddCommand(listWorkflowsCommand(s), exportWorkflowCommand(s), importWorkflowCommand(s),
+		lintWorkflowCommand(), bundleWorkflowCommand())
 	return group
 }
 
@@ -35,44 +35,6 @@ func activity(w client.Workflow) string {
 		return "active"
 	}
 	return "inactive"
-}
-
-func showWorkflowCommand(s Env) *cobra.Command {
-	c := connection{Env: s}
-	var version int
-	command := &cobra.Command{
-		Use: "show WORKFLOW", Short: "Show a workflow and its steps", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			api, err := c.authorized()
-			if err != nil {
-				return err
-			}
-			w, err := api.Workflow(cmd.Context(), args[0], version)
-			if err != nil {
-				return failure(cmd.Context(), err)
-			}
-			rows := [][]string{
-				{"slug", w.Slug},
-				{"id", w.ID},
-				{"name", w.Name},
-				{"version", strconv.Itoa(w.Version)},
-				{"state", activity(w)},
-				{"description", w.Description},
-			}
-			for _, accepted := range w.Accepts {
-				rows = append(rows, []string{"accepts", accepted})
-			}
-			for _, step := range w.Steps {
-				rows = append(rows, []string{
-					"step " + strconv.Itoa(step.Order), step.Name + " (" + step.ValidatorType + ")",
-				})
-			}
-			return cli.WriteTable(cmd.OutOrStdout(), rows...)
-		},
-	}
-	command.Flags().IntVar(&version, "workflow-version", 0, "the version (default: the latest)")
-	c.bind(command)
-	return command
 }
 
 func exportWorkflowCommand(s Env) *cobra.Command {

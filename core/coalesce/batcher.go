@@ -53,11 +53,11 @@ type Batcher[T, R any] struct {
 	waitingWeight int
 }
 
-// member is a caller. When called is closed, it either leads a batch or has its result.
+// member is a caller. When ready is closed, it either leads a batch or has its result.
 type member[T, R any] struct {
 	item   T
 	weight int
-	called chan struct{}
+	ready  chan struct{}
 	leads  bool
 	result R
 	err    error
@@ -74,14 +74,14 @@ func New[T, R any](
 // Do has the work done for the item, alone or together with others, and returns its result. A caller whose
 // context ends leaves as long as its turn has not come; after that Do returns when the work is done.
 func (c *Batcher[T, R]) Do(ctx context.Context, item T) (R, error) {
-	m := &member[T, R]{item: item, weight: c.weigh(item), called: make(chan struct{})}
+	m := &member[T, R]{item: item, weight: c.weigh(item), ready: make(chan struct{})}
 	if !c.join(m) {
 		return m.result, ErrOverloaded
 	}
 	canceled := ctx.Done()
 	for {
 		select {
-		case <-m.called:
+		case <-m.ready:
 			if m.leads {
 				c.lead(ctx, m)
 			}
@@ -128,7 +128,7 @@ func (c *Batcher[T, R]) begin() {
 	first := c.waiting[0]
 	c.dequeue(0, 1)
 	first.leads = true
-	close(first.called)
+	close(first.ready)
 }
 
 // leave removes a caller whose turn has not come.
@@ -148,7 +148,7 @@ func (c *Batcher[T, R]) leave(m *member[T, R]) bool {
 func (c *Batcher[T, R]) lead(ctx context.Context, leader *member[T, R]) {
 	group := c.gather(leader)
 	var results []R
-	inTime := c.watch()
+	inTime := c.startTimer()
 	defer func() {
 		for i, m := range group {
 			if i < len(results) {
@@ -157,7 +157,7 @@ func (c *Batcher[T, R]) lead(ctx context.Context, leader *member[T, R]) {
 				m.err = errLeaderGone
 			}
 			if m != leader {
-				close(m.called)
+				close(m.ready)
 			}
 		}
 		c.handOver(!inTime())
@@ -192,23 +192,23 @@ func (c *Batcher[T, R]) dequeue(i, j int) {
 	c.waiting = slices.Delete(c.waiting, i, j)
 }
 
-// watch starts the timer of a batch. The returned function stops it and reports whether it had not fired.
-func (c *Batcher[T, R]) watch() func() bool {
+// startTimer starts the timer of a batch. The returned function stops it and reports whether it had not fired.
+func (c *Batcher[T, R]) startTimer() func() bool {
 	if c.limits.OverlapAfter == 0 {
 		return func() bool { return true }
 	}
-	return time.AfterFunc(c.limits.OverlapAfter, c.outlast).Stop
+	return time.AfterFunc(c.limits.OverlapAfter, c.onOverdue).Stop
 }
 
-// outlast counts a batch that takes longer than OverlapAfter, and lets another begin beside it.
-func (c *Batcher[T, R]) outlast() {
+// onOverdue counts a batch that takes longer than OverlapAfter, and lets another begin beside it.
+func (c *Batcher[T, R]) onOverdue() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.overdue++
 	c.begin()
 }
 
-// handOver gives the place of a batch that has ended to the next one. An overdue one was counted by outlast, or is
+// handOver gives the place of a batch that has ended to the next one. An overdue one was counted by onOverdue, or is
 // about to be.
 func (c *Batcher[T, R]) handOver(overdue bool) {
 	c.mu.Lock()

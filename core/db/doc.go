@@ -10,8 +10,8 @@
 //   - InPipeline is InTx in two round trips, for hot paths: what is known beforehand travels with BEGIN, what is
 //     written last travels with COMMIT. InBatch is InTx in one. Its later statements can be kept to what the earlier
 //     ones have granted (Granted).
-//   - InGormTx and DoGorm are the same for transactions that also write models. GORM reads and writes single tables off
-//     the hot path (docs/adr/0008-gorm-and-pgx.md); it goes through database/sql, and nothing hot does.
+//   - InGormTx and DoGorm are the same for transactions that also write models, as those of users do
+//     (docs/adr/0008-gorm-and-pgx.md). GORM goes through database/sql, and nothing hot does.
 //
 // A Future is the answer to a statement that was queued, and is there once its batch or loader was sent. Every
 // statement has a deadline (docs/adr/0009-deadlines-of-statements.md), unless Unlimited says otherwise.

@@ -23,7 +23,7 @@ type Operation struct {
 
 // Work does an operation inside the transaction that also claims its key, and returns the answer. It may run more than
 // once, as in db.InTx, so it touches nothing but the transaction.
-type Work func(ctx context.Context, tx db.Tx) (Response, error)
+type Work func(ctx context.Context, tx db.GormTx) (Response, error)
 
 // pointClaimed is the recovery point of a key whose work is under way. It never outlives the transaction.
 const pointClaimed Point = "claimed"
@@ -73,7 +73,7 @@ func (g *Guard) Do(c echo.Context, key Key, operation Operation, work Work) (Ans
 
 // unkeyed does the work of a request without a key, as often as it is sent.
 func (g *Guard) unkeyed(ctx context.Context, work Work) (Response, error) {
-	response, err := db.InTx(ctx, g.db, func(tx db.Tx) (Response, error) { return work(ctx, tx) })
+	response, err := db.InGormTx(ctx, g.db, func(tx db.GormTx) (Response, error) { return work(ctx, tx) })
 	if err != nil {
 		return Response{}, workError(err, false)
 	}
@@ -111,7 +111,9 @@ func (g *Guard) once(ctx context.Context, claim Claim, work Work) (Answer, error
 	if found {
 		return g.Answer(record, claim.Fingerprint)
 	}
-	done, err := db.InTx(ctx, g.db, func(tx db.Tx) (workResult, error) { return workUnder(ctx, tx, claim, work) })
+	done, err := db.InGormTx(ctx, g.db, func(tx db.GormTx) (workResult, error) {
+		return workUnder(ctx, tx, claim, work)
+	})
 	switch {
 	case err != nil:
 		return Answer{}, workError(err, true)
@@ -125,8 +127,8 @@ func (g *Guard) once(ctx context.Context, claim Claim, work Work) (Answer, error
 }
 
 // workUnder claims the key, does the work and stores its response, all in one transaction.
-func workUnder(ctx context.Context, tx db.Tx, claim Claim, work Work) (workResult, error) {
-	result, err := ClaimKey(ctx, tx, claim)
+func workUnder(ctx context.Context, tx db.GormTx, claim Claim, work Work) (workResult, error) {
+	result, err := ClaimKey(ctx, tx.Tx, claim)
 	if err != nil || !result.Claimed {
 		return workResult{claim: result}, err
 	}
@@ -134,7 +136,7 @@ func workUnder(ctx context.Context, tx db.Tx, claim Claim, work Work) (workResul
 	if err != nil {
 		return workResult{}, err
 	}
-	finished, err := storeOutcome(ctx, tx, claim.Record(result.ExpiresAt), Respond(response))
+	finished, err := storeOutcome(ctx, tx.Tx, claim.Record(result.ExpiresAt), Respond(response))
 	if err != nil {
 		return workResult{}, err
 	}

@@ -30,7 +30,7 @@ func once(t *testing.T, database *db.DB, key string, failure error) error {
 	ctx := core.WithPrincipal(t.Context(), core.Principal{OrgID: uuid.New(), Role: core.RoleOwner})
 	view := idempotency.ReadKey(guard.Keyed(func(c echo.Context) error {
 		operation := idempotency.Operation{Endpoint: endpoint}
-		return guard.Once(c, operation, func(context.Context, db.Tx) (idempotency.Response, error) {
+		return guard.Once(c, operation, func(context.Context, db.GormTx) (idempotency.Response, error) {
 			return idempotency.Response{}, failure
 		})
 	}))

@@ -2,7 +2,6 @@ package idempotency
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -50,16 +49,4 @@ func readDeletion(rows pgx.Rows) (deletion, error) {
 		err := row.Scan(&d.count, &d.last)
 		return d, err
 	})
-}
-
-// CountExpired counts the keys that Purge would delete.
-func CountExpired(ctx context.Context, database *db.DB) (int64, error) {
-	var n int64
-	err := database.Pool.QueryRow(ctx, `
-		SELECT count(*) FROM idempotency_keys
-		WHERE expires_at <= now() AND recovery_point = $1`, PointFinished).Scan(&n)
-	if err != nil {
-		return 0, fmt.Errorf("count expired keys: %w", err)
-	}
-	return n, nil
 }

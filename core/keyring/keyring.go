@@ -14,6 +14,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -108,6 +109,39 @@ func (r Ring) IDs() []ID {
 		ids[i] = k.id
 	}
 	return ids
+}
+
+// Use says under which keys secrets are encrypted.
+type Use struct {
+	// Unknown are the ids of keys that the ring does not have: what they have encrypted cannot be read.
+	Unknown []string
+	// Outdated counts the secrets that are not encrypted under the first key.
+	Outdated int
+}
+
+// Compare compares the keys under which so many secrets are encrypted with those of the ring.
+func (r Ring) Compare(secrets map[ID]int) Use {
+	var use Use
+	known := r.IDs()
+	for id, n := range secrets {
+		if !slices.Contains(known, id) {
+			use.Unknown = append(use.Unknown, id.String())
+		}
+		if len(known) == 0 || id != known[0] {
+			use.Outdated += n
+		}
+	}
+	slices.Sort(use.Unknown)
+	return use
+}
+
+// Reseal encrypts a sealed secret anew, under the first key.
+func (r Ring) Reseal(sealed []byte, binding Binding) ([]byte, error) {
+	secret, err := r.Open(sealed, binding)
+	if err != nil {
+		return nil, err
+	}
+	return r.Seal(secret, binding)
 }
 
 // Seal encrypts a secret for its binding under the first key. The error is ErrNoKey.

@@ -73,3 +73,12 @@ func RefusalStatus(c echo.Context, problem *core.Error) int {
 	problem.SetRetryAfter(c.Response().Header())
 	return problem.Code.Spec().Status
 }
+
+// Refuse shows a form again with what is wrong with its entries. An error that the form cannot help with is returned.
+func Refuse(c echo.Context, err error, render func(c echo.Context, status int, problem *core.Error) error) error {
+	problem := Refusal(err)
+	if problem == nil {
+		return err
+	}
+	return render(c, RefusalStatus(c, problem), problem)
+}

@@ -10,7 +10,9 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/labstack/echo/v4"
 
@@ -34,7 +36,7 @@ const (
 
 // Set is the pages of an app by their names.
 type Set struct {
-	pages map[string]*template.Template
+	pages map[string]func() (*template.Template, error)
 }
 
 // Page is what a view gives to a template: there, Data is .Data.
@@ -70,40 +72,52 @@ type frame struct {
 	RequestID string
 }
 
-// Parse reads the pages of an app: each file of the folder is one, named like the file without ".html". It defines the
-// template "main". Files whose names begin with "_" are parts that all of the app's pages may use.
+// Parse finds the pages of an app: each file of the folder is one, named like the file without ".html". It defines the
+// template "main". Files whose names begin with "_" are parts that all of the app's pages may use. A page is read when
+// it is first shown: a process that starts pays for none, and an organization's visitors see few of them.
 func Parse(files fs.FS, folder string) (*Set, error) {
-	assets, err := newAssets()
-	if err != nil {
-		return nil, err
-	}
-	base, err := template.New("layout").Funcs(functions(assets)).ParseFS(layouts, "templates/*.html")
-	if err != nil {
-		return nil, fmt.Errorf("read the layout: %w", err)
-	}
 	names, err := fs.Glob(files, path.Join(folder, "*.html"))
 	if err != nil {
 		return nil, fmt.Errorf("list the pages of %s: %w", folder, err)
 	}
-	parts := []string{}
+	var parts []string
 	for _, name := range names {
 		if strings.HasPrefix(path.Base(name), "_") {
 			parts = append(parts, name)
 		}
 	}
-	set := &Set{pages: make(map[string]*template.Template)}
+	set := &Set{pages: make(map[string]func() (*template.Template, error))}
 	for _, name := range names {
-		page := path.Base(name)
-		if strings.HasPrefix(page, "_") {
-			continue
+		if page := path.Base(name); !strings.HasPrefix(page, "_") {
+			set.pages[strings.TrimSuffix(page, ".html")] = sync.OnceValues(func() (*template.Template, error) {
+				return parsePage(files, append(slices.Clone(parts), name))
+			})
 		}
-		t, err := template.Must(base.Clone()).ParseFS(files, append(parts, name)...)
-		if err != nil {
-			return nil, fmt.Errorf("read page %s: %w", page, err)
-		}
-		set.pages[strings.TrimSuffix(page, ".html")] = t
 	}
 	return set, nil
+}
+
+// layout is what all pages have in common. It is never executed itself, so that it can be cloned.
+//
+//nolint:gochecknoglobals // It is made of embedded files once, and does not change.
+var layout = sync.OnceValues(func() (*template.Template, error) {
+	assets, err := newAssets()
+	if err != nil {
+		return nil, err
+	}
+	return template.New("layout").Funcs(functions(assets)).ParseFS(layouts, "templates/*.html")
+})
+
+func parsePage(files fs.FS, names []string) (*template.Template, error) {
+	base, err := layout()
+	if err != nil {
+		return nil, err
+	}
+	page, err := base.Clone()
+	if err != nil {
+		return nil, err
+	}
+	return page.ParseFS(files, names...)
 }
 
 // Render answers with a page. It is rendered to its end before the first byte is sent, so an error in it is still
@@ -118,9 +132,13 @@ func (s *Set) Render(c echo.Context, status int, name string, page Page) error {
 }
 
 func (s *Set) html(c echo.Context, name string, page Page) ([]byte, error) {
-	t, ok := s.pages[name]
+	read, ok := s.pages[name]
 	if !ok {
 		return nil, fmt.Errorf("there is no page %s", name)
+	}
+	t, err := read()
+	if err != nil {
+		return nil, fmt.Errorf("read page %s: %w", name, err)
 	}
 	var body bytes.Buffer
 	if err := t.ExecuteTemplate(&body, "layout.html", newFrame(c, page)); err != nil {

@@ -29,11 +29,11 @@ type TokenOwner struct {
 
 // The log is shared: no organization may fill it, nor may the replays of one.
 const (
-	// orgShare and replayShare are quarters of the room: of one organization, and of its replays.
+	// orgShare and replayShare are quarters of the capacity: of one organization, and of its replays.
 	orgShare    = 3
 	replayShare = 2
-	// strangersShare is the part of the room for requests whose token is not valid.
-	strangersShare = 8
+	// unidentifiedShare is the part of the capacity for requests whose token is not valid.
+	unidentifiedShare = 8
 )
 
 // kind is a class of requests, each of which has a share of the log.
@@ -50,27 +50,28 @@ type Log struct {
 	database *db.DB
 	tokens   Tokens
 	metrics  *metrics.Requests
-	// room is how many requests are kept between two flushes.
-	room      int
+	// capacity is how many requests are kept between two flushes.
+	capacity  int
 	collected *flush.Collector[*buffer]
 }
 
 // buffer is what was collected since the last flush.
 type buffer struct {
-	room    int
-	metrics *metrics.Requests
-	entries []Entry
+	capacity int
+	metrics  *metrics.Requests
+	entries  []Entry
 	// unknown are requests whose token is not valid. They become entries if it belongs to an organization all the same.
-	unknown []stranger
+	unknown []unidentified
 	// taken counts the places by organization, and replays those of them that replays have.
 	taken, replays map[uuid.UUID]int
-	// places counts all, strangers those of strangers. Both include places whose entry is not written yet.
-	places, strangers int
-	refusals          map[refused]refusalCounts
+	// places counts all, unidentified those of requests whose token is not valid. Both include places whose entry is
+	// not written yet.
+	places, unidentified int
+	refusals             map[refused]refusalCounts
 }
 
-// stranger is a request with a token that is not valid.
-type stranger struct {
+// unidentified is a request with a token that is not valid.
+type unidentified struct {
 	Entry
 
 	token Digest
@@ -87,23 +88,23 @@ type refusalCounts struct {
 	starts, others int64
 }
 
-func newBuffer(room int, measured *metrics.Requests) *buffer {
+func newBuffer(capacity int, measured *metrics.Requests) *buffer {
 	return &buffer{
-		room: room, metrics: measured, taken: make(map[uuid.UUID]int), replays: make(map[uuid.UUID]int),
+		capacity: capacity, metrics: measured, taken: make(map[uuid.UUID]int), replays: make(map[uuid.UUID]int),
 		refusals: make(map[refused]refusalCounts),
 	}
 }
 
 // New makes a Log that keeps at most the given number of requests between two flushes; with 0 it only counts refusals.
-func New(database *db.DB, tokens Tokens, room int, measured *metrics.Requests) *Log {
+func New(database *db.DB, tokens Tokens, capacity int, measured *metrics.Requests) *Log {
 	return &Log{
-		database: database, tokens: tokens, metrics: measured, room: room,
-		collected: flush.NewCollector(func() *buffer { return newBuffer(room, measured) }),
+		database: database, tokens: tokens, metrics: measured, capacity: capacity,
+		collected: flush.NewCollector(func() *buffer { return newBuffer(capacity, measured) }),
 	}
 }
 
-// admit takes a place for a request of the organization. It reports false where the log has no room: then the request
-// is not logged.
+// admit takes a place for a request of the organization. It reports false where the log is full: then the request is
+// not logged.
 func (l *Log) admit(orgID uuid.UUID, k kind) bool {
 	var admitted bool
 	l.collected.Collect(func(b *buffer) { admitted = b.admit(orgID, k) })
@@ -112,7 +113,7 @@ func (l *Log) admit(orgID uuid.UUID, k kind) bool {
 
 func (b *buffer) admit(orgID uuid.UUID, k kind) bool {
 	switch {
-	case b.places >= b.room, b.taken[orgID] >= b.shareOf(orgShare, 4):
+	case b.places >= b.capacity, b.taken[orgID] >= b.shareOf(orgShare, 4):
 	case k == replay && b.replays[orgID] >= b.shareOf(replayShare, 4):
 	default:
 		b.places++
@@ -126,35 +127,35 @@ func (b *buffer) admit(orgID uuid.UUID, k kind) bool {
 	return false
 }
 
-// admitStranger is admit for a request with a token that is not valid.
-func (l *Log) admitStranger() bool {
+// admitUnidentified is admit for a request with a token that is not valid.
+func (l *Log) admitUnidentified() bool {
 	var admitted bool
 	l.collected.Collect(func(b *buffer) {
-		admitted = b.places < b.room && b.strangers < b.shareOf(1, strangersShare)
+		admitted = b.places < b.capacity && b.unidentified < b.shareOf(1, unidentifiedShare)
 		if !admitted {
 			b.metrics.Dropped(1)
 			return
 		}
 		b.places++
-		b.strangers++
+		b.unidentified++
 	})
 	return admitted
 }
 
-// shareOf is a part of the room, and at least one place of it.
-func (b *buffer) shareOf(part, of int) int { return max(b.room*part/of, 1) }
+// shareOf is a part of the capacity, and at least one place of it.
+func (b *buffer) shareOf(part, of int) int { return max(b.capacity*part/of, 1) }
 
 // add puts a request on the place that it was admitted to.
 func (l *Log) add(entry Entry) {
 	l.collected.Collect(func(b *buffer) { b.entries = append(b.entries, entry) })
 }
 
-// addStranger is add for a request with a token that is not valid.
-func (l *Log) addStranger(entry Entry, token Digest) {
-	l.collected.Collect(func(b *buffer) { b.unknown = append(b.unknown, stranger{Entry: entry, token: token}) })
+// addUnidentified is add for a request with a token that is not valid.
+func (l *Log) addUnidentified(entry Entry, token Digest) {
+	l.collected.Collect(func(b *buffer) { b.unknown = append(b.unknown, unidentified{Entry: entry, token: token}) })
 }
 
-// count counts a refused request, whether the log has room for it or not.
+// count counts a refused request, whether the log has capacity for it or not.
 func (l *Log) count(entry Entry) {
 	start := slices.Contains(starts(), entry.Endpoint)
 	if start {
@@ -190,7 +191,7 @@ func (b *buffer) Empty() bool {
 	return len(b.entries) == 0 && len(b.unknown) == 0 && len(b.refusals) == 0
 }
 
-// Restore puts back what was taken and not written, the newest first if there is not room for all of it.
+// Restore puts back what was taken and not written, the newest first if there is not capacity for all of it.
 func (b *buffer) Restore(taken *buffer) {
 	for what, counts := range taken.refusals {
 		sum := b.refusals[what]
@@ -198,7 +199,7 @@ func (b *buffer) Restore(taken *buffer) {
 		sum.others += counts.others
 		b.refusals[what] = sum
 	}
-	fit := min(max(b.room-b.places, 0), len(taken.entries))
+	fit := min(max(b.capacity-b.places, 0), len(taken.entries))
 	b.metrics.Dropped(len(taken.entries) - fit)
 	for _, entry := range taken.entries[len(taken.entries)-fit:] {
 		b.entries = append(b.entries, entry)
@@ -208,10 +209,10 @@ func (b *buffer) Restore(taken *buffer) {
 			b.replays[entry.OrgID]++
 		}
 	}
-	fit = min(max(b.shareOf(1, strangersShare)-b.strangers, 0), len(taken.unknown))
+	fit = min(max(b.shareOf(1, unidentifiedShare)-b.unidentified, 0), len(taken.unknown))
 	b.metrics.Dropped(len(taken.unknown) - fit)
 	b.unknown = append(b.unknown, taken.unknown[len(taken.unknown)-fit:]...)
-	b.strangers += fit
+	b.unidentified += fit
 	b.places += fit
 }
 
@@ -228,16 +229,16 @@ func (l *Log) identify(ctx context.Context, taken *buffer) error {
 	if len(taken.unknown) == 0 {
 		return nil
 	}
-	digests := db.Column(taken.unknown, func(s *stranger) []byte { return s.token[:] })
+	digests := db.Column(taken.unknown, func(u *unidentified) []byte { return u.token[:] })
 	owners, err := l.tokens.TokenOwners(ctx, digests)
 	if err != nil {
 		return err
 	}
-	for _, stranger := range taken.unknown {
-		if owner, found := owners[stranger.token]; found {
-			stranger.OrgID, stranger.TokenID = owner.OrgID, owner.TokenID
-			taken.entries = append(taken.entries, stranger.Entry)
-			taken.count(stranger.Entry, slices.Contains(starts(), stranger.Endpoint))
+	for _, request := range taken.unknown {
+		if owner, found := owners[request.token]; found {
+			request.OrgID, request.TokenID = owner.OrgID, owner.TokenID
+			taken.entries = append(taken.entries, request.Entry)
+			taken.count(request.Entry, slices.Contains(starts(), request.Endpoint))
 		}
 	}
 	taken.unknown = nil

@@ -78,9 +78,9 @@ func (l *Log) record(c echo.Context, describe Describe, body *watchedBody, seen 
 	}
 	// A token that was revoked or has expired still identifies the organization.
 	token, given := describe.Token(c.Request().Header)
-	if given && entry.Code != "" && l.admitStranger() {
+	if given && entry.Code != "" && l.admitUnidentified() {
 		entry.complete(c, describe, body, problem)
-		l.addStranger(entry, token)
+		l.addUnidentified(entry, token)
 	}
 }
 

@@ -2,6 +2,7 @@ package account
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/google/uuid"
 
@@ -25,10 +26,11 @@ func Audit(ctx context.Context, tx db.Tx, principal core.Principal, record core.
 
 // AuditUser records an action on a user's account in the transaction of the action: once in each organization that the
 // user belongs to. If there is none, the record's organization is the zero UUID. The zero actor is the operator.
-func AuditUser(ctx context.Context, tx db.Tx, actor, userID uuid.UUID, action, detail string) error {
-	orgs, err := organizationsOf(ctx, tx, userID)
+func AuditUser(ctx context.Context, tx db.GormTx, actor, userID uuid.UUID, action, detail string) error {
+	var orgs []uuid.UUID
+	err := tx.Gorm(ctx).Table("memberships").Where("user_id = ?", userID).Order("org_id").Pluck("org_id", &orgs).Error
 	if err != nil {
-		return err
+		return fmt.Errorf("list the organizations of user %s: %w", userID, err)
 	}
 	if len(orgs) == 0 {
 		orgs = []uuid.UUID{uuid.Nil}
@@ -51,7 +53,7 @@ func AuditUser(ctx context.Context, tx db.Tx, actor, userID uuid.UUID, action, d
 
 // RecordAction audits an action that has changed nothing else.
 func (s *Service) RecordAction(ctx context.Context, actor, userID uuid.UUID, action, detail string) error {
-	return db.Do(ctx, s.db, func(tx db.Tx) error {
+	return db.DoGorm(ctx, s.db, func(tx db.GormTx) error {
 		return AuditUser(ctx, tx, actor, userID, action, detail)
 	})
 }

@@ -96,6 +96,6 @@ func inTurn[T any](ctx context.Context, p *Passwords, password string, do func()
 
 // HashCheaply makes the hashes of new passwords cheap, for tests that sign in. It must be called before the service is
 // used.
-func (s *Service) HashCheaply() {
-	s.passwords.cost = &argon2id.Params{Memory: 8, Iterations: 1, Parallelism: 1, SaltLength: 16, KeyLength: 32}
+func (p *Passwords) HashCheaply() {
+	p.cost = &argon2id.Params{Memory: 8, Iterations: 1, Parallelism: 1, SaltLength: 16, KeyLength: 32}
 }

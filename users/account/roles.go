@@ -1,7 +1,13 @@
 package account
 
 import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
@@ -14,4 +20,23 @@ func RolesUpTo(most, chosen core.Role) []pages.Choice {
 		}
 	}
 	return choices
+}
+
+// Administered is SQL that holds where a user, its parameter, administers the user of the row u: in each organization
+// of u, of which there is one at least. No administrator administers an operator of the installation.
+const Administered = `(NOT u.is_operator AND EXISTS (SELECT FROM memberships AS m WHERE m.user_id = u.id)
+	AND NOT EXISTS (
+		SELECT FROM memberships AS m WHERE m.user_id = u.id AND NOT EXISTS (
+			SELECT FROM memberships AS a WHERE a.org_id = m.org_id AND a.user_id = ?
+				AND (a.role = 'owner' OR (a.role = 'admin' AND m.role <> 'owner')))))`
+
+// AdministersAll reports whether one user may take over the account of another: whether everything that the account may
+// do is in organizations that the first user manages.
+func AdministersAll(ctx context.Context, tx db.GormTx, adminID, userID uuid.UUID) (bool, error) {
+	var found int64
+	err := tx.Gorm(ctx).Table("users AS u").Where("u.id = ?", userID).Where(Administered, adminID).Count(&found).Error
+	if err != nil {
+		return false, fmt.Errorf("look who administers user %s: %w", userID, err)
+	}
+	return found > 0, nil
 }

@@ -1,3 +1,5 @@
+// Package account holds what signing in and being a member stand on: users, their passwords, and the audit records of
+// their actions.
 package account
 
 import (
@@ -14,6 +16,18 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
+// Service finds and makes users, and checks their passwords.
+type Service struct {
+	db    *db.DB
+	check *core.Validator
+	*Passwords
+}
+
+// NewService makes the service.
+func NewService(database *db.DB, check *core.Validator) *Service {
+	return &Service{db: database, check: check, Passwords: NewPasswords()}
+}
+
 // User is a person or a machine account.
 type User struct {
 	ID           uuid.UUID `gorm:"primaryKey"`
@@ -24,7 +38,9 @@ type User struct {
 	IsOperator bool
 	// DisabledAt is the time from which the user may neither sign in nor use tokens; nil if the user is enabled.
 	DisabledAt *time.Time
-	CreatedAt  time.Time
+	// AddressConfirmed says that the user has proven to own the address, or that the operator has made the account.
+	AddressConfirmed bool
+	CreatedAt        time.Time `gorm:"->"`
 }
 
 // ErrTaken means that the name is in use.
@@ -37,10 +53,10 @@ func (s *Service) CreateUser(ctx context.Context, email, name, password string) 
 		return User{}, err
 	}
 	return db.InGormTx(ctx, s.db, func(tx db.GormTx) (User, error) {
-		if err := InsertUser(ctx, tx.Gorm(ctx), user); err != nil {
+		if err := InsertUser(ctx, tx, user); err != nil {
 			return User{}, err
 		}
-		return user, AuditUser(ctx, tx.Tx, uuid.Nil, user.ID, "user.create", user.Email)
+		return user, AuditUser(ctx, tx, uuid.Nil, user.ID, "user.create", user.Email)
 	})
 }
 
@@ -50,12 +66,12 @@ func (s *Service) NewUser(ctx context.Context, email, name, password string) (Us
 	if err != nil {
 		return User{}, err
 	}
-	user := User{ID: id, Email: NormalizeEmail(email), Name: name, CreatedAt: time.Now()}
+	user := User{ID: id, Email: NormalizeEmail(email), Name: name, AddressConfirmed: true}
 	if err := s.check.Body(user); err != nil {
 		return User{}, err
 	}
 	if password != "" {
-		if user.PasswordHash, err = s.passwords.Hash(ctx, password); err != nil {
+		if user.PasswordHash, err = s.Hash(ctx, password); err != nil {
 			return User{}, err
 		}
 	}
@@ -63,8 +79,8 @@ func (s *Service) NewUser(ctx context.Context, email, name, password string) (Us
 }
 
 // InsertUser adds a user, or fails with ErrTaken.
-func InsertUser(ctx context.Context, database *gorm.DB, user User) error {
-	err := gorm.G[User](database).Create(ctx, &user)
+func InsertUser(ctx context.Context, tx db.GormTx, user User) error {
+	err := gorm.G[User](tx.Gorm(ctx)).Create(ctx, &user)
 	if db.ViolatedConstraint(err) == "uq_users_email" {
 		return fmt.Errorf("user %q %w", user.Email, ErrTaken)
 	}

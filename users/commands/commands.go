@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/simplevalidations/simplevalidations/core"
@@ -20,24 +21,44 @@ import (
 // Open runs a command's work with the service on the configured database.
 type Open func(ctx context.Context, do func(context.Context, *Service) error) error
 
-// unlimited is the quota without a limit on the command line.
-const unlimited = "unlimited"
-
 // Commands are the app's commands. They act on the database directly, so that the first
 // account of a service can be created.
 func Commands(open Open) []*cobra.Command {
-	org := &cobra.Command{Use: "org", Short: "Create, list, suspend, move and delete organizations, and set quotas"}
-	org.AddCommand(createOrgCommand(open), setQuotaCommand(open), setOverageCommand(open),
-		setKeysCommand(open), setRetentionCommand(open), setTokensCommand(open),
-		listOrgsCommand(open), showOrgCommand(open), suspendCommand(open), resumeCommand(open),
-		auditCommand(open))
-	user := &cobra.Command{Use: "user", Short: "Create, list, disable and delete users, and make them members"}
-	user.AddCommand(createUserCommand(open), addUserCommand(open), setPasswordCommand(open), setOperatorCommand(open),
-		listUsersCommand(open), deleteUserCommand(open), disableUserCommand(open), enableUserCommand(open),
-		exportUserCommand(open), linkPasswordCommand(open), removeFactorCommand(open), unlinkCommand(open))
-	token := &cobra.Command{Use: "token", Short: "Create API tokens"}
-	token.AddCommand(createTokenCommand(open))
+	org := &cobra.Command{Use: "org", Short: "Create, list, set, suspend, move and delete organizations"}
+	org.AddCommand(createOrgCommand(open), setOrgCommand(open), listOrgsCommand(open), auditCommand(open),
+		suspendCommand(open), resumeCommand(open))
+	user := &cobra.Command{Use: "user", Short: "Create, list, set, disable and delete users"}
+	user.AddCommand(createUserCommand(open), setUserCommand(open), listUsersCommand(open), deleteUserCommand(open),
+		disableUserCommand(open), enableUserCommand(open), exportUserCommand(open))
+	token := &cobra.Command{Use: "token", Short: "Create and revoke API tokens of any user"}
+	token.AddCommand(createTokenCommand(open), revokeTokenCommand(open))
 	return []*cobra.Command{org, user, token}
+}
+
+// onOrg runs a command's work on the organization with the slug.
+func (open Open) onOrg(
+	ctx context.Context, slug string, do func(context.Context, *Service, users.Organization) error,
+) error {
+	return open(ctx, func(ctx context.Context, s *Service) error {
+		org, err := s.Users.Organization(ctx, slug)
+		if err != nil {
+			return err
+		}
+		return do(ctx, s, org)
+	})
+}
+
+// onUser runs a command's work on the user with the e-mail address.
+func (open Open) onUser(
+	ctx context.Context, email string, do func(context.Context, *Service, account.User) error,
+) error {
+	return open(ctx, func(ctx context.Context, s *Service) error {
+		user, err := s.Users.Accounts.User(ctx, email)
+		if err != nil {
+			return err
+		}
+		return do(ctx, s, user)
+	})
 }
 
 func createUserCommand(open Open) *cobra.Command {
@@ -77,32 +98,6 @@ func createUserCommand(open Open) *cobra.Command {
 	return command
 }
 
-func addUserCommand(open Open) *cobra.Command {
-	var org, role string
-	command := &cobra.Command{
-		Use: "add EMAIL --org SLUG --role ROLE", Short: "Make a user a member of an organization, or change the role",
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return open(cmd.Context(), func(ctx context.Context, s *Service) error {
-				organization, err := s.Users.Organization(ctx, org)
-				if err != nil {
-					return err
-				}
-				user, err := s.Users.Accounts.User(ctx, args[0])
-				if err != nil {
-					return err
-				}
-				err = s.Users.SetMembership(ctx, organization.ID, user.ID, core.Role(role))
-				return say(cmd, err, "%s is %s of %s\n", user.Email, role, organization.Slug)
-			})
-		},
-	}
-	command.Flags().StringVar(&org, "org", "", "the organization's slug")
-	command.Flags().StringVar(&role, "role", "", "owner, admin, author, executor or viewer")
-	requireFlags(command, "org", "role")
-	return command
-}
-
 func createTokenCommand(open Open) *cobra.Command {
 	var org, email, label, role string
 	var validFor time.Duration
@@ -110,21 +105,17 @@ func createTokenCommand(open Open) *cobra.Command {
 		Use: "create --org SLUG --user EMAIL", Short: "Create an API token and print its secret once",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return open(cmd.Context(), func(ctx context.Context, s *Service) error {
-				organization, err := s.Users.Organization(ctx, org)
-				if err != nil {
-					return err
-				}
+			return open.onOrg(cmd.Context(), org, func(ctx context.Context, s *Service, org users.Organization) error {
 				user, err := s.Users.Accounts.User(ctx, email)
 				if err != nil {
 					return err
 				}
 				secret, err := s.Users.Access.CreateToken(ctx, access.TokenRequest{
-					OrgID: organization.ID, UserID: user.ID, Label: label, Role: core.Role(role), ValidFor: validFor,
+					OrgID: org.ID, UserID: user.ID, Label: label, Role: core.Role(role), ValidFor: validFor,
 				})
 				if errors.Is(err, access.ErrNotMember) {
-					return fmt.Errorf("%s is not a member of %s; first run: user add %s --org %s --role ROLE",
-						user.Email, organization.Slug, user.Email, organization.Slug)
+					return fmt.Errorf("%s is not a member of %s; first run: user set %s --org %s --role ROLE",
+						user.Email, org.Slug, user.Email, org.Slug)
 				}
 				return say(cmd, err, "%s\n", secret)
 			})
@@ -143,6 +134,40 @@ func requireFlags(command *cobra.Command, names ...string) {
 	for _, name := range names {
 		_ = command.MarkFlagRequired(name) // The flag is there: it was defined above.
 	}
+}
+
+// change is one change of an organization or a user; it returns what is to be printed.
+type change func(ctx context.Context, s *Service, id uuid.UUID) (string, error)
+
+// isTogether reports whether both flags are given. One without the other is refused, because it would reset what the
+// other one has set before.
+func isTogether(command *cobra.Command, first, second string) (bool, error) {
+	given := command.Flags().Changed(first)
+	if given != command.Flags().Changed(second) {
+		return false, core.InvalidPayload("--" + first + " and --" + second + " are only set together.")
+	}
+	return given, nil
+}
+
+// atLeastOne refuses a command without a flag that changes something.
+func atLeastOne(cmd *cobra.Command, changes []change) ([]change, error) {
+	if len(changes) == 0 {
+		return nil, core.InvalidPayload("Nothing is to be set; see " + cmd.CommandPath() + " --help.")
+	}
+	return changes, nil
+}
+
+// makeChanges makes one change after the other and prints each. What comes before a failure stays.
+func makeChanges(
+	ctx context.Context, cmd *cobra.Command, s *Service, name string, id uuid.UUID, changes []change,
+) error {
+	for _, apply := range changes {
+		done, err := apply(ctx, s, id)
+		if err := say(cmd, err, "%s: %s\n", name, done); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func readPassword(r io.Reader) (string, error) {

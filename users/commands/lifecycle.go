@@ -11,6 +11,8 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/cli"
+	"github.com/simplevalidations/simplevalidations/users"
+	"github.com/simplevalidations/simplevalidations/users/account"
 )
 
 func dryRunFlag(command *cobra.Command, dryRun *bool) {
@@ -22,11 +24,11 @@ func deleteUserCommand(open Open) *cobra.Command {
 	command := &cobra.Command{
 		Use: "delete EMAIL", Short: "Delete a user with all tokens, sessions and memberships", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return open(cmd.Context(), func(ctx context.Context, s *Service) error {
+			return open.onUser(cmd.Context(), args[0], func(ctx context.Context, s *Service, user account.User) error {
 				if dryRun {
-					return printFootprint(ctx, cmd, s, args[0])
+					return printFootprint(ctx, cmd, s, user)
 				}
-				return say(cmd, s.Users.DeleteUser(ctx, args[0]), "%s: deleted\n", args[0])
+				return say(cmd, s.Users.DeleteUser(ctx, user.Email), "%s: deleted\n", user.Email)
 			})
 		},
 	}
@@ -35,11 +37,7 @@ func deleteUserCommand(open Open) *cobra.Command {
 }
 
 // printFootprint prints what would be deleted with a user.
-func printFootprint(ctx context.Context, cmd *cobra.Command, s *Service, email string) error {
-	user, err := s.Users.Accounts.User(ctx, email)
-	if err != nil {
-		return err
-	}
+func printFootprint(ctx context.Context, cmd *cobra.Command, s *Service, user account.User) error {
 	found, err := s.footprint(ctx, user)
 	if err != nil {
 		return err
@@ -53,42 +51,66 @@ func printFootprint(ctx context.Context, cmd *cobra.Command, s *Service, email s
 		[]string{"mails", count(found.Mails)})
 }
 
+func suspendCommand(open Open) *cobra.Command {
+	return orgState(open, "suspend", "Suspend an organization, so that its members can only read", "suspended",
+		func(s *Service) stateChange { return s.Users.Suspend })
+}
+
+func resumeCommand(open Open) *cobra.Command {
+	return orgState(open, "resume", "End the suspension of an organization", "active",
+		func(s *Service) stateChange { return s.Users.Resume })
+}
+
 func disableUserCommand(open Open) *cobra.Command {
-	return ableCommand(open, &cobra.Command{
-		Use: "disable EMAIL", Short: "Refuse a user's tokens and sessions until the user is enabled again",
-	}, true)
+	return userState(open, "disable", "Refuse a user's tokens and sessions until the user is enabled again", true)
 }
 
 func enableUserCommand(open Open) *cobra.Command {
-	return ableCommand(open, &cobra.Command{
-		Use: "enable EMAIL", Short: "Let a disabled user sign in and use tokens again",
-	}, false)
+	return userState(open, "enable", "Let a disabled user sign in and use tokens again", false)
 }
 
-func ableCommand(open Open, command *cobra.Command, disabled bool) *cobra.Command {
-	var reason string
-	var dryRun bool
-	command.Args = cobra.ExactArgs(1)
+// stateChange sets the state of an organization or a user, for a reason.
+type stateChange func(ctx context.Context, id uuid.UUID, reason string) error
+
+func orgState(open Open, name, short, state string, of func(*Service) stateChange) *cobra.Command {
+	command, set := stateCommand(name+" SLUG", short, state)
 	command.RunE = func(cmd *cobra.Command, args []string) error {
-		return open(cmd.Context(), func(ctx context.Context, s *Service) error {
-			user, err := s.Users.Accounts.User(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			state := "enabled"
-			if disabled {
-				state = "disabled"
-			}
-			if dryRun {
-				return say(cmd, nil, "%s: would be %s\n", user.Email, state)
-			}
-			return say(cmd, s.Users.SetDisabled(ctx, user.ID, disabled, reason), "%s: %s\n", user.Email, state)
+		return open.onOrg(cmd.Context(), args[0], func(ctx context.Context, s *Service, org users.Organization) error {
+			return set(ctx, of(s), org.ID, org.Slug)
 		})
 	}
+	return command
+}
+
+func userState(open Open, name, short string, disabled bool) *cobra.Command {
+	command, set := stateCommand(name+" EMAIL", short, name+"d")
+	command.RunE = func(cmd *cobra.Command, args []string) error {
+		return open.onUser(cmd.Context(), args[0], func(ctx context.Context, s *Service, user account.User) error {
+			return set(ctx, func(ctx context.Context, id uuid.UUID, reason string) error {
+				return s.Users.SetDisabled(ctx, id, disabled, reason)
+			}, user.ID, user.Email)
+		})
+	}
+	return command
+}
+
+// stateCommand makes a command with the flags --reason and --dry-run, and what applies the change or, in a dry run,
+// only prints it.
+func stateCommand(use, short, state string) (
+	*cobra.Command, func(ctx context.Context, to stateChange, id uuid.UUID, name string) error,
+) {
+	var reason string
+	var dryRun bool
+	command := &cobra.Command{Use: use, Short: short, Args: cobra.ExactArgs(1)}
 	command.Flags().StringVar(&reason, "reason", "", "why, for the audit record")
 	requireFlags(command, "reason")
 	dryRunFlag(command, &dryRun)
-	return command
+	return command, func(ctx context.Context, to stateChange, id uuid.UUID, name string) error {
+		if dryRun {
+			return say(command, nil, "%s: would be %s\n", name, state)
+		}
+		return say(command, to(ctx, id, reason), "%s: %s\n", name, state)
+	}
 }
 
 func exportUserCommand(open Open) *cobra.Command {
@@ -96,19 +118,15 @@ func exportUserCommand(open Open) *cobra.Command {
 		Use: "export EMAIL", Short: "Write everything that is kept about a user, as JSON Lines",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return open(cmd.Context(), func(ctx context.Context, s *Service) error {
-				user, err := s.Users.Accounts.User(ctx, args[0])
-				if err != nil {
-					return err
-				}
+			return open.onUser(cmd.Context(), args[0], func(ctx context.Context, s *Service, user account.User) error {
 				return s.ExportUser(ctx, user, cmd.OutOrStdout())
 			})
 		},
 	}
 }
 
-// RevokeTokenCommand revokes a token on the database itself.
-func RevokeTokenCommand(open Open) *cobra.Command {
+// revokeTokenCommand revokes a token on the database itself.
+func revokeTokenCommand(open Open) *cobra.Command {
 	var org string
 	var dryRun bool
 	command := &cobra.Command{
@@ -118,15 +136,11 @@ func RevokeTokenCommand(open Open) *cobra.Command {
 			if !isID {
 				return core.InvalidParameter("the token", "is not an id")
 			}
-			return open(cmd.Context(), func(ctx context.Context, s *Service) error {
-				organization, err := s.Users.Organization(ctx, org)
-				if err != nil {
-					return err
-				}
+			return open.onOrg(cmd.Context(), org, func(ctx context.Context, s *Service, org users.Organization) error {
 				if dryRun {
-					return s.describeRevocation(ctx, cmd, organization.ID, id)
+					return s.describeRevocation(ctx, cmd, org.ID, id)
 				}
-				return say(cmd, s.Users.Access.RevokeToken(ctx, organization.ID, id), "revoked %s\n", id)
+				return say(cmd, s.Users.Access.RevokeToken(ctx, org.ID, id), "revoked %s\n", id)
 			})
 		},
 	}

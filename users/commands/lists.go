@@ -13,49 +13,53 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/cli"
 )
 
+// Tenant is an organization as operators see it.
+type Tenant struct {
+	ID   uuid.UUID
+	Slug string
+	Name string
+	// Suspended is the time from which the organization may only read; nil if it is not suspended.
+	Suspended *time.Time
+	CreatedAt time.Time
+	// Members and Tokens count the members and their active tokens, and Used the runs of this month.
+	Members, Tokens, Used int64
+	// Quota is how many runs a month the organization may start; nil is unlimited.
+	Quota *int64
+}
+
+// Account is a user as operators see it.
+type Account struct {
+	Email, Name string
+	// Organizations are the slugs of those that the user is a member of, with spaces between them.
+	Organizations string
+	// Disabled is the time from which the user may do nothing; nil if the user is enabled.
+	Disabled  *time.Time
+	CreatedAt time.Time
+}
+
 func listOrgsCommand(open Open) *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List the organizations", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Use: "list [SLUG]", Short: "List the organizations, or the one with the slug", Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
 			return open(cmd.Context(), func(ctx context.Context, s *Service) error {
-				tenants, err := s.Tenants(ctx, "")
+				slug := strings.Join(args, "")
+				if slug != "" {
+					if _, err := s.Users.Organization(ctx, slug); err != nil {
+						return err
+					}
+				}
+				tenants, err := s.Tenants(ctx, slug)
 				if err != nil {
 					return err
 				}
-				rows := [][]string{{"SLUG", "STATE", "MEMBERS", "RUNS THIS MONTH", "CREATED"}}
+				rows := [][]string{{"SLUG", "STATE", "MEMBERS", "TOKENS", "RUNS THIS MONTH", "CREATED", "NAME", "ID"}}
 				for _, t := range tenants {
 					rows = append(rows, []string{
-						t.Slug, t.state(), strconv.FormatInt(t.Members, 10), t.usage(),
-						t.CreatedAt.UTC().Format(time.DateOnly),
+						t.Slug, t.state(), strconv.FormatInt(t.Members, 10), strconv.FormatInt(t.Tokens, 10), t.usage(),
+						t.CreatedAt.UTC().Format(time.DateOnly), t.Name, t.ID.String(),
 					})
 				}
 				return cli.WriteTable(cmd.OutOrStdout(), rows...)
-			})
-		},
-	}
-}
-
-func showOrgCommand(open Open) *cobra.Command {
-	return &cobra.Command{
-		Use: "show SLUG", Short: "Show an organization", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return open(cmd.Context(), func(ctx context.Context, s *Service) error {
-				if _, err := s.Users.Organization(ctx, args[0]); err != nil {
-					return err
-				}
-				tenants, err := s.Tenants(ctx, args[0])
-				if err != nil {
-					return err
-				}
-				for _, t := range tenants {
-					err = cli.WriteTable(cmd.OutOrStdout(),
-						[]string{"id", t.ID.String()}, []string{"slug", t.Slug}, []string{"name", t.Name},
-						[]string{"state", t.state()}, []string{"created", t.CreatedAt.UTC().Format(time.RFC3339)},
-						[]string{"members", strconv.FormatInt(t.Members, 10)},
-						[]string{"active tokens", strconv.FormatInt(t.Tokens, 10)},
-						[]string{"runs this month", t.usage()})
-				}
-				return err
 			})
 		},
 	}
@@ -82,43 +86,6 @@ func (a Account) state() string {
 	return "disabled since " + a.Disabled.UTC().Format(time.RFC3339)
 }
 
-func suspendCommand(open Open) *cobra.Command {
-	return suspensionCommand(open, &cobra.Command{
-		Use: "suspend SLUG", Short: "Suspend an organization, so that its members can only read",
-	}, func(s *Service) func(context.Context, uuid.UUID, string) error { return s.Users.Suspend }, "suspended")
-}
-
-func resumeCommand(open Open) *cobra.Command {
-	return suspensionCommand(open, &cobra.Command{
-		Use: "resume SLUG", Short: "End the suspension of an organization",
-	}, func(s *Service) func(context.Context, uuid.UUID, string) error { return s.Users.Resume }, "active")
-}
-
-func suspensionCommand(
-	open Open, command *cobra.Command, change func(*Service) func(context.Context, uuid.UUID, string) error,
-	state string,
-) *cobra.Command {
-	var reason string
-	var dryRun bool
-	command.Args = cobra.ExactArgs(1)
-	command.RunE = func(cmd *cobra.Command, args []string) error {
-		return open(cmd.Context(), func(ctx context.Context, s *Service) error {
-			org, err := s.Users.Organization(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			if dryRun {
-				return say(cmd, nil, "%s: would be %s\n", org.Slug, state)
-			}
-			return say(cmd, change(s)(ctx, org.ID, reason), "%s: %s\n", org.Slug, state)
-		})
-	}
-	dryRunFlag(command, &dryRun)
-	command.Flags().StringVar(&reason, "reason", "", "why, for the audit record")
-	requireFlags(command, "reason")
-	return command
-}
-
 func listUsersCommand(open Open) *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the users", Args: cobra.NoArgs,
@@ -131,7 +98,7 @@ func listUsersCommand(open Open) *cobra.Command {
 				rows := [][]string{{"EMAIL", "NAME", "STATE", "ORGANIZATIONS", "CREATED"}}
 				for _, a := range accounts {
 					rows = append(rows, []string{
-						a.Email, a.Name, a.state(), strings.Join(a.Organizations, " "),
+						a.Email, a.Name, a.state(), a.Organizations,
 						a.CreatedAt.UTC().Format(time.DateOnly),
 					})
 				}
@@ -139,4 +106,37 @@ func listUsersCommand(open Open) *cobra.Command {
 			})
 		},
 	}
+}
+
+// Tenants lists the organizations by slug, or the one with the slug if it is not empty.
+func (s *Service) Tenants(ctx context.Context, slug string) ([]Tenant, error) {
+	var found []Tenant
+	err := s.db.Gorm.WithContext(ctx).Raw(`
+		SELECT o.id, o.slug, o.name, o.suspended_at AS suspended, o.created_at,
+			(SELECT count(*) FROM memberships AS m WHERE m.org_id = o.id) AS members,
+			(SELECT count(*) FROM api_tokens AS t WHERE t.org_id = o.id AND t.revoked_at IS NULL
+				AND (t.expires_at IS NULL OR t.expires_at > now())) AS tokens,
+			coalesce((SELECT u.used FROM usage_counters AS u WHERE u.org_id = o.id AND u.metric = 'runs'
+				AND u.period_start = date_trunc('month', now() AT TIME ZONE 'UTC')), 0) AS used,
+			o.run_quota AS quota
+		FROM organizations AS o WHERE ? IN ('', o.slug) ORDER BY o.slug`, slug).Scan(&found).Error
+	if err != nil {
+		return nil, fmt.Errorf("list organizations: %w", err)
+	}
+	return found, nil
+}
+
+// Accounts lists all users by their e-mail addresses.
+func (s *Service) Accounts(ctx context.Context) ([]Account, error) {
+	var found []Account
+	err := s.db.Gorm.WithContext(ctx).Raw(`
+		SELECT u.email, u.name, coalesce(string_agg(o.slug, ' ' ORDER BY o.slug), '') AS organizations,
+			u.disabled_at AS disabled, u.created_at
+		FROM users AS u
+		LEFT JOIN memberships AS m ON m.user_id = u.id LEFT JOIN organizations AS o ON o.id = m.org_id
+		GROUP BY u.id ORDER BY u.email`).Scan(&found).Error
+	if err != nil {
+		return nil, fmt.Errorf("list users: %w", err)
+	}
+	return found, nil
 }

@@ -6,32 +6,19 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/users"
 )
 
-func setTokensCommand(open Open) *cobra.Command {
-	return &cobra.Command{
-		Use: "set-tokens SLUG NUMBER", Short: "Set how many active tokens each member may have",
-		Args: cobra.ExactArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			limit, err := strconv.ParseInt(args[1], 10, 32)
-			if err != nil {
-				return core.InvalidParameter("the number of tokens", fmt.Sprintf("is from 1 to 10000, not %q", args[1]))
-			}
-			return open(cmd.Context(), func(ctx context.Context, s *Service) error {
-				org, err := s.Users.Organization(ctx, args[0])
-				if err != nil {
-					return err
-				}
-				return say(cmd, s.Users.SetTokenLimit(ctx, org.ID, int(limit)), "%s: %s\n", org.Slug,
-					users.DescribeTokenLimit(int(limit)))
-			})
-		},
-	}
-}
+const (
+	// unlimited is the quota without a limit on the command line.
+	unlimited = "unlimited"
+	// byDefault is the period of the settings.
+	byDefault = "default"
+)
 
 func createOrgCommand(open Open) *cobra.Command {
 	var name, quotaText string
@@ -56,71 +43,83 @@ func createOrgCommand(open Open) *cobra.Command {
 	return command
 }
 
-func setQuotaCommand(open Open) *cobra.Command {
-	return &cobra.Command{
-		Use: "set-quota SLUG RUNS", Short: "Set the monthly quota of runs (a number or unlimited)",
-		Args: cobra.ExactArgs(2),
+// orgFlags are the flags of org set.
+type orgFlags struct {
+	runs, content, findings string
+	overage                 bool
+	keys                    users.KeyPolicy
+	tokens                  int32
+}
+
+func setOrgCommand(open Open) *cobra.Command {
+	var to orgFlags
+	command := &cobra.Command{
+		Use: "set SLUG", Args: cobra.ExactArgs(1),
+		Short: "Set the quota, keys, retention and tokens of an organization",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			quota, err := parseQuota(args[1])
+			changes, err := to.changes(cmd)
 			if err != nil {
 				return err
 			}
-			return open(cmd.Context(), func(ctx context.Context, s *Service) error {
-				org, err := s.Users.Organization(ctx, args[0])
-				if err != nil {
-					return err
-				}
-				return say(cmd, s.Users.SetRunQuota(ctx, org.ID, quota), "%s: %s\n", org.Slug,
-					users.DescribeQuota(quota))
-			})
-		},
-	}
-}
-
-func setOverageCommand(open Open) *cobra.Command {
-	return &cobra.Command{
-		Use:   "set-overage SLUG on|off",
-		Short: "Let an organization start runs beyond its quota, each charged separately",
-		Args:  cobra.ExactArgs(2), ValidArgs: []string{"on", "off"},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if args[1] != "on" && args[1] != "off" {
-				return core.InvalidParameter("overage billing", fmt.Sprintf("is on or off, not %q", args[1]))
+			set := func(ctx context.Context, s *Service, org users.Organization) error {
+				return makeChanges(ctx, cmd, s, org.Slug, org.ID, changes)
 			}
-			return open(cmd.Context(), func(ctx context.Context, s *Service) error {
-				org, err := s.Users.Organization(ctx, args[0])
-				if err != nil {
-					return err
-				}
-				allowed := args[1] == "on"
-				return say(cmd, s.Users.SetOverage(ctx, org.ID, allowed), "%s: %s\n", org.Slug,
-					users.DescribeOverage(allowed))
-			})
+			return open.onOrg(cmd.Context(), args[0], set)
 		},
 	}
+	flags := command.Flags()
+	flags.StringVar(&to.runs, "runs", "", "runs a month, or unlimited")
+	flags.BoolVar(&to.overage, "overage", false, "start runs beyond the quota, each charged separately")
+	flags.BoolVar(&to.keys.Required, "key-required", false, "refuse requests without an idempotency key")
+	flags.DurationVar(&to.keys.Lifetime, "key-lifetime", 0, "how long keys are kept, 0 for the default")
+	flags.StringVar(&to.content, "content-retention", "",
+		"how long documents are kept after the end of their runs: a time such as 720h, forever, or default")
+	flags.StringVar(&to.findings, "findings-retention", "", "the same for findings")
+	flags.Int32Var(&to.tokens, "tokens", 0, "how many active tokens each member may have, from 1 to 10000")
+	return command
 }
 
-func setKeysCommand(open Open) *cobra.Command {
-	var policy users.KeyPolicy
-	command := &cobra.Command{
-		Use:   "set-keys SLUG",
-		Short: "Set whether an organization requires idempotency keys, and their lifetime",
-		Args:  cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return open(cmd.Context(), func(ctx context.Context, s *Service) error {
-				org, err := s.Users.Organization(ctx, args[0])
-				if err != nil {
-					return err
-				}
-				return say(cmd, s.Users.SetKeyPolicy(ctx, org.ID, policy), "%s: %s\n", org.Slug,
-					users.DescribeKeys(policy))
-			})
-		},
+// changes are those that the flags ask for. All flags are read before anything is changed.
+func (to *orgFlags) changes(cmd *cobra.Command) ([]change, error) {
+	var all []change
+	if cmd.Flags().Changed("runs") {
+		quota, err := parseQuota(to.runs)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, func(ctx context.Context, s *Service, id uuid.UUID) (string, error) {
+			return users.DescribeQuota(quota), s.Users.SetRunQuota(ctx, id, quota)
+		})
 	}
-	command.Flags().BoolVar(&policy.Required, "required", false, "refuse requests without a key")
-	command.Flags().DurationVar(&policy.Lifetime, "lifetime", 0, "how long keys are kept, 0 for the default")
-	// What is left out must not turn off what was set before.
-	requireFlags(command, "required", "lifetime")
-	return command
+	if cmd.Flags().Changed("overage") {
+		all = append(all, func(ctx context.Context, s *Service, id uuid.UUID) (string, error) {
+			return users.DescribeOverage(to.overage), s.Users.SetOverage(ctx, id, to.overage)
+		})
+	}
+	if given, err := isTogether(cmd, "key-required", "key-lifetime"); err != nil {
+		return nil, err
+	} else if given {
+		all = append(all, func(ctx context.Context, s *Service, id uuid.UUID) (string, error) {
+			return users.DescribeKeys(to.keys), s.Users.SetKeyPolicy(ctx, id, to.keys)
+		})
+	}
+	if given, err := isTogether(cmd, "content-retention", "findings-retention"); err != nil {
+		return nil, err
+	} else if given {
+		retention, err := parseRetention(to.content, to.findings)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, func(ctx context.Context, s *Service, id uuid.UUID) (string, error) {
+			return users.DescribeRetention(retention), s.Users.SetRetention(ctx, id, retention)
+		})
+	}
+	if cmd.Flags().Changed("tokens") {
+		all = append(all, func(ctx context.Context, s *Service, id uuid.UUID) (string, error) {
+			return users.DescribeTokenLimit(int(to.tokens)), s.Users.SetTokenLimit(ctx, id, int(to.tokens))
+		})
+	}
+	return atLeastOne(cmd, all)
 }
 
 func parseQuota(text string) (*int64, error) {
@@ -135,39 +134,14 @@ func parseQuota(text string) (*int64, error) {
 	return &quota, nil
 }
 
-// byDefault is the period of the settings.
-const byDefault = "default"
-
-func setRetentionCommand(open Open) *cobra.Command {
-	var content, findings string
-	command := &cobra.Command{
-		Use:   "set-retention SLUG",
-		Short: "Set how long an organization's documents and findings are kept after the end of their runs",
-		Args:  cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			var retention users.Retention
-			var err error
-			if retention.Content, err = parsePeriod("--content", content); err != nil {
-				return err
-			}
-			if retention.Findings, err = parsePeriod("--findings", findings); err != nil {
-				return err
-			}
-			return open(cmd.Context(), func(ctx context.Context, s *Service) error {
-				org, err := s.Users.Organization(ctx, args[0])
-				if err != nil {
-					return err
-				}
-				err = s.Users.SetRetention(ctx, org.ID, retention)
-				return say(cmd, err, "%s: %s\n", org.Slug, users.DescribeRetention(retention))
-			})
-		},
+func parseRetention(content, findings string) (users.Retention, error) {
+	var retention users.Retention
+	var err error
+	if retention.Content, err = parsePeriod("--content-retention", content); err != nil {
+		return users.Retention{}, err
 	}
-	command.Flags().StringVar(&content, "content", "", "for example 720h, forever, or default")
-	command.Flags().StringVar(&findings, "findings", "", "for example 2160h, forever, or default")
-	// What is left out must not be kept for another time than before, and so be deleted.
-	requireFlags(command, "content", "findings")
-	return command
+	retention.Findings, err = parsePeriod("--findings-retention", findings)
+	return retention, err
 }
 
 func parsePeriod(flag, text string) (*time.Duration, error) {

@@ -3,6 +3,7 @@
 package signin
 
 import (
+	"crypto/sha256"
 	"embed"
 	"fmt"
 
@@ -12,8 +13,8 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
-	"github.com/simplevalidations/simplevalidations/core/keyring"
 	"github.com/simplevalidations/simplevalidations/core/pages"
+	"github.com/simplevalidations/simplevalidations/core/ratelimit"
 	"github.com/simplevalidations/simplevalidations/users/account"
 	"github.com/simplevalidations/simplevalidations/users/mails"
 )
@@ -21,10 +22,11 @@ import (
 //go:embed templates/signin/*.html
 var templates embed.FS
 
-// Config is what the service needs beside the database. Its zero value keeps no second factors.
+// Config is what the service needs beside the database. Its zero value sends no mail and keeps no second factors.
 type Config struct {
-	// Keys encrypt the secrets of second factors, and mails that wait.
-	Keys keyring.Ring
+	// The keys of mails also encrypt the secrets of second factors.
+	mails.Config
+
 	// Address is the service's public URL, without a slash at its end, for the links in mails.
 	Address string
 	// OpenID is the provider that people may sign in with; nil for none.
@@ -33,22 +35,18 @@ type Config struct {
 
 // Service keeps sessions and the ways to begin one.
 type Service struct {
-	db        *db.DB
-	check     *core.Validator
-	accounts  *account.Service
-	passwords *account.Passwords
-	mails     *mails.Service
-	cfg       Config
+	db       *db.DB
+	check    *core.Validator
+	accounts *account.Service
+	mails    *mails.Service
+	cfg      Config
 }
 
 // NewService makes the service.
 func NewService(
-	database *db.DB, check *core.Validator, accounts *account.Service, passwords *account.Passwords,
-	letters *mails.Service, cfg Config,
+	database *db.DB, check *core.Validator, accounts *account.Service, letters *mails.Service, cfg Config,
 ) *Service {
-	return &Service{
-		db: database, check: check, accounts: accounts, passwords: passwords, mails: letters, cfg: cfg,
-	}
+	return &Service{db: database, check: check, accounts: accounts, mails: letters, cfg: cfg}
 }
 
 // Limiter bounds how often each id may do something, such as guessing a password.
@@ -99,4 +97,35 @@ func (a *App) Pages(web *echo.Group) {
 	web.POST("/password/", a.forgottenForm)
 	web.GET("/password/:token/", a.newPasswordPage)
 	web.POST("/password/:token/", a.newPasswordForm)
+}
+
+// MayGuess counts an attempt with a password, because comparing one costs much memory and time. An attempt that is
+// refused is not counted, so the limit slows guesses and never locks an account.
+func (a *App) MayGuess(subject string) error {
+	allowance := a.signIns.Allow(subjectID(subject))
+	if allowance.Allowed() {
+		return nil
+	}
+	refused := core.RateLimited("", allowance.Wait)
+	refused.Detail = fmt.Sprintf("Too many password attempts. Try again in %s.",
+		core.Plural(refused.RetrySeconds(), "second"))
+	return refused
+}
+
+// mayGuessFrom counts an attempt by the network of the client.
+func (a *App) mayGuessFrom(c echo.Context) error {
+	return a.MayGuess("network " + ratelimit.Network(c.RealIP()))
+}
+
+// BindGuess reads a form in which a visitor may guess, and counts the attempt by the network.
+func (a *App) BindGuess(c echo.Context, form any) error {
+	if err := core.BindForm(c, a.check, form); err != nil {
+		return err
+	}
+	return a.mayGuessFrom(c)
+}
+
+func subjectID(subject string) uuid.UUID {
+	digest := sha256.Sum256([]byte(subject))
+	return uuid.UUID(digest[:16])
 }

@@ -3,11 +3,14 @@ package signin
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
@@ -29,11 +32,15 @@ const maxNext = 2000
 
 // challenge is an unfinished sign-in of a browser.
 type challenge struct {
+	Digest  []byte `gorm:"primaryKey"`
 	Purpose string
 	// UserID is the zero UUID until the user is known.
 	UserID uuid.UUID
 	Next   string
 }
+
+// TableName is the table of challenges.
+func (challenge) TableName() string { return "sign_in_steps" }
 
 // outcome is the result of a part of a sign-in. One of the secrets is set: for the cookie of the session, or for
 // that of the challenge that waits for a code.
@@ -43,11 +50,11 @@ type outcome struct {
 
 // passFirst continues a sign-in whose user is known: with a session, or with the code of the second factor.
 func (s *Service) passFirst(ctx context.Context, userID uuid.UUID, next, how string, from Browser) (outcome, error) {
-	factor, err := s.factor(ctx, userID)
+	factor, err := findFactor(s.db.Gorm.WithContext(ctx), userID)
 	if err != nil {
 		return outcome{}, err
 	}
-	if factor == nil || !factor.confirmed {
+	if factor.ConfirmedAt == nil {
 		secret, err := s.BeginSession(ctx, userID, how, from)
 		return outcome{session: secret}, err
 	}
@@ -57,16 +64,17 @@ func (s *Service) passFirst(ctx context.Context, userID uuid.UUID, next, how str
 
 // passCode ends a sign-in with the code of the second factor, and returns the secret of the session and where to go.
 func (s *Service) passCode(ctx context.Context, secret, code string, from Browser) (string, string, error) {
-	waiting, err := s.challenge(ctx, secret, purposeCode)
+	waiting, err := gorm.G[challenge](s.db.Gorm).
+		Where("digest = ? AND purpose = ? AND expires_at > now()", account.Digest(secret), purposeCode).Take(ctx)
 	if err != nil {
-		return "", "", err
+		return "", "", challengeError(err)
 	}
 	if err := s.useCode(ctx, waiting.UserID, code, from); err != nil {
 		return "", "", err
 	}
-	session, err := db.InTx(ctx, s.db, func(tx db.Tx) (string, error) {
+	session, err := db.InGormTx(ctx, s.db, func(tx db.GormTx) (string, error) {
 		// Two concurrent requests with two valid codes make one session.
-		if _, err := deleteChallenge(ctx, tx, secret, purposeCode); err != nil {
+		if _, err := takeChallenge(ctx, tx.Gorm(ctx), secret); err != nil {
 			return "", err
 		}
 		err := account.AuditUser(ctx, tx, waiting.UserID, waiting.UserID, "session.begin", from.how("with a code"))
@@ -81,19 +89,42 @@ func (s *Service) passCode(ctx context.Context, secret, code string, from Browse
 // beginChallenge returns the secret of the cookie.
 func (s *Service) beginChallenge(ctx context.Context, waiting challenge) (string, error) {
 	secret, digest, _ := account.NewSecret()
-	waiting.Next = core.StorableUpTo(waiting.Next, maxNext)
-	if err := s.insertChallenge(ctx, digest, waiting); err != nil {
-		return "", err
+	err := s.db.Gorm.WithContext(ctx).Model(&challenge{}).Create(map[string]any{
+		"digest": digest, "purpose": waiting.Purpose, "user_id": db.NonZero(waiting.UserID),
+		"next": core.StorableUpTo(waiting.Next, maxNext),
+	}).Error
+	if err != nil {
+		return "", fmt.Errorf("begin a step of a sign-in: %w", err)
 	}
 	return secret, nil
 }
 
-// errNoChallenge is the cause if no sign-in of the browser waits.
-var errNoChallenge = errors.New("no sign-in waits for this browser")
+// takeChallenge deletes the unfinished sign-in of the browser and returns it. Of two concurrent requests, one finds it.
+func takeChallenge(ctx context.Context, database *gorm.DB, secret string) (challenge, error) {
+	var found challenge
+	taken := database.WithContext(ctx).Where("digest = ? AND expires_at > now()", account.Digest(secret)).
+		Clauses(clause.Returning{Columns: []clause.Column{{Name: "purpose"}, {Name: "user_id"}, {Name: "next"}}}).
+		Delete(&found)
+	if taken.Error == nil && taken.RowsAffected == 0 {
+		return challenge{}, noSuchChallenge()
+	}
+	return found, challengeError(taken.Error)
+}
+
+func challengeError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, gorm.ErrRecordNotFound):
+		return noSuchChallenge()
+	default:
+		return fmt.Errorf("look for a step of a sign-in: %w", err)
+	}
+}
 
 func noSuchChallenge() error {
 	return core.NewError(core.CodeNotAuthenticated, "The sign-in was begun too long ago, or in another browser. "+
-		"Begin again.").Because(errNoChallenge)
+		"Begin again.")
 }
 
 const (
@@ -125,20 +156,13 @@ func (a *App) renderCode(c echo.Context, status int, problem *core.Error) error 
 // codeForm is POST /app/sign-in/code/. Wrong codes are limited by network and, in the database, by account.
 func (a *App) codeForm(c echo.Context) error {
 	var form codeForm
-	err := core.BindForm(c, a.check, &form)
-	if err == nil {
-		err = a.MayGuess("network " + Network(c.RealIP()))
+	if err := a.BindGuess(c, &form); err != nil {
+		return pages.Refuse(c, err, a.renderCode)
 	}
-	var session, next string
-	if err == nil {
-		secret := pages.Cookie(c, challengeCookie)
-		session, next, err = a.service.passCode(c.Request().Context(), secret, form.Code, BrowserOf(c))
-	}
-	if problem := pages.Refusal(err); problem != nil {
-		return a.renderCode(c, pages.RefusalStatus(c, problem), problem)
-	}
+	secret := pages.Cookie(c, challengeCookie)
+	session, next, err := a.service.passCode(c.Request().Context(), secret, form.Code, BrowserOf(c))
 	if err != nil {
-		return err
+		return pages.Refuse(c, err, a.renderCode)
 	}
 	pages.SetCookie(c, challengeCookie, "", 0)
 	return enterInto(c, outcome{session: session}, next)

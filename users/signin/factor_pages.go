@@ -63,11 +63,8 @@ func (a *App) confirmFactorForm(c echo.Context) error {
 	if err == nil {
 		codes, err = a.service.confirmFactor(c.Request().Context(), visitor.UserID, form.Code, BrowserOf(c))
 	}
-	if problem := pages.Refusal(err); problem != nil {
-		return a.renderFactor(c, pages.RefusalStatus(c, problem), problem)
-	}
 	if err != nil {
-		return err
+		return pages.Refuse(c, err, a.renderFactor)
 	}
 	return a.renderRecovery(c, codes)
 }

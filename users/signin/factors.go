@@ -2,9 +2,13 @@ package signin
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
@@ -20,13 +24,17 @@ func (s *Service) BeginFactor(ctx context.Context, userID uuid.UUID, from Browse
 	if err != nil {
 		return core.Unavailable(err)
 	}
-	return db.Do(ctx, s.db, func(tx db.Tx) error {
-		added, err := upsertFactor(ctx, tx, userID, sealed)
-		if err == nil && !added {
-			err = core.InvalidPayload("You have set up an authenticator app already. Remove it first.")
+	return db.DoGorm(ctx, s.db, func(tx db.GormTx) error {
+		added := tx.Gorm(ctx).Model(&factor{}).Clauses(clause.OnConflict{
+			OnConstraint: "second_factors_pkey",
+			DoUpdates:    clause.Assignments(map[string]any{"sealed": sealed, "created_at": gorm.Expr("now()")}),
+			Where:        clause.Where{Exprs: []clause.Expression{gorm.Expr("second_factors.confirmed_at IS NULL")}},
+		}).Create(map[string]any{"user_id": userID, "sealed": sealed})
+		if added.Error != nil {
+			return fmt.Errorf("add a second factor: %w", added.Error)
 		}
-		if err != nil {
-			return err
+		if added.RowsAffected == 0 {
+			return core.InvalidPayload("You have set up an authenticator app already. Remove it first.")
 		}
 		return account.AuditUser(ctx, tx, userID, userID, "second_factor.begin", from.Origin())
 	})
@@ -34,11 +42,11 @@ func (s *Service) BeginFactor(ctx context.Context, userID uuid.UUID, from Browse
 
 // pendingFactor is the secret that the user is setting up; false if there is none.
 func (s *Service) pendingFactor(ctx context.Context, visitor pages.Visitor) (enrolment, bool, error) {
-	factor, err := s.factor(ctx, visitor.UserID)
-	if err != nil || factor == nil || factor.confirmed {
+	factor, err := findFactor(s.db.Gorm.WithContext(ctx), visitor.UserID)
+	if err != nil || !factor.isPending() {
 		return enrolment{}, false, err
 	}
-	secret, err := s.cfg.Keys.Open(factor.sealed, factorPlace(visitor.UserID))
+	secret, err := s.cfg.Keys.Open(factor.Sealed, factorPlace(visitor.UserID))
 	if err != nil {
 		return enrolment{}, false, core.Unavailable(err)
 	}
@@ -48,24 +56,21 @@ func (s *Service) pendingFactor(ctx context.Context, visitor pages.Visitor) (enr
 
 // HasFactor reports whether the user has a second factor that counts, and how many recovery codes are left.
 func (s *Service) HasFactor(ctx context.Context, userID uuid.UUID) (bool, int, error) {
-	factor, err := s.factor(ctx, userID)
-	if err != nil || factor == nil || !factor.confirmed {
-		return false, 0, err
-	}
-	return true, factor.left, nil
+	factor, err := findFactor(s.db.Gorm.WithContext(ctx), userID)
+	return factor.ConfirmedAt != nil, factor.CodesLeft, err
 }
 
 // confirmFactor makes the secret count for which the user shows a code, and returns the recovery codes.
 func (s *Service) confirmFactor(ctx context.Context, userID uuid.UUID, code string, from Browser) ([]string, error) {
-	return db.InTx(ctx, s.db, func(tx db.Tx) ([]string, error) {
-		factor, err := lockFactor(ctx, tx, userID)
+	return db.InGormTx(ctx, s.db, func(tx db.GormTx) ([]string, error) {
+		factor, err := findFactor(locked(ctx, tx), userID)
 		if err != nil {
 			return nil, err
 		}
-		if factor == nil || factor.confirmed {
+		if !factor.isPending() {
 			return nil, core.NewError(core.CodeNotFound, "No authenticator app is being set up. Begin again.")
 		}
-		step, err := s.stepOf(*factor, userID, code)
+		step, err := s.stepOf(factor, code)
 		if err != nil {
 			return nil, err
 		}
@@ -73,7 +78,10 @@ func (s *Service) confirmFactor(ctx context.Context, userID uuid.UUID, code stri
 			return nil, wrongCode("is not the code that the app shows now")
 		}
 		codes, digests := newRecoveryCodes()
-		if err := updateFactorConfirmed(ctx, tx, userID, step, digests); err != nil {
+		_, err = changeFactor(ctx, tx, userID, map[string]any{
+			"confirmed_at": gorm.Expr("now()"), "last_step": step, "recovery": recoveryColumn(digests), "failures": 0,
+		})
+		if err != nil {
 			return nil, err
 		}
 		return codes, account.AuditUser(ctx, tx, userID, userID, "second_factor.add", from.Origin())
@@ -82,9 +90,10 @@ func (s *Service) confirmFactor(ctx context.Context, userID uuid.UUID, code stri
 
 // renewRecoveryCodes replaces the recovery codes of the user.
 func (s *Service) renewRecoveryCodes(ctx context.Context, userID uuid.UUID, from Browser) ([]string, error) {
-	return db.InTx(ctx, s.db, func(tx db.Tx) ([]string, error) {
+	return db.InGormTx(ctx, s.db, func(tx db.GormTx) ([]string, error) {
 		codes, digests := newRecoveryCodes()
-		renewed, err := updateRecovery(ctx, tx, userID, digests)
+		renewed, err := changeFactor(ctx, tx, userID, map[string]any{"recovery": recoveryColumn(digests)},
+			"confirmed_at IS NOT NULL")
 		if err != nil {
 			return nil, err
 		}
@@ -98,7 +107,7 @@ func (s *Service) renewRecoveryCodes(ctx context.Context, userID uuid.UUID, from
 // removeOwnFactor removes the second factor of the user, or the one that is being set up. It is not an error if there
 // is none.
 func (s *Service) removeOwnFactor(ctx context.Context, userID uuid.UUID, from Browser) error {
-	return db.Do(ctx, s.db, func(tx db.Tx) error {
+	return db.DoGorm(ctx, s.db, func(tx db.GormTx) error {
 		return RemoveFactor(ctx, tx, userID, userID, from.Origin())
 	})
 }
@@ -109,7 +118,7 @@ func (s *Service) RemoveFactor(ctx context.Context, email string) error {
 	if err != nil {
 		return err
 	}
-	return db.Do(ctx, s.db, func(tx db.Tx) error {
+	return db.DoGorm(ctx, s.db, func(tx db.GormTx) error {
 		if _, err := deleteFactor(ctx, tx, user.ID); err != nil {
 			return err
 		}
@@ -118,7 +127,7 @@ func (s *Service) RemoveFactor(ctx context.Context, email string) error {
 }
 
 // RemoveFactor removes the second factor of a user, if there is one, and leaves an audit record with the detail.
-func RemoveFactor(ctx context.Context, tx db.Tx, actor, userID uuid.UUID, detail string) error {
+func RemoveFactor(ctx context.Context, tx db.GormTx, actor, userID uuid.UUID, detail string) error {
 	removed, err := deleteFactor(ctx, tx, userID)
 	if err != nil || !removed {
 		return err
@@ -129,27 +138,30 @@ func RemoveFactor(ctx context.Context, tx db.Tx, actor, userID uuid.UUID, detail
 // useCode checks a code of the app or a recovery code, and uses it up. A refused code is counted even if the caller
 // does nothing further.
 func (s *Service) useCode(ctx context.Context, userID uuid.UUID, code string, from Browser) error {
-	refusal, err := db.InTx(ctx, s.db, func(tx db.Tx) (error, error) {
-		factor, err := lockFactor(ctx, tx, userID)
+	refusal, err := db.InGormTx(ctx, s.db, func(tx db.GormTx) (error, error) {
+		factor, err := findFactor(locked(ctx, tx), userID)
 		if err != nil {
 			return nil, err
 		}
-		if factor == nil || !factor.confirmed {
+		if factor.ConfirmedAt == nil {
 			return wrongCode("is of no use: you have no second factor"), nil
 		}
-		if factor.wait > 0 {
-			refused := core.RateLimited("", factor.wait)
+		if wait := core.Seconds(factor.Wait).Truncate(time.Millisecond); wait > 0 {
+			refused := core.RateLimited("", wait)
 			refused.Detail = "Too many wrong codes. Try again in " + core.Plural(refused.RetrySeconds(), "second") + "."
 			return refused, nil
 		}
-		used, detail, err := s.useCodeIn(ctx, tx, *factor, userID, bare(code))
+		used, detail, err := s.useCodeIn(ctx, tx, factor, bare(code))
 		if err != nil {
 			return nil, err
 		}
 		if used {
 			return nil, nil //nolint:nilnil // no refusal and no error: the code was right
 		}
-		if err := updateFactorFailed(ctx, tx, userID); err != nil {
+		_, err = changeFactor(ctx, tx, userID, map[string]any{
+			"failures": gorm.Expr("failures + 1"), "failed_at": gorm.Expr("now()"),
+		})
+		if err != nil {
 			return nil, err
 		}
 		return wrongCode(detail),
@@ -162,29 +174,32 @@ func (s *Service) useCode(ctx context.Context, userID uuid.UUID, code string, fr
 }
 
 // useCodeIn reports whether the code was right, and else why not.
-func (s *Service) useCodeIn(
-	ctx context.Context, tx db.Tx, factor factor, userID uuid.UUID, code string,
-) (bool, string, error) {
+func (s *Service) useCodeIn(ctx context.Context, tx db.GormTx, factor factor, code string) (bool, string, error) {
 	if !isAppCode(code) {
-		used, err := useRecoveryCode(ctx, tx, userID, recoveryDigest(code))
+		digest := recoveryDigest(code)
+		used, err := changeFactor(ctx, tx, factor.UserID, map[string]any{
+			"recovery": gorm.Expr("array_remove(recovery, ?)", digest), "failures": 0,
+		}, "? = ANY (recovery)", digest)
 		if used && err == nil {
-			err = account.AuditUser(ctx, tx, userID, userID, "second_factor.recover", "a recovery code was used")
+			err = account.AuditUser(ctx, tx, factor.UserID, factor.UserID, "second_factor.recover",
+				"a recovery code was used")
 		}
 		return used, "is not an unused recovery code", err
 	}
-	step, err := s.stepOf(factor, userID, code)
+	step, err := s.stepOf(factor, code)
 	if err != nil || step == 0 {
 		return false, "is wrong, or was used before. Wait for the next one", err
 	}
-	return true, "", updateFactorUsed(ctx, tx, userID, step)
+	_, err = changeFactor(ctx, tx, factor.UserID, map[string]any{"last_step": step, "failures": 0})
+	return true, "", err
 }
 
-func (s *Service) stepOf(factor factor, userID uuid.UUID, code string) (int64, error) {
-	secret, err := s.cfg.Keys.Open(factor.sealed, factorPlace(userID))
+func (s *Service) stepOf(factor factor, code string) (int64, error) {
+	secret, err := s.cfg.Keys.Open(factor.Sealed, factorPlace(factor.UserID))
 	if err != nil {
 		return 0, core.Unavailable(err)
 	}
-	return acceptedStep(secret, bare(code), factor.now, factor.lastStep), nil
+	return acceptedStep(secret, bare(code), factor.Now, factor.LastStep), nil
 }
 
 func wrongCode(detail string) error {
@@ -193,15 +208,76 @@ func wrongCode(detail string) error {
 	})
 }
 
-// factor is a user's second factor.
+// factor is a user's second factor. A user who has none has its zero value.
 type factor struct {
-	sealed    []byte
-	confirmed bool
-	lastStep  int64
-	// left is how many recovery codes were not used.
-	left int
-	// now is the time of the database, in seconds.
-	now int64
-	// wait is how long no code is looked at, because too many were wrong.
-	wait time.Duration
+	UserID uuid.UUID `gorm:"primaryKey"`
+	Sealed []byte
+	// ConfirmedAt is nil until the user has shown a code.
+	ConfirmedAt *time.Time
+	LastStep    int64
+	// CodesLeft is how many recovery codes were not used.
+	CodesLeft int `gorm:"->"`
+	// Now is the time of the database, in seconds.
+	Now int64 `gorm:"->"`
+	// Wait is for how many seconds no code is checked, because too many were wrong.
+	Wait float64 `gorm:"->"`
+}
+
+// TableName is the table of second factors.
+func (factor) TableName() string { return "second_factors" }
+
+// isPending reports whether the factor is being set up.
+func (f factor) isPending() bool { return f.Sealed != nil && f.ConfirmedAt == nil }
+
+// factorColumns are those of a factor. After too many failures no code is checked for a minute after the last one, so
+// that a million codes cannot be tried.
+const factorColumns = `user_id, sealed, confirmed_at, last_step, cardinality(recovery) AS codes_left,
+	floor(extract(epoch FROM now()))::bigint AS now,
+	CASE WHEN failures >= ? THEN greatest(0, extract(epoch FROM failed_at + interval '1 minute' - now()))::float8
+		ELSE 0 END AS wait`
+
+// findFactor finds a user's factor.
+func findFactor(query *gorm.DB, userID uuid.UUID) (factor, error) {
+	var found factor
+	err := query.Select(factorColumns, freeFailures).Where("user_id = ?", userID).Take(&found).Error
+	if err != nil && !errors.Is(err, gorm.ErrRecordNotFound) {
+		return factor{}, fmt.Errorf("look a second factor up: %w", err)
+	}
+	return found, nil
+}
+
+// locked keeps two requests from using one code.
+func locked(ctx context.Context, tx db.GormTx) *gorm.DB {
+	return tx.Gorm(ctx).Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate})
+}
+
+// changeFactor reports whether the user has a factor for which the conditions hold. If so, it is changed.
+func changeFactor(
+	ctx context.Context, tx db.GormTx, userID uuid.UUID, columns map[string]any, conditions ...any,
+) (bool, error) {
+	query := tx.Gorm(ctx).Model(&factor{UserID: userID})
+	if len(conditions) > 0 {
+		query = query.Where(conditions[0], conditions[1:]...)
+	}
+	changed := query.Updates(columns)
+	if changed.Error != nil {
+		return false, fmt.Errorf("change a second factor: %w", changed.Error)
+	}
+	return changed.RowsAffected > 0, nil
+}
+
+// recoveryColumn is the value of the column of recovery codes.
+func recoveryColumn(digests [][]byte) clause.Expr {
+	return clause.Expr{SQL: "ARRAY[?]::bytea[]", Vars: []any{digests}, WithoutParentheses: true}
+}
+
+// deleteFactor reports whether the removed factor had counted.
+func deleteFactor(ctx context.Context, tx db.GormTx, userID uuid.UUID) (bool, error) {
+	removed := factor{UserID: userID}
+	counted := clause.Returning{Columns: []clause.Column{{Name: "confirmed_at"}}}
+	err := tx.Gorm(ctx).Clauses(counted).Delete(&removed).Error
+	if err != nil {
+		return false, fmt.Errorf("remove a second factor: %w", err)
+	}
+	return removed.ConfirmedAt != nil, nil
 }

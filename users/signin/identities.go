@@ -2,9 +2,13 @@ package signin
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
@@ -17,9 +21,7 @@ import (
 func (s *Service) finishProvider(
 	ctx context.Context, secret, code string, visitor pages.Visitor, from Browser,
 ) (outcome, challenge, error) {
-	waiting, err := db.InTx(ctx, s.db, func(tx db.Tx) (challenge, error) {
-		return deleteChallenge(ctx, tx, secret, "")
-	})
+	waiting, err := takeChallenge(ctx, s.db.Gorm, secret)
 	if err != nil {
 		return outcome{}, challenge{}, err
 	}
@@ -69,41 +71,53 @@ func (s *Service) userOf(ctx context.Context, who person) (uuid.UUID, error) {
 	if err != nil {
 		return uuid.Nil, err
 	}
-	return db.InTx(ctx, s.db, func(tx db.Tx) (uuid.UUID, error) {
-		candidate, err := lockCandidate(ctx, tx, who)
-		if err != nil {
-			return uuid.Nil, err
-		}
-		if candidate == nil {
+	return db.InGormTx(ctx, s.db, func(tx db.GormTx) (uuid.UUID, error) {
+		lock := clause.Locking{Strength: clause.LockingStrengthUpdate}
+		holder, err := gorm.G[account.User](tx.Gorm(ctx), lock).Where("email = ?", who.Email).Take(ctx)
+		switch {
+		case errors.Is(err, gorm.ErrRecordNotFound):
 			return s.makeUserOf(ctx, tx, id, who)
+		case err != nil:
+			return uuid.Nil, fmt.Errorf("look for the account of an identity: %w", err)
 		}
-		if err := candidate.mayBeLinked(); err != nil {
+		if err := mayBeLinked(ctx, tx, holder, who); err != nil {
 			return uuid.Nil, err
 		}
-		return candidate.id, linkIdentity(ctx, tx, candidate.id, who)
+		return holder.ID, linkIdentity(ctx, tx, holder.ID, who)
 	})
 }
 
-// candidate is the account with the address of a person who signs in at the provider for the first time.
-type candidate struct {
-	id uuid.UUID
-	// confirmed is set if the holder of the account has also proven to own the address.
-	confirmed bool
-	disabled  bool
-	// linked says that another account of the provider belongs to it.
-	linked bool
+// identity is an account at the provider that belongs to a user.
+type identity struct {
+	Issuer  string `gorm:"primaryKey"`
+	Subject string `gorm:"primaryKey"`
+	UserID  uuid.UUID
+}
+
+// identity returns the user who is linked to the person; the zero UUID if there is none.
+func (s *Service) identity(ctx context.Context, who person) (uuid.UUID, error) {
+	found, err := gorm.G[identity](s.db.Gorm).Where("issuer = ? AND subject = ?", who.Issuer, who.Subject).Take(ctx)
+	if err != nil && !errors.Is(err, gorm.ErrRecordNotFound) {
+		return uuid.Nil, fmt.Errorf("look an identity up: %w", err)
+	}
+	return found.UserID, nil
 }
 
 // mayBeLinked refuses to link two different people: an account that another person may have made for the address, and
 // an address that the provider has since given to another person.
-func (c candidate) mayBeLinked() error {
-	switch {
-	case c.disabled:
+func mayBeLinked(ctx context.Context, tx db.GormTx, holder account.User, who person) error {
+	if holder.DisabledAt != nil {
 		return accountDisabled()
-	case c.linked:
+	}
+	linked, err := gorm.G[identity](tx.Gorm(ctx)).Where("user_id = ? AND issuer = ?", holder.ID, who.Issuer).
+		Count(ctx, "*")
+	switch {
+	case err != nil:
+		return fmt.Errorf("look for the identities of user %s: %w", holder.ID, err)
+	case linked > 0:
 		return core.NewError(core.CodePermissionDenied, "The account with your address belongs to another account of "+
 			"the provider. Ask the operator of the service to unlink it.")
-	case !c.confirmed:
+	case !holder.AddressConfirmed:
 		return core.NewError(core.CodePermissionDenied, "There is an account with your address that was made with a "+
 			"link, and the address has not been confirmed yet. Use \"Forgotten password\" to confirm the "+
 			"address by mail, or ask the operator of the service.")
@@ -112,20 +126,22 @@ func (c candidate) mayBeLinked() error {
 	}
 }
 
-func (s *Service) makeUserOf(ctx context.Context, tx db.Tx, id uuid.UUID, who person) (uuid.UUID, error) {
+// makeUserOf makes the account of a person. The provider has verified the address.
+func (s *Service) makeUserOf(ctx context.Context, tx db.GormTx, id uuid.UUID, who person) (uuid.UUID, error) {
 	if !s.cfg.OpenID.cfg.CreateUsers {
 		return uuid.Nil, core.NewError(core.CodePermissionDenied,
 			"There is no account with your address. Ask an administrator of your organization to invite you.")
 	}
-	if err := s.check.Body(account.User{ID: id, Email: who.Email, Name: who.Name}); err != nil {
+	user := account.User{ID: id, Email: who.Email, Name: who.Name, AddressConfirmed: true}
+	if err := s.check.Body(user); err != nil {
 		return uuid.Nil, err
 	}
-	added, err := insertProvidedUser(ctx, tx, id, who)
+	err := account.InsertUser(ctx, tx, user)
+	if errors.Is(err, account.ErrTaken) {
+		return uuid.Nil, core.Unavailable(err) // Another request has just made the account.
+	}
 	if err != nil {
 		return uuid.Nil, err
-	}
-	if !added {
-		return uuid.Nil, core.Unavailable(account.ErrTaken) // Somebody has just made the account.
 	}
 	if err := account.AuditUser(ctx, tx, id, id, "user.create", who.Email+" at the provider"); err != nil {
 		return uuid.Nil, err
@@ -133,9 +149,10 @@ func (s *Service) makeUserOf(ctx context.Context, tx db.Tx, id uuid.UUID, who pe
 	return id, linkIdentity(ctx, tx, id, who)
 }
 
-func linkIdentity(ctx context.Context, tx db.Tx, userID uuid.UUID, who person) error {
-	if err := insertIdentity(ctx, tx, userID, who); err != nil {
-		return err
+func linkIdentity(ctx context.Context, tx db.GormTx, userID uuid.UUID, who person) error {
+	link := identity{Issuer: who.Issuer, Subject: who.Subject, UserID: userID}
+	if err := gorm.G[identity](tx.Gorm(ctx)).Create(ctx, &link); err != nil {
+		return fmt.Errorf("link an identity: %w", err)
 	}
 	return account.AuditUser(ctx, tx, userID, userID, "identity.link", who.Issuer)
 }
@@ -146,9 +163,9 @@ func (s *Service) Unlink(ctx context.Context, email string) error {
 	if err != nil {
 		return err
 	}
-	return db.Do(ctx, s.db, func(tx db.Tx) error {
-		if err := deleteIdentities(ctx, tx, user.ID); err != nil {
-			return err
+	return db.DoGorm(ctx, s.db, func(tx db.GormTx) error {
+		if _, err := gorm.G[identity](tx.Gorm(ctx)).Where("user_id = ?", user.ID).Delete(ctx); err != nil {
+			return fmt.Errorf("unlink user %s: %w", user.ID, err)
 		}
 		return account.AuditUser(ctx, tx, uuid.Nil, user.ID, "identity.unlink", "")
 	})

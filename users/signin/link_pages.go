@@ -32,7 +32,7 @@ func (a *App) newPasswordPage(c echo.Context) error {
 }
 
 func (a *App) renderNewPassword(c echo.Context, status int, problem *core.Error) error {
-	if err := a.MayGuess("network " + Network(c.RealIP())); err != nil && problem == nil {
+	if err := a.mayGuessFrom(c); err != nil && problem == nil {
 		return err
 	}
 	link, err := a.service.passwordLink(c.Request().Context(), c.Param("token"))
@@ -48,18 +48,15 @@ func (a *App) renderNewPassword(c echo.Context, status int, problem *core.Error)
 // the link alone does not replace it.
 func (a *App) newPasswordForm(c echo.Context) error {
 	var form newPasswordForm
-	err := core.BindForm(c, a.check, &form)
-	if err == nil {
-		err = a.MayGuess("network " + Network(c.RealIP()))
-	}
+	err := a.BindGuess(c, &form)
 	if err == nil {
 		err = a.service.resetPassword(c.Request().Context(), c.Param("token"), form.New, BrowserOf(c))
 	}
-	if problem := pages.Refusal(err); problem != nil && problem.Code != core.CodeNotFound {
-		return a.renderNewPassword(c, pages.RefusalStatus(c, problem), problem)
+	if core.HasCode(err, core.CodeNotFound) {
+		return err
 	}
 	if err != nil {
-		return err
+		return pages.Refuse(c, err, a.renderNewPassword)
 	}
 	return pages.Redirect(c, pages.SignInAddress, "The password is set. Sign in with it.")
 }
@@ -88,21 +85,18 @@ func (a *App) renderForgotten(c echo.Context, status int, form forgottenForm) er
 // looked up later, by the worker that sends the mail.
 func (a *App) forgottenForm(c echo.Context) error {
 	var form forgottenForm
-	err := core.BindForm(c, a.check, &form)
-	if err == nil {
-		err = a.MayGuess("network " + Network(c.RealIP()))
-	}
+	err := a.BindGuess(c, &form)
 	if err == nil {
 		err = a.MayGuess("forgotten " + account.NormalizeEmail(form.Email))
 	}
 	if err == nil {
 		err = a.service.askForPassword(c.Request().Context(), form.Email)
 	}
-	if form.Problem = pages.Refusal(err); form.Problem != nil {
-		return a.renderForgotten(c, pages.RefusalStatus(c, form.Problem), form)
-	}
 	if err != nil {
-		return err
+		return pages.Refuse(c, err, func(c echo.Context, status int, problem *core.Error) error {
+			form.Problem = problem
+			return a.renderForgotten(c, status, form)
+		})
 	}
 	form.Asked = true
 	return a.renderForgotten(c, http.StatusOK, form)

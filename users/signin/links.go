@@ -2,21 +2,20 @@ package signin
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/google/uuid"
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/users/account"
 	"github.com/simplevalidations/simplevalidations/users/mails"
 )
-
-// mailPasswordLink sends the user a link that an administrator or the operator has made.
-func (s *Service) mailPasswordLink(ctx context.Context, tx db.Tx, link PasswordLink) error {
-	return s.mails.Stage(ctx, tx, mails.KindPassword, link.Email, s.passwordLetter(link))
-}
 
 func (s *Service) passwordLetter(link PasswordLink) *mails.Letter {
 	return &mails.Letter{
@@ -32,7 +31,7 @@ It works once, until %s. If you do not want a new password, do nothing: the one 
 
 // askForPassword sends a link to the address if there is an account with it. It does the same work for all addresses.
 func (s *Service) askForPassword(ctx context.Context, email string) error {
-	err := db.Do(ctx, s.db, func(tx db.Tx) error {
+	err := db.DoGorm(ctx, s.db, func(tx db.GormTx) error {
 		return s.mails.Stage(ctx, tx, mails.KindForgotten, account.NormalizeEmail(email), nil)
 	})
 	s.mails.Wake()
@@ -49,22 +48,30 @@ func (s *Service) WriteForgotten(ctx context.Context, email string) (*mails.Lett
 	if err != nil {
 		return nil, err
 	}
-	return db.InTx(ctx, s.db, func(tx db.Tx) (*mails.Letter, error) {
-		may, err := mayForget(ctx, tx, user.ID)
-		if err != nil || !may {
-			return nil, err
-		}
-		secret, digest, _ := account.NewSecret()
-		link, err := upsertPasswordLink(ctx, tx, newPasswordLink{
-			userID: user.ID, origin: originMailed, digest: digest, life: mailedLinkLife,
-		})
+	if user.DisabledAt != nil {
+		return nil, nil //nolint:nilnil // as above
+	}
+	return db.InGormTx(ctx, s.db, func(tx db.GormTx) (*mails.Letter, error) {
+		identities, err := gorm.G[identity](tx.Gorm(ctx)).Where("user_id = ?", user.ID).Count(ctx, "*")
 		if err != nil {
+			return nil, fmt.Errorf("look whether user %s may get a link: %w", user.ID, err)
+		}
+		if user.PasswordHash == "" && identities > 0 {
+			return nil, nil
+		}
+		link := PasswordLink{UserID: user.ID, Email: user.Email, Origin: originMailed}
+		if link, err = storeLink(ctx, tx, link, mailedLinkLife); err != nil {
 			return nil, err
 		}
-		link.secret = secret
 		return s.passwordLetter(link), account.AuditUser(ctx, tx, user.ID, user.ID, "password.ask", "a link was mailed")
 	})
 }
+
+// The origins of links that set a password.
+const (
+	originGiven  = "given"
+	originMailed = "mailed"
+)
 
 const (
 	minLinkLife = time.Hour
@@ -73,11 +80,14 @@ const (
 	mailedLinkLife = 2 * time.Hour
 )
 
-// PasswordLink is a link with which a user sets a new password.
+// PasswordLink is a link with which a user sets a new password. A user has one of each origin at most.
 type PasswordLink struct {
-	UserID    uuid.UUID
-	Email     string
+	UserID uuid.UUID `gorm:"primaryKey"`
+	Origin string    `gorm:"primaryKey"`
+	// MadeBy is the administrator who answers for the link; the zero UUID is the operator.
+	MadeBy    uuid.UUID
 	ExpiresAt time.Time
+	Email     string `gorm:"->"`
 
 	// secret is only in the link, and not stored.
 	secret string
@@ -93,8 +103,8 @@ func (s *Service) LinkPassword(ctx context.Context, email string, life time.Dura
 		return "", time.Time{}, err
 	}
 	defer s.mails.Wake()
-	link, err := db.InTx(ctx, s.db, func(tx db.Tx) (PasswordLink, error) {
-		return s.MakePasswordLink(ctx, tx, uuid.Nil, user.ID, life)
+	link, err := db.InGormTx(ctx, s.db, func(tx db.GormTx) (PasswordLink, error) {
+		return s.MakePasswordLink(ctx, tx, PasswordLink{UserID: user.ID, Email: user.Email}, life)
 	})
 	return link.Path(), link.ExpiresAt, err
 }
@@ -102,23 +112,64 @@ func (s *Service) LinkPassword(ctx context.Context, email string, life time.Dura
 // MakePasswordLink makes a link that the administrator gives, or the operator for the zero UUID. If mail is set up, it
 // is also mailed, so that a link cannot be made without its user's knowledge.
 func (s *Service) MakePasswordLink(
-	ctx context.Context, tx db.Tx, madeBy, userID uuid.UUID, life time.Duration,
+	ctx context.Context, tx db.GormTx, wanted PasswordLink, life time.Duration,
 ) (PasswordLink, error) {
 	if life < minLinkLife || life > maxLinkLife {
 		return PasswordLink{}, core.InvalidPayload("A link works for an hour at least and 72 hours at most.")
 	}
-	secret, digest, _ := account.NewSecret()
-	link, err := upsertPasswordLink(ctx, tx, newPasswordLink{
-		userID: userID, origin: originGiven, digest: digest, madeBy: madeBy, life: life,
-	})
+	wanted.Origin = originGiven
+	link, err := storeLink(ctx, tx, wanted, life)
 	if err != nil {
 		return PasswordLink{}, err
 	}
-	link.secret = secret
-	if err := s.mailPasswordLink(ctx, tx, link); err != nil {
+	if err := s.mails.Stage(ctx, tx, mails.KindPassword, link.Email, s.passwordLetter(link)); err != nil {
 		return PasswordLink{}, err
 	}
-	return link, account.AuditUser(ctx, tx, madeBy, userID, "password.link", "works for "+life.String())
+	return link, account.AuditUser(ctx, tx, link.MadeBy, link.UserID, "password.link", "works for "+life.String())
+}
+
+// storeLink stores a link with a new secret, which replaces the user's previous link of the same origin.
+func storeLink(ctx context.Context, tx db.GormTx, link PasswordLink, life time.Duration) (PasswordLink, error) {
+	secret, digest, _ := account.NewSecret()
+	stored := map[string]any{
+		"digest": digest, "made_by": db.NonZero(link.MadeBy), "created_at": gorm.Expr("now()"),
+		"expires_at": gorm.Expr("now() + make_interval(secs => ?)", life.Seconds()),
+	}
+	replaced := clause.OnConflict{
+		OnConstraint: "password_links_pkey", DoUpdates: clause.Assignments(maps.Clone(stored)),
+	}
+	stored["user_id"], stored["origin"] = link.UserID, link.Origin
+	err := tx.Gorm(ctx).Model(&link).Clauses(replaced).Create(stored).Error
+	if err == nil {
+		err = tx.Gorm(ctx).Select("expires_at").Take(&link).Error
+	}
+	if err != nil {
+		return PasswordLink{}, fmt.Errorf("make a link for user %s: %w", link.UserID, err)
+	}
+	link.secret = secret
+	return link, nil
+}
+
+// findLink finds the link with the secret while it may be used.
+func findLink(query *gorm.DB, secret string) (PasswordLink, error) {
+	found := PasswordLink{secret: secret}
+	err := query.Table("password_links AS l").Joins("JOIN users AS u ON u.id = l.user_id").
+		Select("l.user_id, l.origin, l.made_by, l.expires_at, u.email").
+		Where("l.digest = ? AND l.expires_at > now() AND u.disabled_at IS NULL", account.Digest(secret)).
+		Where("l.made_by IS NULL OR "+account.Administered, gorm.Expr("l.made_by")).
+		Take(&found).Error
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		return PasswordLink{}, noSuchLink()
+	}
+	if err != nil {
+		return PasswordLink{}, fmt.Errorf("look a link up: %w", err)
+	}
+	return found, nil
+}
+
+// passwordLink finds the valid link with the secret.
+func (s *Service) passwordLink(ctx context.Context, secret string) (PasswordLink, error) {
+	return findLink(s.db.Gorm.WithContext(ctx), secret)
 }
 
 // resetPassword sets the password of the user to whom the link belongs. The link works once; all links and sessions of
@@ -127,21 +178,26 @@ func (s *Service) resetPassword(ctx context.Context, secret, password string, fr
 	if _, err := s.passwordLink(ctx, secret); err != nil {
 		return err
 	}
-	hash, err := s.passwords.Hash(ctx, password)
+	hash, err := s.accounts.Hash(ctx, password)
 	if err != nil {
 		return err
 	}
-	return db.Do(ctx, s.db, func(tx db.Tx) error {
-		used, err := deletePasswordLink(ctx, tx, secret)
+	return db.DoGorm(ctx, s.db, func(tx db.GormTx) error {
+		// Of two concurrent requests one finds the link, because the new password ends all links.
+		lock := clause.Locking{Strength: clause.LockingStrengthUpdate, Table: clause.Table{Name: "l"}}
+		used, err := findLink(tx.Gorm(ctx).Clauses(lock), secret)
 		if err != nil {
 			return err
 		}
-		// A link that arrived by mail has proven who owns the address.
-		if err := updatePassword(ctx, tx, used.userID, hash, addressProof(used.origin == originMailed)); err != nil {
+		columns := map[string]any{"password_hash": hash}
+		if used.Origin == originMailed {
+			columns["address_confirmed"] = true // The link has arrived at the address.
+		}
+		if err := updatePassword(ctx, tx, used.UserID, columns); err != nil {
 			return err
 		}
-		detail := fmt.Sprintf("with a link that was %s, all sessions ended, %s", used.origin, from.Origin())
-		return account.AuditUser(ctx, tx, used.userID, used.userID, "password.reset", detail)
+		detail := fmt.Sprintf("with a link that was %s, all sessions ended, %s", used.Origin, from.Origin())
+		return account.AuditUser(ctx, tx, used.UserID, used.UserID, "password.reset", detail)
 	})
 }
 
@@ -149,4 +205,18 @@ func (s *Service) resetPassword(ctx context.Context, secret, password string, fr
 func noSuchLink() error {
 	return core.NewError(core.CodeNotFound,
 		"The link does not work: it was used, replaced or has expired. Ask for a new one.")
+}
+
+// PurgeSignIns deletes links and sign-ins that have expired, and mails that could not be sent for three days.
+func (s *Service) PurgeSignIns(ctx context.Context) (int64, error) {
+	var total int64
+	for _, expired := range []any{&PasswordLink{}, &challenge{}} {
+		deleted := s.db.Gorm.WithContext(ctx).Where("expires_at <= now()").Delete(expired)
+		if deleted.Error != nil {
+			return total, fmt.Errorf("delete what has expired: %w", deleted.Error)
+		}
+		total += deleted.RowsAffected
+	}
+	letters, err := s.mails.PurgeMails(ctx)
+	return total + letters, err
 }

@@ -23,7 +23,7 @@ func (a *App) toProvider(c echo.Context) error {
 	if a.service.cfg.OpenID == nil {
 		return noProvider()
 	}
-	if err := a.MayGuess("network " + Network(c.RealIP())); err != nil {
+	if err := a.mayGuessFrom(c); err != nil {
 		return a.signInAgain(c, pages.Root, err)
 	}
 	waiting := challenge{Purpose: purposeSignIn, Next: pages.Inside(c.QueryParam("next"))}
@@ -61,7 +61,7 @@ func (a *App) fromProvider(c echo.Context) error {
 	}
 	secret := pages.Cookie(c, openIDCookie)
 	pages.SetCookie(c, openIDCookie, "", 0)
-	if err := a.MayGuess("network " + Network(c.RealIP())); err != nil {
+	if err := a.mayGuessFrom(c); err != nil {
 		return a.signInAgain(c, pages.Root, err)
 	}
 	if !belongs(c.QueryParam("state"), secret) {

@@ -2,13 +2,16 @@ package signin
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 
+	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
+	"gorm.io/gorm"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
@@ -88,7 +91,7 @@ func (a *App) isRecentSignIn(c echo.Context) (bool, error) {
 }
 
 func (a *App) renderProof(c echo.Context, visitor pages.Visitor, problem *core.Error) error {
-	possible, err := a.service.waysOf(c.Request().Context(), visitor.UserID, a.service.issuer())
+	possible, err := a.service.waysOf(c.Request().Context(), visitor.UserID)
 	if err != nil {
 		return err
 	}
@@ -123,7 +126,7 @@ func cameFrom(c echo.Context) string {
 func (s *Service) prove(ctx context.Context, visitor pages.Visitor, password, code string, from Browser) error {
 	way := "with the password"
 	if password != "" {
-		if err := s.checkPassword(ctx, visitor, password, from); err != nil {
+		if err := s.checkPassword(ctx, visitor, pages.ProofPassword, password, from); err != nil {
 			return err
 		}
 	} else {
@@ -135,13 +138,15 @@ func (s *Service) prove(ctx context.Context, visitor pages.Visitor, password, co
 	return s.noteProof(ctx, visitor, way, from)
 }
 
-// checkPassword refuses every password but the visitor's.
-func (s *Service) checkPassword(ctx context.Context, visitor pages.Visitor, password string, from Browser) error {
+// checkPassword refuses every password but the visitor's. The field is the one in which it was entered.
+func (s *Service) checkPassword(
+	ctx context.Context, visitor pages.Visitor, field, password string, from Browser,
+) error {
 	user, err := s.accounts.User(ctx, visitor.Email)
 	if err != nil {
 		return err
 	}
-	matches, err := s.passwords.Match(ctx, password, user.PasswordHash)
+	matches, err := s.accounts.Match(ctx, password, user.PasswordHash)
 	if err != nil || matches {
 		return err
 	}
@@ -150,15 +155,56 @@ func (s *Service) checkPassword(ctx context.Context, visitor pages.Visitor, pass
 		return err
 	}
 	return core.InvalidPayload("Please look at 1 field again.", core.FieldError{
-		Parameter: pages.ProofPassword, Code: "wrong", Detail: "is not your password",
+		Parameter: field, Code: "wrong", Detail: "is not your password",
 	})
 }
 
+// noteProof records that the user of a session has just confirmed who they are.
 func (s *Service) noteProof(ctx context.Context, visitor pages.Visitor, way string, from Browser) error {
-	return db.Do(ctx, s.db, func(tx db.Tx) error {
-		if err := updateProvedAt(ctx, tx, from.Secret, visitor.UserID); err != nil {
-			return err
+	return db.DoGorm(ctx, s.db, func(tx db.GormTx) error {
+		proved, err := gorm.G[Session](tx.Gorm(ctx)).
+			Where("digest = ? AND user_id = ? AND expires_at > now()", account.Digest(from.Secret), visitor.UserID).
+			Update(ctx, "proved_at", gorm.Expr("now()"))
+		if err != nil {
+			return fmt.Errorf("note that a session was proved: %w", err)
+		}
+		if proved == 0 {
+			return errSessionEnded()
 		}
 		return account.AuditUser(ctx, tx, visitor.UserID, visitor.UserID, "session.prove", from.how(way))
 	})
+}
+
+// signedInLately reports whether the user of a session has confirmed who they are within the last ten minutes.
+func (s *Service) signedInLately(ctx context.Context, secret string) (bool, error) {
+	var lately []bool
+	err := s.db.Gorm.WithContext(ctx).Model(&Session{}).
+		Where("digest = ? AND expires_at > now()", account.Digest(secret)).
+		Pluck("coalesce(proved_at > now() - interval '10 minutes', false)", &lately).Error
+	if err != nil {
+		return false, fmt.Errorf("look when a session was proved: %w", err)
+	}
+	if len(lately) == 0 {
+		return false, errSessionEnded()
+	}
+	return lately[0], nil
+}
+
+// ways are those in which a user can confirm who they are.
+type ways struct {
+	Password, Code, Provider bool
+}
+
+// waysOf returns how the user can confirm who they are.
+func (s *Service) waysOf(ctx context.Context, userID uuid.UUID) (ways, error) {
+	var found ways
+	err := s.db.Gorm.WithContext(ctx).Table("users AS u").Where("u.id = ?", userID).Select(`
+		u.password_hash <> '' AS password,
+		EXISTS (SELECT FROM second_factors AS f WHERE f.user_id = u.id AND f.confirmed_at IS NOT NULL) AS code,
+		EXISTS (SELECT FROM identities AS i WHERE i.user_id = u.id AND i.issuer = ?) AS provider`, s.issuer()).
+		Take(&found).Error
+	if err != nil {
+		return ways{}, fmt.Errorf("look how user %s signs in: %w", userID, err)
+	}
+	return found, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
@@ -26,42 +27,47 @@ type Session struct {
 	Current bool `gorm:"-"`
 }
 
-// maxUserAgent is how many characters of a browser's User-Agent are kept.
-const maxUserAgent = 300
+const (
+	// sessionIdle is how long a session lasts after its last use, and sessionLife after it began, as SQL.
+	sessionIdle = `interval '12 hours'`
+	sessionLife = `interval '7 days'`
+	// maxUserAgent is how many characters of a browser's User-Agent are kept.
+	maxUserAgent = 300
+	// maxSessions bounds the list of sessions.
+	maxSessions = 100
+)
 
 // SignOut ends the browser's session. Repeating it is not an error.
 func (s *Service) SignOut(ctx context.Context, from Browser) error {
-	return db.Do(ctx, s.db, func(tx db.Tx) error {
-		userID, err := deleteSession(ctx, tx, account.Digest(from.Secret))
-		if err != nil || userID == uuid.Nil {
-			return err
+	return db.DoGorm(ctx, s.db, func(tx db.GormTx) error {
+		var ended Session
+		err := tx.Gorm(ctx).Clauses(clause.Returning{Columns: []clause.Column{{Name: "user_id"}}}).
+			Where("digest = ?", account.Digest(from.Secret)).Delete(&ended).Error
+		if err != nil {
+			return fmt.Errorf("end a session: %w", err)
 		}
-		return account.AuditUser(ctx, tx, userID, userID, "session.end", "signed out "+from.Origin())
+		if ended.UserID == uuid.Nil {
+			return nil
+		}
+		return account.AuditUser(ctx, tx, ended.UserID, ended.UserID, "session.end", "signed out "+from.Origin())
 	})
 }
 
 // SetPassword gives the user a password on the operator's behalf, who thereby confirms that the e-mail address is the
 // user's. All sessions end.
 func (s *Service) SetPassword(ctx context.Context, userID uuid.UUID, password string) error {
-	hash, err := s.passwords.Hash(ctx, password)
+	hash, err := s.accounts.Hash(ctx, password)
 	if err != nil {
 		return err
 	}
-	return db.Do(ctx, s.db, func(tx db.Tx) error {
-		if err := updatePassword(ctx, tx, userID, hash, addressConfirmed); err != nil {
+	columns := map[string]any{"password_hash": hash, "address_confirmed": true}
+	return db.DoGorm(ctx, s.db, func(tx db.GormTx) error {
+		if err := updatePassword(ctx, tx, userID, columns); err != nil {
 			return err
 		}
 		return account.AuditUser(ctx, tx, uuid.Nil, userID, "password.set", "all sessions ended")
 	})
 }
-
-// HasPassword reports whether it is the user's password.
-func (s *Service) HasPassword(ctx context.Context, user account.User, password string) (bool, error) {
-	return s.passwords.Match(ctx, password, user.PasswordHash)
-}
-
-// maxSessions bounds the list of sessions.
-const maxSessions = 100
 
 // Sessions lists the user's sessions, the newest first.
 func (s *Service) Sessions(ctx context.Context, userID uuid.UUID, current string) ([]Session, error) {
@@ -78,12 +84,13 @@ func (s *Service) Sessions(ctx context.Context, userID uuid.UUID, current string
 
 // EndOtherSessions ends all sessions of the user but the browser's.
 func (s *Service) EndOtherSessions(ctx context.Context, userID uuid.UUID, from Browser) error {
-	return db.Do(ctx, s.db, func(tx db.Tx) error {
-		ended, err := deleteOtherSessions(ctx, tx, userID, account.Digest(from.Secret))
+	return db.DoGorm(ctx, s.db, func(tx db.GormTx) error {
+		ended, err := gorm.G[Session](tx.Gorm(ctx)).
+			Where("user_id = ? AND digest <> ?", userID, account.Digest(from.Secret)).Delete(ctx)
 		if err != nil {
-			return err
+			return fmt.Errorf("end sessions: %w", err)
 		}
-		detail := core.Plural(int(ended), "other session") + " " + from.Origin()
+		detail := core.Plural(ended, "other session") + " " + from.Origin()
 		return account.AuditUser(ctx, tx, userID, userID, "session.end", detail)
 	})
 }
@@ -92,47 +99,80 @@ func (s *Service) EndOtherSessions(ctx context.Context, userID uuid.UUID, from B
 func (s *Service) ChangePassword(
 	ctx context.Context, visitor pages.Visitor, form PasswordForm, from Browser,
 ) (string, error) {
-	user, err := gorm.G[account.User](s.db.Gorm).Where("id = ?", visitor.UserID).Take(ctx)
-	if err != nil {
-		return "", fmt.Errorf("look up user %s: %w", visitor.UserID, err)
+	if err := s.checkPassword(ctx, visitor, "current", form.Current, from); err != nil {
+		return "", err
 	}
-	matches, err := s.passwords.Match(ctx, form.Current, user.PasswordHash)
+	hash, err := s.accounts.Hash(ctx, form.New)
 	if err != nil {
 		return "", err
 	}
-	if !matches {
-		if err := s.accounts.RecordAction(ctx, user.ID, user.ID, "password.refuse", from.Origin()); err != nil {
-			return "", err
-		}
-		return "", core.InvalidPayload("Please look at 1 field again.", core.FieldError{
-			Parameter: "current", Code: "wrong", Detail: "is not your password",
-		})
-	}
-	hash, err := s.passwords.Hash(ctx, form.New)
-	if err != nil {
-		return "", err
-	}
-	return db.InTx(ctx, s.db, func(tx db.Tx) (string, error) {
-		if err := updatePassword(ctx, tx, user.ID, hash, addressUnproven); err != nil {
+	return db.InGormTx(ctx, s.db, func(tx db.GormTx) (string, error) {
+		if err := updatePassword(ctx, tx, visitor.UserID, map[string]any{"password_hash": hash}); err != nil {
 			return "", err
 		}
 		detail := "all sessions ended, " + from.Origin()
-		if err := account.AuditUser(ctx, tx, user.ID, user.ID, "password.change", detail); err != nil {
+		if err := account.AuditUser(ctx, tx, visitor.UserID, visitor.UserID, "password.change", detail); err != nil {
 			return "", err
 		}
-		return insertSession(ctx, tx, user.ID, from)
+		return insertSession(ctx, tx, visitor.UserID, from)
 	})
 }
 
 // BeginSession replaces the browser's session by a new one, and returns its secret. The detail of the audit record ends
 // with the browser's address.
 func (s *Service) BeginSession(ctx context.Context, userID uuid.UUID, detail string, from Browser) (string, error) {
-	return db.InTx(ctx, s.db, func(tx db.Tx) (string, error) {
+	return db.InGormTx(ctx, s.db, func(tx db.GormTx) (string, error) {
 		if err := account.AuditUser(ctx, tx, userID, userID, "session.begin", detail); err != nil {
 			return "", err
 		}
 		return insertSession(ctx, tx, userID, from)
 	})
+}
+
+// insertSession replaces the browser's session by a new one of the user, and returns its secret. The user's expired
+// sessions go with it. The lock keeps the operator from disabling the user until the transaction ends.
+func insertSession(ctx context.Context, tx db.GormTx, userID uuid.UUID, from Browser) (string, error) {
+	lock := clause.Locking{Strength: clause.LockingStrengthShare}
+	user, err := gorm.G[account.User](tx.Gorm(ctx), lock).Where("id = ?", userID).Take(ctx)
+	if err != nil {
+		return "", fmt.Errorf("look whether user %s is disabled: %w", userID, err)
+	}
+	if user.DisabledAt != nil {
+		return "", accountDisabled()
+	}
+	_, err = gorm.G[Session](tx.Gorm(ctx)).
+		Where("digest = ? OR user_id = ? AND expires_at <= now()", account.Digest(from.Secret), userID).Delete(ctx)
+	if err != nil {
+		return "", fmt.Errorf("end the session so far: %w", err)
+	}
+	secret, digest, _ := account.NewSecret()
+	err = tx.Gorm(ctx).Model(&Session{}).Create(map[string]any{
+		"digest": digest, "user_id": userID, "user_agent": core.StorableUpTo(from.UserAgent, maxUserAgent),
+		"expires_at": gorm.Expr("now() + " + sessionIdle),
+	}).Error
+	if err != nil {
+		return "", fmt.Errorf("begin a session: %w", err)
+	}
+	return secret, nil
+}
+
+// updatePassword sets columns of a user, the password among them, and ends all sessions, which began with the previous
+// one.
+func updatePassword(ctx context.Context, tx db.GormTx, userID uuid.UUID, columns map[string]any) error {
+	if err := tx.Gorm(ctx).Model(&account.User{ID: userID}).Updates(columns).Error; err != nil {
+		return fmt.Errorf("set the password of user %s: %w", userID, err)
+	}
+	return SignOutUser(ctx, tx, userID)
+}
+
+// SignOutUser ends the sessions of a user, the sign-ins that wait for a second step, and the links for a new password.
+func SignOutUser(ctx context.Context, tx db.GormTx, userID uuid.UUID) error {
+	for _, ended := range []any{&Session{}, &challenge{}, &PasswordLink{}} {
+		if err := tx.Gorm(ctx).Where("user_id = ?", userID).Delete(ended).Error; err != nil {
+			return fmt.Errorf("sign user %s out: %w", userID, err)
+		}
+	}
+	return nil
 }
 
 // PurgeSessions deletes the sessions that have expired.

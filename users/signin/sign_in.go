@@ -2,7 +2,6 @@ package signin
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/url"
 
@@ -11,6 +10,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/pages"
+	"github.com/simplevalidations/simplevalidations/core/ratelimit"
 	"github.com/simplevalidations/simplevalidations/users/account"
 )
 
@@ -31,38 +31,35 @@ func (s *Service) signIn(ctx context.Context, email, password, next string, from
 	if err != nil && !core.HasCode(err, core.CodeNotFound) {
 		return outcome{}, err
 	}
-	matches, err := s.passwords.Match(ctx, password, user.PasswordHash)
+	matches, err := s.accounts.Match(ctx, password, user.PasswordHash)
 	if err != nil {
 		return outcome{}, err
 	}
-	if matches && user.DisabledAt != nil {
-		err := s.accounts.RecordAction(ctx, user.ID, user.ID, "session.refuse", "disabled "+from.Origin())
-		if err != nil {
-			return outcome{}, err
-		}
-		return outcome{}, accountDisabled()
-	}
-	if matches {
+	if matches && user.DisabledAt == nil {
 		return s.passFirst(ctx, user.ID, next, from.Origin(), from)
+	}
+	refusal := core.NewError(core.CodeNotAuthenticated, "The e-mail address or the password is wrong.")
+	why := "wrong password"
+	if matches {
+		refusal, why = accountDisabled(), "disabled"
 	}
 	// An unknown address belongs to no user, so only the access log has the attempt.
 	if user.ID != uuid.Nil {
-		err := s.accounts.RecordAction(ctx, user.ID, user.ID, "session.refuse", "wrong password "+from.Origin())
-		if err != nil {
+		if err := s.accounts.RecordAction(ctx, user.ID, user.ID, "session.refuse", from.how(why)); err != nil {
 			return outcome{}, err
 		}
 	}
-	return outcome{}, core.NewError(core.CodeNotAuthenticated, "The e-mail address or the password is wrong.")
+	return outcome{}, refusal
 }
 
-func accountDisabled() error {
+func accountDisabled() *core.Error {
 	return core.NewError(core.CodeNotAuthenticated, "Your account is disabled. Ask the operator of this service.")
 }
 
 // Origin is the address of the client, for the audit record of an action.
-func (b Browser) Origin() string {
-	return "from " + b.Address
-}
+func (b Browser) Origin() string { return "from " + b.Address }
+
+func (b Browser) how(way string) string { return way + " " + b.Origin() }
 
 // signInForm is what a visitor who signs in sends.
 type signInForm struct {
@@ -98,11 +95,11 @@ func (a *App) signIn(c echo.Context) error {
 	if err == nil {
 		into, err = a.trySignIn(c, form)
 	}
-	if form.Problem = pages.Refusal(err); form.Problem != nil {
-		return a.renderSignIn(c, pages.RefusalStatus(c, form.Problem), form)
-	}
 	if err != nil {
-		return err
+		return pages.Refuse(c, err, func(c echo.Context, status int, problem *core.Error) error {
+			form.Problem = problem
+			return a.renderSignIn(c, status, form)
+		})
 	}
 	return enterInto(c, into, form.Next)
 }
@@ -120,12 +117,12 @@ func enterInto(c echo.Context, into outcome, next string) error {
 // trySignIn limits attempts by the network that they come from, and by account.
 func (a *App) trySignIn(c echo.Context, form signInForm) (outcome, error) {
 	from, email := BrowserOf(c), account.NormalizeEmail(form.Email)
-	if err := a.MayGuess("network " + Network(from.Address)); err != nil {
+	if err := a.mayGuessFrom(c); err != nil {
 		return outcome{}, err
 	}
 	// Guesses from other networks do not use up the attempts of a network with a recent sign-in to the account.
 	subject := "account " + email
-	if place := Network(from.Address) + " " + email; a.familiar.Contains(place) {
+	if place := ratelimit.Network(from.Address) + " " + email; a.familiar.Contains(place) {
 		subject = "place " + place
 	}
 	if err := a.MayGuess(subject); err != nil {
@@ -133,7 +130,7 @@ func (a *App) trySignIn(c echo.Context, form signInForm) (outcome, error) {
 	}
 	into, err := a.service.signIn(c.Request().Context(), form.Email, c.FormValue("password"), form.Next, from)
 	if err == nil {
-		a.familiar.Add(Network(from.Address)+" "+email, struct{}{})
+		a.familiar.Add(ratelimit.Network(from.Address)+" "+email, struct{}{})
 	}
 	return into, err
 }
@@ -153,5 +150,3 @@ func (a *App) signOut(c echo.Context) error {
 	c.Response().Header().Set("Clear-Site-Data", `"cache"`)
 	return c.Redirect(http.StatusSeeOther, pages.SignInAddress)
 }
-
-func (b Browser) how(way string) string { return fmt.Sprintf("%s %s", way, b.Origin()) }

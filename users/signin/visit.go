@@ -2,13 +2,17 @@ package signin
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
+	"gorm.io/gorm"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/pages"
+	"github.com/simplevalidations/simplevalidations/users/account"
 )
 
 // InvitationsAddress is where the links of invitations lead.
@@ -18,23 +22,109 @@ const InvitationsAddress = pages.Root + "invitations/"
 func SignedIn(c echo.Context) (pages.Visitor, error) {
 	visitor, ok := pages.VisitorFrom(c.Request().Context())
 	if !ok {
-		return pages.Visitor{}, core.NewError(core.CodeNotAuthenticated, "Your session has ended. Sign in again.")
+		return pages.Visitor{}, errSessionEnded()
 	}
 	return visitor, nil
 }
 
-func (g *guest) admit(members []core.Principal) {
-	g.principals = make(map[string]core.Principal, len(members))
-	for _, m := range members {
-		g.principals[m.OrgSlug] = m
-		if m.OrgID == g.lastOrg {
-			g.visitor.Home = m.OrgSlug
+// guest is the visitor of a session, and what the visitor may do in each organization.
+type guest struct {
+	visitor    pages.Visitor
+	principals map[string]core.Principal
+	// lastOrg is the organization whose pages the visitor has seen last.
+	lastOrg uuid.UUID
+}
+
+// seat is one of the organizations to which the user of a session belongs, or the user alone who belongs to none.
+type seat struct {
+	core.Principal
+
+	Operator bool
+	LastOrg  uuid.UUID
+	// Prolong says that the session is to be prolonged.
+	Prolong bool
+}
+
+// seatColumns are those of a seat. A session is prolonged at most every five minutes, however often pages are loaded.
+const seatColumns = `
+	u.id AS user_id, u.email, u.name, u.is_operator AS operator, u.last_org_id AS last_org,
+	m.role, o.id AS org_id, o.slug AS org_slug, o.name AS org_name, o.overage_billing AS overage, o.key_required,
+	(extract(epoch FROM o.key_lifetime) * 1e9)::bigint AS key_lifetime, o.suspended_at IS NOT NULL AS suspended,
+	s.expires_at < least(s.created_at + ` + sessionLife + `,
+		now() + ` + sessionIdle + ` - interval '5 minutes') AS prolong`
+
+// sessionsOf selects the session with the secret and its user.
+func (s *Service) sessionsOf(ctx context.Context, secret string) *gorm.DB {
+	return s.db.Gorm.WithContext(ctx).Table("sessions AS s").
+		Joins("JOIN users AS u ON u.id = s.user_id AND u.disabled_at IS NULL").
+		Where("s.digest = ? AND s.expires_at > now()", account.Digest(secret))
+}
+
+// visit returns the visitor of a session and prolongs the session.
+func (s *Service) visit(ctx context.Context, secret string) (guest, error) {
+	var seats []seat
+	err := s.sessionsOf(ctx, secret).Select(seatColumns).Joins("LEFT JOIN memberships AS m ON m.user_id = u.id").
+		Joins("LEFT JOIN organizations AS o ON o.id = m.org_id").Order("m.created_at, o.id").Find(&seats).Error
+	if err != nil {
+		return guest{}, core.Unavailable(fmt.Errorf("look a session up: %w", err))
+	}
+	if len(seats) == 0 {
+		return guest{}, errSessionEnded()
+	}
+	if seats[0].Prolong {
+		_, err := gorm.G[Session](s.db.Gorm).Where("digest = ? AND expires_at > now()", account.Digest(secret)).
+			Update(ctx, "expires_at", gorm.Expr("least(created_at + "+sessionLife+", now() + "+sessionIdle+")"))
+		if err != nil {
+			return guest{}, core.Unavailable(fmt.Errorf("prolong a session: %w", err))
 		}
-		g.visitor.Orgs = append(g.visitor.Orgs, pages.Organization{Slug: m.OrgSlug, Name: m.OrgName, Role: m.Role})
 	}
-	if g.visitor.Home == "" && len(members) > 0 {
-		g.visitor.Home = members[0].OrgSlug
+	return newGuest(seats), nil
+}
+
+func newGuest(seats []seat) guest {
+	user := seats[0]
+	found := guest{
+		visitor:    pages.Visitor{UserID: user.UserID, Email: user.Email, Name: user.Name, Operator: user.Operator},
+		principals: make(map[string]core.Principal, len(seats)), lastOrg: user.LastOrg,
 	}
+	for _, m := range seats {
+		if m.OrgID == uuid.Nil {
+			continue
+		}
+		found.principals[m.OrgSlug] = m.Principal
+		if m.OrgID == user.LastOrg || found.visitor.Home == "" {
+			found.visitor.Home = m.OrgSlug
+		}
+		found.visitor.Orgs = append(found.visitor.Orgs,
+			pages.Organization{Slug: m.OrgSlug, Name: m.OrgName, Role: m.Role})
+	}
+	return found
+}
+
+// confirmSession answers an error unless a session has not ended and its user has the role in the organization that the
+// principal has. Without an organization the session alone counts. Asking does not prolong the session.
+func (s *Service) confirmSession(ctx context.Context, secret string, principal core.Principal) error {
+	var found []core.Principal
+	err := s.sessionsOf(ctx, secret).Select("m.role").
+		Joins("LEFT JOIN memberships AS m ON m.user_id = u.id AND m.org_id = ?", principal.OrgID).Find(&found).Error
+	switch {
+	case err != nil:
+		return core.Unavailable(fmt.Errorf("confirm a session: %w", err))
+	case len(found) == 0:
+		return errSessionEnded()
+	case principal.OrgID == uuid.Nil:
+		return nil
+	case found[0].Role == "":
+		return core.NewError(core.CodePermissionDenied, "You are no longer a member of "+principal.OrgName+".")
+	case found[0].Role != principal.Role:
+		return core.AccessChanged()
+	default:
+		return nil
+	}
+}
+
+func errSessionEnded() error {
+	return core.NewError(core.CodeNotAuthenticated, "Your session has ended. Sign in again.")
 }
 
 const (
@@ -100,6 +190,16 @@ func (a *App) enter(c echo.Context, found guest, slug string) (core.Principal, e
 	}
 	c.SetRequest(c.Request().WithContext(core.WithPrincipal(ctx, principal)))
 	return principal, nil
+}
+
+// noteOrg stores which organization's pages the user has seen last. It writes when the user goes from one organization
+// to another, and not with every page.
+func (s *Service) noteOrg(ctx context.Context, userID, orgID uuid.UUID) error {
+	_, err := gorm.G[account.User](s.db.Gorm).Where("id = ?", userID).Update(ctx, "last_org_id", orgID)
+	if err != nil {
+		return fmt.Errorf("note the organization that was looked at: %w", err)
+	}
+	return nil
 }
 
 type guestKey struct{}

@@ -6,14 +6,15 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 	"github.com/simplevalidations/simplevalidations/validations/engines/table"
+	"github.com/simplevalidations/simplevalidations/validations/engines/table/tablefile"
 	"github.com/simplevalidations/simplevalidations/validations/engines/xmltext"
 )
 
 // Records reads the rows of a table one by one.
-type Records = table.Records
+type Records = tablefile.Records
 
 // Record is a row of a table.
-type Record = table.Record
+type Record = tablefile.Record
 
 // OpenRecords reads a table from a source in UTF-8, as a table step with the configuration does.
 func OpenRecords(source io.Reader, config json.RawMessage, document Document) (*Records, error) {
@@ -21,11 +22,11 @@ func OpenRecords(source io.Reader, config json.RawMessage, document Document) (*
 }
 
 // IsCSV reports whether a document that a table step checks has its rows as lines of text.
-func IsCSV(document Document) bool { return table.IsCSV(document) }
+func IsCSV(document Document) bool { return tablefile.IsCSV(document) }
 
 // TableEncoding is the encoding in which a table step with the configuration reads a document.
 func TableEncoding(config json.RawMessage, content io.ReaderAt, mediaType string) (string, error) {
-	return table.Encoding(config, content, mediaType)
+	return table.Charset(config, content, mediaType)
 }
 
 // Decode turns a text of the named encoding into UTF-8. It returns the source itself for an encoding that is not known.

@@ -33,8 +33,8 @@ type (
 	ExhaustedError = engine.ExhaustedError
 	// FailedError says why a check could not be carried out.
 	FailedError = engine.FailedError
-	// Promise is one thing that a step demands of documents, for people to read.
-	Promise = engine.Promise
+	// Requirement is one thing that a step demands of documents, for people to read.
+	Requirement = engine.Requirement
 	// YAMLText is a file that was read by ReadYAML.
 	YAMLText = tree.YAMLText
 	// HTTP is the engine of a validator that runs elsewhere: it says how to call the service and reads its answers.

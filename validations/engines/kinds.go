@@ -40,7 +40,7 @@ type kind struct {
 	title   string
 	compile func(config json.RawMessage, limits Limits) (Engine, []ConfigError)
 	// describe says what a step demands of documents. It says nothing about a configuration that cannot be read.
-	describe func(config json.RawMessage) []Promise
+	describe func(config json.RawMessage) []Requirement
 	// weigh estimates the memory of a check (Weight).
 	weigh func(mediaType string, size int64) int64
 	// v1Type is the type of its steps for clients of /api/v1/: one of those that the existing client knows.
@@ -159,7 +159,7 @@ func Weight(name, mediaType string, size int64) int64 {
 }
 
 // Describe says what a step of the kind demands. It says nothing about a configuration that cannot be read.
-func Describe(name string, config json.RawMessage) []Promise {
+func Describe(name string, config json.RawMessage) []Requirement {
 	if k, ok := kindOf(name); ok {
 		return k.describe(config)
 	}

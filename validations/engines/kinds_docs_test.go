@@ -1,6 +1,7 @@
 package engines
 
 import (
+	"cmp"
 	"os"
 	"slices"
 	"strings"
@@ -29,6 +30,13 @@ func TestKindsAreComplete(t *testing.T) {
 	}
 }
 
+// inProgramGuide are the kinds that programs carry, with the section about them.
+func inProgramGuide() map[string]string {
+	return map[string]string{
+		KindSchematron: "program.md#schematron", KindIDS: "program.md#ifc-models-by-ids",
+	}
+}
+
 // TestKindsAreDocumented holds the table of kinds against the pages, the contracts and the clients that list them.
 func TestKindsAreDocumented(t *testing.T) {
 	t.Parallel()
@@ -48,11 +56,12 @@ func TestKindsAreDocumented(t *testing.T) {
 	var names []string
 	for _, k := range kinds {
 		names = append(names, k.name)
+		page := "validators/" + cmp.Or(inProgramGuide()[k.name], k.name+".md")
 		for file, mention := range map[string]string{
-			"docs/guides/validators/" + k.name + ".md": "`" + k.name + "`",
-			"docs/guides/validators.md":                "[`" + k.name + "`](validators/" + k.name + ".md)",
-			"docs/workflow-file.schema.json":           `"` + k.name + `"`,
-			"core/client/typescript/src/types.ts":      `"` + k.name + `"`,
+			"docs/guides/" + strings.Split(page, "#")[0]: "`" + k.name + "`",
+			"docs/guides/validators.md":                  "[`" + k.name + "`](" + page + ")",
+			"docs/workflow-file.schema.json":             `"` + k.name + `"`,
+			"core/client/typescript/src/types.ts":        `"` + k.name + `"`,
 		} {
 			if !strings.Contains(read(file), mention) {
 				t.Errorf("%s does not mention %s", file, mention)

@@ -14,7 +14,7 @@ func TestDescribe(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		kind, config string
-		want         []engines.Promise
+		want         []engines.Requirement
 	}{
 		"Table": {engines.KindTable, `{"schema":{"fields":[
 				{"name":"kwh","type":"number","constraints":{"required":true,"minimum":0,"maximum":5000}},
@@ -22,7 +22,7 @@ func TestDescribe(t *testing.T) {
 				"primaryKey":["kwh","quality"]},
 			"row_rules":[
 				{"id":"zero","assert":"row.kwh == 0.0","when":"row.quality == 'M'","message":"found {row.kwh}"}],
-			"dataset_rules":[{"id":"some","assert":"count > 0","severity":"WARNING"}]}`, []engines.Promise{
+			"dataset_rules":[{"id":"some","assert":"count > 0","severity":"WARNING"}]}`, []engines.Requirement{
 			{Subject: "kwh", Words: "number, never empty, at least 0, at most 5000"},
 			{Subject: "quality", Words: "any value, each value once, like ^[AEM]$, one of A, E, M"},
 			{Subject: "kwh, quality", Words: "unique in every row"},
@@ -31,32 +31,32 @@ func TestDescribe(t *testing.T) {
 		}},
 		"JSONSchema": {
 			engines.KindJSONSchema, `{"schema":{"title":"Site","description":"A site.","required":["id","name"]}}`,
-			[]engines.Promise{
+			[]engines.Requirement{
 				{Subject: "Site", Words: "the document matches the schema: A site.", Severity: engines.SeverityError},
 				{Subject: "id, name", Words: "always there"},
 			},
 		},
-		"JSONSchemaThatIsTrue": {engines.KindJSONSchema, `{"schema":true}`, []engines.Promise{
+		"JSONSchemaThatIsTrue": {engines.KindJSONSchema, `{"schema":true}`, []engines.Requirement{
 			{Words: "the document matches the schema", Severity: engines.SeverityError},
 		}},
 		"Rules": {engines.KindRules, `{"rules":[
 				{"id":"a","path":"/x","operator":"le","value":5},
 				{"id":"b","path":"/y","assert":"value > 0","when":"value != 3","message":"no"},
-				{"id":"c","path":"/z","operator":"not_null"}]}`, []engines.Promise{
+				{"id":"c","path":"/z","operator":"not_null"}]}`, []engines.Requirement{
 			{Subject: "a", Expression: "/x: le 5"},
 			{Subject: "b", Expression: "/y: value > 0, where value != 3", Otherwise: "no"},
 			{Subject: "c", Expression: "/z: not_null"},
 		}},
-		"XML": {engines.KindXML, `{"schema":"<xs:schema/>"}`, []engines.Promise{
+		"XML": {engines.KindXML, `{"schema":"<xs:schema/>"}`, []engines.Requirement{
 			{Words: "the document is well-formed XML"}, {Words: "it is valid against the XML Schema of this step"},
 		}},
 		"EnergyPlus": {engines.KindEnergyPlus, `{"versions":["23.1","23.2"],"required_objects":[["A","B"]],
-			"rules":[{"id":"lit","assert":"counts['Lights'] > 0"}]}`, []engines.Promise{
+			"rules":[{"id":"lit","assert":"counts['Lights'] > 0"}]}`, []engines.Requirement{
 			{Words: "the model is for EnergyPlus 23.1, 23.2"},
 			{Subject: "A or B", Words: "the model has an object of this class"},
 			{Subject: "lit", Expression: "counts['Lights'] > 0"},
 		}},
-		"HTTP": {engines.KindHTTP, `{"url":"https://checks.example/"}`, []engines.Promise{
+		"HTTP": {engines.KindHTTP, `{"url":"https://checks.example/"}`, []engines.Requirement{
 			{Subject: "https://checks.example/", Words: "this service finds no errors in the document"},
 		}},
 		"Unreadable": {engines.KindTable, `{"schema":[]}`, nil},

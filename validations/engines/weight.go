@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/simplevalidations/simplevalidations/core/mediatype"
-	"github.com/simplevalidations/simplevalidations/validations/engines/table"
+	"github.com/simplevalidations/simplevalidations/validations/engines/table/tablefile"
 )
 
 // weight is what a kind of document costs in memory while an engine holds it as a tree. The factors are those of the
@@ -64,7 +64,7 @@ func weighTable(mediaType string, size int64) int64 {
 	case mediatype.XLSX:
 		return workbookWeight.of(size)
 	case mediatype.Parquet:
-		return table.ParquetMemory(size)
+		return tablefile.ParquetMemory(size)
 	default:
 		return 0
 	}

@@ -76,7 +76,7 @@ func (e *Executor) engineOf(ctx context.Context, r receipt) (*engines.HTTP, erro
 
 // verifyCallback checks that the validator at the origin has signed this answer for this receipt and its run.
 func (e *Executor) verifyCallback(ctx context.Context, r receipt, origin, signature string, answer []byte) error {
-	secrets, err := e.validSecrets(ctx, r.call.OrgID, origin)
+	secrets, err := e.cfg.Signing.Valid(ctx, r.call.OrgID, origin)
 	if err != nil {
 		return err
 	}

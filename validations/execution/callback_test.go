@@ -270,7 +270,7 @@ func TestCallbackTakesThePreviousSecret(t *testing.T) {
 	t.Parallel()
 	b := setupExternal(t, testConfig())
 	b.suspended(t)
-	if err := b.executor.RotateSigningKey(t.Context(), core.Principal{OrgID: b.orgID}); err != nil {
+	if err := b.executor.cfg.Signing.Rotate(t.Context(), core.Principal{OrgID: b.orgID}); err != nil {
 		t.Fatal(err)
 	}
 	b.wantCallback(t, callback{}, http.StatusOK, true)

@@ -3,6 +3,7 @@ package execution
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
+	"github.com/simplevalidations/simplevalidations/validations/signing"
 )
 
 func TestMain(m *testing.M) {
@@ -26,17 +28,32 @@ func TestMain(m *testing.M) {
 
 // testBundle is the service on a database of its own with one organization.
 type testBundle struct {
-	db       *db.DB
-	runs     *validations.Service
-	executor *Executor
-	staged   *jobs.Signal
-	orgID    uuid.UUID
+	db        *db.DB
+	runs      *validations.Service
+	executor  *Executor
+	announced *announcements
+	staged    *jobs.Signal
+	orgID     uuid.UUID
+}
+
+// announcements are those of each run, in order.
+type announcements struct {
+	mu    sync.Mutex
+	ofRun map[uuid.UUID][]validations.Progress
+}
+
+func (a *announcements) add(_, runID uuid.UUID, progress validations.Progress) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.ofRun == nil {
+		a.ofRun = make(map[uuid.UUID][]validations.Progress)
+	}
+	a.ofRun[runID] = append(a.ofRun[runID], progress)
 }
 
 func testConfig() Config {
-	keys, _ := keyring.Parse(keyring.Generate()) // What Generate returns can be parsed.
 	return Config{
-		EngineMemory: 64 << 20, OrgShare: 0.5, Keys: keys,
+		EngineMemory: 64 << 20, OrgShare: 0.5,
 		Lease: time.Minute, SweepAfter: time.Minute, StepTimeout: time.Minute, RunTimeout: time.Hour,
 		MaxAttempts: 3,
 	}
@@ -44,12 +61,18 @@ func testConfig() Config {
 
 func setup(tb testing.TB, cfg Config) *testBundle {
 	tb.Helper()
-	b := &testBundle{db: coretest.OpenDatabase(tb), staged: jobs.NewSignal(), orgID: uuid.New()}
-	var err error
+	b := &testBundle{
+		db: coretest.OpenDatabase(tb), staged: jobs.NewSignal(), orgID: uuid.New(), announced: new(announcements),
+	}
+	ring, err := keyring.Parse(keyring.Generate())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	cfg.Signing = signing.New(b.db, ring)
 	if b.runs, err = validations.NewService(b.db, cfg.SweepAfter); err != nil {
 		tb.Fatalf("make service: %v", err)
 	}
-	b.executor, err = New(b.db, cfg, b.runs, b.staged, NewWaiters(b.db), metrics.New("").Runs,
+	b.executor, err = New(b.db, cfg, b.runs, b.staged, b.announced.add, metrics.New("").Runs,
 		slog.New(slog.DiscardHandler))
 	if err != nil {
 		tb.Fatalf("make executor: %v", err)

@@ -67,7 +67,7 @@ func (e *Executor) commitStep(
 		return true, nil
 	}
 	// A running run has the progress 1, and one more for each completed step.
-	e.waiters.announce(keyOf(*run), validations.Progress(ordinal+2)) //nolint:gosec // there are 50 steps at most
+	e.announce(run.OrgID, run.ID, validations.Progress(ordinal+2)) //nolint:gosec // there are 50 steps at most
 	return false, nil
 }
 
@@ -78,7 +78,7 @@ func (e *Executor) announced(run validations.Run, completed completion) bool {
 		return false
 	}
 	e.metrics.Ended(string(completed.result), completed.took)
-	e.waiters.announce(keyOf(run), validations.ProgressCompleted)
+	e.announce(run.OrgID, run.ID, validations.ProgressCompleted)
 	return true
 }
 

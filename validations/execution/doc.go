@@ -28,6 +28,5 @@
 //
 // Cancel (sql_cancel.go) raises the epoch as well; whatever the old holder still finds is not written.
 //
-// Checker (check.go) runs the same engines without a database, for the check command. Waiters (waiters.go) release
-// requests and streams that wait for the progress of runs, from memory where the run is executed here.
+// Checker (check.go) runs the same engines without a database, for the check command.
 package execution

@@ -20,11 +20,11 @@ var errLeaseLost = errors.New("the run's lease was lost")
 // is leased or completed, do nothing, so it is safe to deliver a job more than once. An error asks the queue to deliver
 // the job again.
 func (e *Executor) Execute(ctx context.Context, job jobs.Job) error {
-	endTurn, err := e.starts.takeTurn(ctx)
+	admitNext, err := e.priority.admit(ctx)
 	if err != nil {
-		return fmt.Errorf("wait for a turn of run %s: %w", job.SubjectID, err)
+		return fmt.Errorf("wait until run %s is admitted: %w", job.SubjectID, err)
 	}
-	defer endTurn()
+	defer admitNext()
 	held, err := e.acquire(ctx, job)
 	if err != nil {
 		return fmt.Errorf("lease run %s: %w", job.SubjectID, err)
@@ -36,7 +36,7 @@ func (e *Executor) Execute(ctx context.Context, job jobs.Job) error {
 	ctx, span := e.cfg.Tracer.Join(ctx, "run.execute", held.origin)
 	defer span.End()
 	e.describe(span, held.run)
-	e.executeHeld(ctx, held, room{engines: e.places, memory: e.memory})
+	e.executeHeld(ctx, held, resources{engines: e.places, memory: e.memory})
 	return nil
 }
 
@@ -49,8 +49,8 @@ func (*Executor) describe(span tracing.Span, run validations.Run) {
 	}
 }
 
-// room is where the engines of a run compute.
-type room struct {
+// resources are the places and the memory that the engines of a run share with others.
+type resources struct {
 	engines *share.Places
 	// memory is nil if the memory for all steps is reserved already.
 	memory *share.Places
@@ -60,16 +60,16 @@ type room struct {
 type execution struct {
 	program
 
-	run      *validations.Run
-	document engines.Document
-	clock    *runClock
-	room     room
+	run       *validations.Run
+	document  engines.Document
+	clock     *runClock
+	resources resources
 }
 
 // executeHeld executes a run whose lease this process has, and reports whether the run has ended here. It gives the
 // lease back if the run was interrupted.
-func (e *Executor) executeHeld(ctx context.Context, held lease, room room) bool {
-	err := e.executeLeased(ctx, held, room)
+func (e *Executor) executeHeld(ctx context.Context, held lease, shared resources) bool {
+	err := e.executeLeased(ctx, held, shared)
 	switch {
 	case err == nil:
 		return true
@@ -83,7 +83,7 @@ func (e *Executor) executeHeld(ctx context.Context, held lease, room room) bool 
 	return false
 }
 
-func (e *Executor) executeLeased(ctx context.Context, held lease, room room) error {
+func (e *Executor) executeLeased(ctx context.Context, held lease, shared resources) error {
 	run := held.run
 	if run.Attempts > e.cfg.MaxAttempts {
 		return e.giveUp(ctx, run, validations.CategorySystemError,
@@ -105,7 +105,7 @@ func (e *Executor) executeLeased(ctx context.Context, held lease, room room) err
 		return err
 	}
 	x := execution{
-		program: ready, run: &run, document: document, room: room,
+		program: ready, run: &run, document: document, resources: shared,
 		clock: newRunClock(ready.definition, e.cfg, held.elapsed),
 	}
 	ctx, stop := core.KeepAlive(ctx, e.cfg.Lease/heartbeatsPerLease, errLeaseLost, func(ctx context.Context) bool {

@@ -15,13 +15,13 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
-	"github.com/simplevalidations/simplevalidations/core/keyring"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 	"github.com/simplevalidations/simplevalidations/core/share"
 	"github.com/simplevalidations/simplevalidations/core/tracing"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 	"github.com/simplevalidations/simplevalidations/validations/external"
+	"github.com/simplevalidations/simplevalidations/validations/signing"
 )
 
 // cachedPrograms is how many compiled definitions stay in memory.
@@ -48,8 +48,8 @@ type Config struct {
 	External ExternalConfig
 	// Tracer is nil where nothing is traced.
 	Tracer *tracing.Tracer
-	// Keys encrypt the keys that calls of external validators are signed with. Without any, no call can be made.
-	Keys keyring.Ring
+	// Signing has the keys that calls of external validators are signed with.
+	Signing *signing.Keys
 }
 
 // Executor executes runs.
@@ -64,22 +64,25 @@ type Executor struct {
 	programs   *lru.Cache[validations.Digest, program]
 	compiling  singleflight.Group
 	validators *external.Client
-	waiters    *Waiters
+	announce   Announce
 	leases     batcher[jobs.Job, lease]
 	steps      batcher[stepEnd, stepWritten]
 	handOvers  batcher[validations.Run, struct{}]
 	// places are those of the engines of runs from the queue.
 	places *share.Places
 	// memory is the budget of all engines. It has places for all that may run.
-	memory *share.Places
-	starts *precedence
+	memory   *share.Places
+	priority *startPriority
 	// abandoned counts engines that ignored the end of their context and still run.
 	abandoned atomic.Int64
 }
 
-// New makes an Executor. It wakes staged when it stages jobs, and announces the progress of runs to the waiters.
+// Announce says that a run has come so far.
+type Announce func(orgID, runID uuid.UUID, progress validations.Progress)
+
+// New makes an Executor. It wakes staged when it stages jobs, and announces the progress of runs.
 func New(
-	database *db.DB, cfg Config, runs *validations.Service, staged *jobs.Signal, waiters *Waiters,
+	database *db.DB, cfg Config, runs *validations.Service, staged *jobs.Signal, announce Announce,
 	measured *metrics.Runs, log *slog.Logger,
 ) (*Executor, error) {
 	programs, err := lru.New[validations.Digest, program](cachedPrograms)
@@ -87,12 +90,12 @@ func New(
 		return nil, fmt.Errorf("make the cache of programs: %w", err)
 	}
 	e := &Executor{
-		db: database, cfg: cfg, runs: runs, staged: staged, waiters: waiters, metrics: measured, log: log,
+		db: database, cfg: cfg, runs: runs, staged: staged, announce: announce, metrics: measured, log: log,
 		programs:   programs,
 		validators: external.NewClient(external.NewPolicy(cfg.External.Allow), maxFirstRetryPause).Traced(cfg.Tracer),
 		places:     share.New(enginesPerCPU*runtime.GOMAXPROCS(0), 0, cfg.OrgShare),
 		memory:     share.New(math.MaxInt32, cfg.EngineMemory, cfg.OrgShare),
-		starts:     newPrecedence(),
+		priority:   newStartPriority(),
 	}
 	e.leases = newBatcher(func(jobs.Job) int { return 1 }, e.acquireAll)
 	e.steps = newBatcher(stepEnd.rows, e.commitSteps)

@@ -168,7 +168,7 @@ func (e *Executor) endCall(
 }
 
 func (e *Executor) newCall(ctx context.Context, x externalStep, call externalCall) (external.Call, error) {
-	secrets, err := e.validSecrets(ctx, x.run.OrgID, x.engine.Origin())
+	secrets, err := e.cfg.Signing.Valid(ctx, x.run.OrgID, x.engine.Origin())
 	if err != nil {
 		return external.Call{}, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/coretest/faults"
 	"github.com/simplevalidations/simplevalidations/core/coretest/validator"
 	"github.com/simplevalidations/simplevalidations/validations"
@@ -228,4 +229,16 @@ func TestExternalStepContradiction(t *testing.T) {
 		1, 1, 2, 1, false, false,
 	},
 		"0 FAILED")
+}
+
+// A validator that does not have the new secret yet accepts calls by the previous one.
+func TestCallsAreSignedWithThePreviousSecretToo(t *testing.T) {
+	t.Parallel()
+	b := setupExternal(t, testConfig())
+	if err := b.executor.cfg.Signing.Rotate(t.Context(), core.Principal{OrgID: b.orgID}); err != nil {
+		t.Fatal(err)
+	}
+	b.startHTTP(t, "")
+	b.work(t)
+	b.wantCalls(t, 1)
 }

@@ -128,16 +128,16 @@ func (e *Executor) runStep(ctx context.Context, x execution, ordinal int) stepRa
 
 // enter waits for the memory and the place of a step, and returns what gives them back.
 func (e *Executor) enter(ctx context.Context, x execution, ordinal int) (func(), error) {
-	if x.room.memory == nil {
-		return x.room.engines.Take(ctx, x.run.OrgID, 0)
+	if x.resources.memory == nil {
+		return x.resources.engines.Take(ctx, x.run.OrgID, 0)
 	}
 	// Memory comes first: a step that waits for it must not take a place from one that needs none.
 	weight := engines.Weight(x.definition.Steps[ordinal].Type, x.document.MediaType, x.document.Size)
-	free, err := x.room.memory.Take(ctx, x.run.OrgID, weight)
+	free, err := x.resources.memory.Take(ctx, x.run.OrgID, weight)
 	if err != nil {
 		return nil, err
 	}
-	leave, err := x.room.engines.Take(ctx, x.run.OrgID, 0)
+	leave, err := x.resources.engines.Take(ctx, x.run.OrgID, 0)
 	if err != nil {
 		free()
 		return nil, err

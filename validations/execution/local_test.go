@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
@@ -357,41 +358,19 @@ func TestQueuedRunsGoOnBesideLocalOnes(t *testing.T) {
 	}
 }
 
-func TestWaitersOfThisProcessNeedNoQuery(t *testing.T) {
+func TestProgressIsAnnounced(t *testing.T) {
 	t.Parallel()
 	b := setup(t, testConfig())
-	free := make(chan struct{})
-	job := b.start(t, passing, func(context.Context, engines.Document) (engines.Report, error) {
-		<-free
-		return engines.Report{}, nil
-	})
-	waiters, run := b.executor.waiters, RunKey{OrgID: job.OrgID, ID: job.SubjectID}
-	canceled := b.start(t, passing)
-	var waits sync.WaitGroup
-	for _, tt := range []struct {
-		run    RunKey
-		beyond validations.Progress
-	}{
-		{run, 1},
-		{run, validations.ProgressCompleted - 1},
-		{RunKey{OrgID: b.orgID, ID: canceled.SubjectID}, validations.ProgressCompleted - 1},
-	} {
-		waits.Go(func() {
-			if !waiters.Await(t.Context(), tt.run, tt.beyond, time.Minute) {
-				t.Errorf("nobody was told of the progress beyond %d", tt.beyond)
-			}
-			if tt.beyond == 1 {
-				close(free)
-			}
-		})
-	}
-	coretest.Eventually(t, func() bool { return len(waiters.all()) == 3 })
+	steps := []engine{passing, passing}
+	job, canceled := b.start(t, steps...), b.start(t, passing)
 	b.execute(t, job)
 	if err := b.executor.Cancel(t.Context(), core.Principal{OrgID: b.orgID}, canceled.SubjectID, "r"); err != nil {
 		t.Error(err)
 	}
-	waits.Wait()
-	if len(waiters.waiting) != 0 || len(waiters.byRun) != 0 {
-		t.Errorf("still waiting = %d, %d, want none", len(waiters.waiting), len(waiters.byRun))
+	want := map[uuid.UUID][]validations.Progress{
+		job.SubjectID: {2, validations.ProgressCompleted}, canceled.SubjectID: {validations.ProgressCompleted},
+	}
+	if diff := cmp.Diff(want, b.announced.ofRun); diff != "" {
+		t.Errorf("announced progress (-want +got):\n%s", diff)
 	}
 }

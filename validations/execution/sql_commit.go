@@ -283,7 +283,7 @@ func (e *Executor) Cancel(ctx context.Context, principal core.Principal, id uuid
 	}
 	if canceled {
 		e.metrics.Canceled()
-		e.waiters.announce(RunKey{OrgID: principal.OrgID, ID: id}, validations.ProgressCompleted)
+		e.announce(principal.OrgID, id, validations.ProgressCompleted)
 		return nil
 	}
 	run, err := e.runs.Find(ctx, principal.OrgID, id)

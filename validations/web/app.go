@@ -11,11 +11,15 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/core/requestlog"
-	"github.com/simplevalidations/simplevalidations/core/share"
 	"github.com/simplevalidations/simplevalidations/users"
 	"github.com/simplevalidations/simplevalidations/users/quota"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/execution"
+	"github.com/simplevalidations/simplevalidations/validations/insights"
+	"github.com/simplevalidations/simplevalidations/validations/progress"
+	"github.com/simplevalidations/simplevalidations/validations/signing"
+	"github.com/simplevalidations/simplevalidations/validations/web/live"
+	"github.com/simplevalidations/simplevalidations/validations/web/viewer"
 )
 
 //go:embed templates/validations/*.html
@@ -59,8 +63,10 @@ type Limiter interface {
 // Deps are the services that the views call.
 type Deps struct {
 	Runs      *validations.Service
+	Insights  *insights.Reader
+	Signing   *signing.Keys
 	Executor  *execution.Executor
-	Waiters   *execution.Waiters
+	Waiters   *progress.Waiters
 	Keys      Keys
 	Usage     *quota.Service
 	Users     *users.Service
@@ -79,10 +85,9 @@ type Deps struct {
 type App struct {
 	Deps
 
-	streams *streams
-	pages   *pages.Set
-	// documents has a place for each request that reads a large document through.
-	documents *share.Places
+	pages     *pages.Set
+	events    *live.App
+	documents *viewer.App
 }
 
 // New makes the app.
@@ -92,7 +97,7 @@ func New(deps Deps) (*App, error) {
 		return nil, err
 	}
 	return &App{
-		Deps: deps, streams: newStreams(deps.StreamsPerOrg), pages: set,
-		documents: share.New(maxDocumentReads, 1, documentShare),
+		Deps: deps, pages: set, events: live.New(deps.Runs, deps.Waiters, deps.Validator, deps.StreamsPerOrg),
+		documents: viewer.New(deps.Runs, deps.Validator, set),
 	}, nil
 }

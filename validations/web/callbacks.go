@@ -34,7 +34,7 @@ func (a *App) showSecrets(c echo.Context, principal core.Principal) error {
 	if err != nil {
 		return err
 	}
-	secrets, err := a.Executor.ReadSecrets(ctx, principal, origins)
+	secrets, err := a.Signing.Read(ctx, principal, origins)
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package web
 import (
 	"net/http"
 	"slices"
-	"strconv"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
@@ -11,7 +10,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/validations"
-	"github.com/simplevalidations/simplevalidations/validations/formats"
+	"github.com/simplevalidations/simplevalidations/validations/insights"
+	"github.com/simplevalidations/simplevalidations/validations/words"
 )
 
 // maxCompared bounds the findings of each kind that an answer lists.
@@ -39,7 +39,7 @@ func (a *App) compareRun(c echo.Context, principal core.Principal, id uuid.UUID)
 	if err != nil {
 		return err
 	}
-	compared, err := a.Runs.Compare(ctx, run)
+	compared, err := a.Insights.Compare(ctx, run)
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (a *App) compareRun(c echo.Context, principal core.Principal, id uuid.UUID)
 	return c.JSON(http.StatusOK, body)
 }
 
-func renderCompared(findings []validations.ComparedFinding) []validations.FindingBody {
+func renderCompared(findings []insights.ComparedFinding) []validations.FindingBody {
 	bodies := []validations.FindingBody{}
 	for _, finding := range findings[:min(len(findings), maxCompared)] {
 		bodies = append(bodies, validations.FindingBody{
@@ -87,7 +87,11 @@ func (p comparisonPage) Unchanged() bool {
 }
 
 // comparedView is a finding. Its address leads to the line in the document of its run.
-type comparedView struct{ Tone, Sign, Place, Address, Message, Code string }
+type comparedView struct {
+	words.Finding
+
+	Address string
+}
 
 // comparisonPage is GET /app/orgs/{org}/runs/{id}/comparison/.
 func (a *App) comparisonPage(c echo.Context, principal core.Principal, id uuid.UUID) error {
@@ -98,16 +102,16 @@ func (a *App) comparisonPage(c echo.Context, principal core.Principal, id uuid.U
 	}
 	base := pages.Base(principal.OrgSlug) + "runs/"
 	view := comparisonPage{
-		ShortID: shortened(id), Run: base + id.String() + "/", Unfinished: run.State != validations.StateCompleted,
+		ShortID: words.ID(id), Run: base + id.String() + "/", Unfinished: run.State != validations.StateCompleted,
 	}
 	if !view.Unfinished {
-		compared, err := a.Runs.Compare(ctx, run)
+		compared, err := a.Insights.Compare(ctx, run)
 		if err != nil {
 			return err
 		}
 		view.Previous, view.Same, view.Incomplete = compared.Previous, compared.Same, compared.Incomplete
 		if compared.Previous != nil {
-			view.PreviousID = shortened(compared.Previous.ID)
+			view.PreviousID = words.ID(compared.Previous.ID)
 			view.Groups = []comparisonGroup{
 				newComparisonGroup("fail", "new", run, compared.New, base),
 				newComparisonGroup("ok", "gone", *compared.Previous, compared.Gone, base),
@@ -120,28 +124,19 @@ func (a *App) comparisonPage(c echo.Context, principal core.Principal, id uuid.U
 }
 
 func newComparisonGroup(
-	tone, word string, run validations.Run, findings []validations.ComparedFinding, base string,
+	tone, word string, run validations.Run, findings []insights.ComparedFinding, base string,
 ) comparisonGroup {
 	group := comparisonGroup{Pill: pages.NewPill(tone, pages.Number(len(findings))+" "+word)}
 	if len(findings) == 0 {
 		group.Pill.Tone = "idle"
 	}
 	for _, finding := range findings[:min(len(findings), findingsPerPage)] {
-		pill := severityPill(finding.Severity)
-		shown := comparedView{
-			Tone: pill.Tone, Sign: pill.Sign(), Message: formats.Clean(finding.Message),
-			Code: formats.Clean(finding.Code),
-		}
-		if finding.Line > 0 {
-			shown.Place = "Line " + strconv.Itoa(finding.Line)
-		}
-		if report := (runReport{RunDetail: validations.RunDetail{Run: run}}); finding.Line > 0 {
-			shown.Address = lineAddress(report, base+run.ID.String()+"/", finding.Line)
-		}
+		shown := comparedView{Finding: words.NewFinding(finding.Finding.Finding)}
+		shown.Address = lineAddress(run, base+run.ID.String()+"/", finding.Line)
 		group.Findings = append(group.Findings, shown)
 	}
 	if more := len(findings) - len(group.Findings); more > 0 {
-		group.More = counted(int64(more), "more finding") + " not shown"
+		group.More = words.Counted(int64(more), "more finding") + " not shown"
 	}
 	return group
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
+	"github.com/simplevalidations/simplevalidations/validations/web/viewer"
+	"github.com/simplevalidations/simplevalidations/validations/words"
 )
 
 // findingsView is one page of a run's findings.
@@ -21,7 +23,7 @@ type findingsView struct {
 	// Summary says how many of the findings are shown.
 	Summary string
 	Steps   []findingsOfStep
-	Map     *minimap
+	Map     *viewer.Minimap
 	// Next and Previous link to the other pages.
 	Next, Previous string
 }
@@ -65,9 +67,9 @@ func newFindingsView(report runReport, cursor core.Cursor, address url.URL) find
 	page := core.NewPage(cursor, report.Findings, func(f validations.Finding) uuid.UUID { return f.ID }, address)
 	view := findingsView{Next: string(page.Next), Previous: string(page.Previous)}
 	view.Summary = findingsSummary(report, len(page.Results))
-	name := documentName(report.submission.Filename)
-	lineOf := func(line int) string { return lineAddress(report, address.Path, line) }
-	view.Map = newMinimap(report, lineOf)
+	name := words.Document(report.submission.Filename)
+	lineOf := func(line int) string { return lineAddress(report.Run, address.Path, line) }
+	view.Map = viewer.NewMinimap(report.Run, report.places, lineOf)
 	for _, step := range report.Steps {
 		if found := rulesOf(report, page.Results, step.Ordinal, name); len(found) > 0 {
 			for _, rule := range found {
@@ -86,8 +88,8 @@ func newFindingsView(report runReport, cursor core.Cursor, address url.URL) find
 }
 
 // lineAddress leads to a line of the document; "" if the document is no longer kept.
-func lineAddress(report runReport, address string, line int) string {
-	if report.Run.ContentPurgedAt != nil || line == 0 {
+func lineAddress(run validations.Run, address string, line int) string {
+	if run.ContentPurgedAt != nil || line == 0 {
 		return ""
 	}
 	n := strconv.Itoa(line)
@@ -97,19 +99,16 @@ func lineAddress(report runReport, address string, line int) string {
 // findingsSummary says how many findings are shown, stored and counted.
 func findingsSummary(report runReport, shown int) string {
 	run := report.Run
-	found := totalOf(run)
+	found := words.Total(run)
 	if found == 0 || run.FindingsPurgedAt != nil {
 		return ""
 	}
-	summary := fmt.Sprintf("Showing %s of %s", pages.Number(shown), counted(found, "finding"))
+	summary := fmt.Sprintf("Showing %s of %s", pages.Number(shown), words.Counted(found, "finding"))
 	if kept := len(report.places); int64(kept) < found && kept < validations.MaxPlaces {
 		summary += fmt.Sprintf("; %s are listed one by one, the others are counted", pages.Number(kept))
 	}
 	return summary + ", by rule and line."
 }
-
-// totalOf counts all findings of a run, including those that were not stored.
-func totalOf(run validations.Run) int64 { return run.ErrorCount + run.WarningCount + run.InfoCount }
 
 // rulesOf groups the findings of a step by rule, in the order of the first finding of each.
 func rulesOf(report runReport, findings []validations.Finding, step int, name string) []findingsOfRule {
@@ -125,7 +124,7 @@ func rulesOf(report runReport, findings []validations.Finding, step int, name st
 			at = len(rules)
 			index[rule] = at
 			rules = append(rules, findingsOfRule{
-				Code: formats.Clean(finding.Code), Pill: severityPill(finding.Severity),
+				Code: formats.Clean(finding.Code), Pill: words.Severity(finding.Severity),
 			})
 		}
 		rules[at].Findings = append(rules[at].Findings, newFindingView(finding, name))
@@ -181,20 +180,9 @@ func (t ruleTally) words(severity engines.Severity) string {
 	case engines.SeverityInfo:
 	}
 	if t.more {
-		return "more than " + counted(int64(t.listed), noun)
+		return "more than " + words.Counted(int64(t.listed), noun)
 	}
-	return counted(int64(t.listed), noun)
-}
-
-func severityPill(severity engines.Severity) pages.Pill {
-	switch severity {
-	case engines.SeverityError:
-		return pages.NewPill("fail", "")
-	case engines.SeverityWarning:
-		return pages.NewPill("warn", "")
-	default:
-		return pages.NewPill("idle", "")
-	}
+	return words.Counted(int64(t.listed), noun)
 }
 
 func newFindingView(f validations.Finding, name string) findingView {

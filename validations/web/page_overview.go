@@ -18,6 +18,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/requestlog"
 	"github.com/simplevalidations/simplevalidations/users/quota"
 	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/validations/insights"
+	"github.com/simplevalidations/simplevalidations/validations/words"
 )
 
 const (
@@ -63,7 +65,7 @@ func (a *App) overviewPage(c echo.Context, principal core.Principal) error {
 }
 
 func (a *App) overview(ctx context.Context, base string, orgID uuid.UUID) (overviewView, error) {
-	found, err := a.Runs.Overview(ctx, orgID)
+	found, err := a.Insights.Overview(ctx, orgID)
 	if err != nil {
 		return overviewView{}, err
 	}
@@ -114,7 +116,7 @@ type overviewView struct {
 	// CountedSince is when the oldest counted run was started, if not all of the last 24 hours are counted.
 	CountedSince *time.Time
 	Latency      latency
-	Took         validations.Durations
+	Took         insights.Durations
 	Latest       []listRow
 	// Newest links to the page itself.
 	Newest string
@@ -132,11 +134,11 @@ type attention struct {
 }
 
 func newAttention(
-	base string, stuck int64, late validations.LateRuns, tile quotaTile, refusals []requestlog.Refusal,
+	base string, stuck int64, late insights.LateRuns, tile quotaTile, refusals []requestlog.Refusal,
 ) attention {
 	lateCount := late.Pending + late.Running
 	a := attention{
-		Count: stuck + lateCount, More: stuck == admin.MaxStuck || lateCount == validations.MaxLate,
+		Count: stuck + lateCount, More: stuck == admin.MaxStuck || lateCount == insights.MaxLate,
 		Text: "no key is stuck and no run is late", Address: base + "keys/",
 	}
 	var parts []string
@@ -146,11 +148,11 @@ func newAttention(
 			state = validations.StateRunning
 		}
 		a.Address = base + "runs/?state=" + string(state)
-		parts = append(parts, counted(lateCount, "late run"))
+		parts = append(parts, words.Counted(lateCount, "late run"))
 	}
 	if stuck > 0 {
 		a.Address = base + "keys/?state=" + string(admin.StateAbandoned)
-		parts = append([]string{counted(stuck, "stuck key")}, parts...)
+		parts = append([]string{words.Counted(stuck, "stuck key")}, parts...)
 	}
 	if tile.UsedUp {
 		a.Count++
@@ -162,7 +164,7 @@ func newAttention(
 			a.Address = base + "requests/?" + why.Encode()
 		}
 		a.Count += refused.Starts
-		text := counted(refused.Starts, "start") + " refused today"
+		text := words.Counted(refused.Starts, "start") + " refused today"
 		if refused.Code != "" {
 			text += ": " + strings.ToLower(refused.Code.Spec().Title)
 		}
@@ -209,7 +211,7 @@ type runTile struct {
 
 // newOverviewView makes the overview of the last 24 hours.
 func newOverviewView(
-	base string, found validations.Overview, starts admin.Hours, stuck int64, usage quota.PeriodUsage,
+	base string, found insights.Overview, starts admin.Hours, stuck int64, usage quota.PeriodUsage,
 	refusals []requestlog.Refusal,
 ) overviewView {
 	tile := newQuotaTile(usage)
@@ -227,11 +229,11 @@ func newOverviewView(
 			view.CountedSince = hour.Since
 		}
 	}
-	if view.Runs.Total < validations.OverviewRuns {
+	if view.Runs.Total < insights.OverviewRuns {
 		view.CountedSince = nil
 	}
 	view.Runs.Address = base + "runs/?" + between(found.Hours[0].Hour, time.Time{}).Encode()
-	view.Rate = newPassRate(validations.Verdicts{Passed: passed, Failed: view.Runs.Failed}, found.Before)
+	view.Rate = newPassRate(insights.Verdicts{Passed: passed, Failed: view.Runs.Failed}, found.Before)
 	view.Failing = newFailingRows(base, found.Hours[0].Hour, found.Failing)
 	view.Rules = newRuleRows(base, found.Rules)
 	view.Refused = newRefusalRows(refusals)
@@ -248,7 +250,7 @@ func between(since, until time.Time) url.Values {
 	return values
 }
 
-func newHoursChart(base string, hours []validations.HourResults, replays map[time.Time]int64) pages.Bars {
+func newHoursChart(base string, hours []insights.HourResults, replays map[time.Time]int64) pages.Bars {
 	chart := pages.Bars{Rows: "Hour (UTC)", Series: []pages.Series{
 		{Name: "passed", Tone: "ok"},
 		{Name: "failed", Tone: "fail"},
@@ -269,7 +271,7 @@ func newHoursChart(base string, hours []validations.HourResults, replays map[tim
 		chart.Bars = append(chart.Bars, bar)
 	}
 	chart.Label = fmt.Sprintf("Runs and replays per hour, last 24 hours: %s passed, %s failed, %s, %s replayed",
-		pages.Number(chart.Total(0)), pages.Number(chart.Total(1)), counted(chart.Total(2), "platform error"),
+		pages.Number(chart.Total(0)), pages.Number(chart.Total(1)), words.Counted(chart.Total(2), "platform error"),
 		pages.Number(chart.Total(len(chart.Series)-1)))
 	return chart
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/users/quota"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
+	"github.com/simplevalidations/simplevalidations/validations/insights"
+	"github.com/simplevalidations/simplevalidations/validations/words"
 )
 
 // passRate is the share of the runs that have passed, in percent, among those with a verdict.
@@ -22,7 +24,7 @@ type passRate struct {
 	Change string
 }
 
-func newPassRate(today, before validations.Verdicts) passRate {
+func newPassRate(today, before insights.Verdicts) passRate {
 	rate := passRate{Runs: today.Passed + today.Failed}
 	if rate.Runs == 0 {
 		return rate
@@ -42,7 +44,7 @@ func newPassRate(today, before validations.Verdicts) passRate {
 }
 
 // rounded is the percentage that has passed. All or none is said only of all or none.
-func rounded(v validations.Verdicts) int64 {
+func rounded(v insights.Verdicts) int64 {
 	all := v.Passed + v.Failed
 	percent := (v.Passed*200 + all) / (all * 2)
 	if v.Failed > 0 {
@@ -60,7 +62,7 @@ type failingRow struct {
 	Failed, Ended           int64
 }
 
-func newFailingRows(base string, since time.Time, failing []validations.FailingWorkflow) []failingRow {
+func newFailingRows(base string, since time.Time, failing []insights.FailingWorkflow) []failingRow {
 	rows := make([]failingRow, len(failing))
 	for i, workflow := range failing {
 		values := between(since, time.Time{})
@@ -76,7 +78,7 @@ func newFailingRows(base string, since time.Time, failing []validations.FailingW
 
 // ruleRow is a rule that documents have failed, with the newest runs that did.
 type ruleRow struct {
-	validations.TopRule
+	insights.TopRule
 
 	// Address is the page of the workflow.
 	Address string
@@ -89,13 +91,13 @@ type ruleRun struct {
 	ID, Address string
 }
 
-func newRuleRows(base string, rules []validations.TopRule) []ruleRow {
+func newRuleRows(base string, rules []insights.TopRule) []ruleRow {
 	rows := make([]ruleRow, len(rules))
 	for i, rule := range rules {
 		rule.Message, rule.Rule = formats.Clean(rule.Message), formats.Clean(rule.Rule)
 		rows[i] = ruleRow{TopRule: rule, Address: base + "workflows/" + rule.Workflow + "/"}
 		for _, id := range rule.Newest {
-			rows[i].Latest = append(rows[i].Latest, ruleRun{shortened(id), base + "runs/" + id.String() + "/"})
+			rows[i].Latest = append(rows[i].Latest, ruleRun{words.ID(id), base + "runs/" + id.String() + "/"})
 		}
 	}
 	return rows
@@ -163,7 +165,7 @@ type quotaTile struct {
 
 func newQuotaTile(usage quota.PeriodUsage) quotaTile {
 	if usage.Quota == nil {
-		return quotaTile{Text: counted(usage.Used, "run") + " used"}
+		return quotaTile{Text: words.Counted(usage.Used, "run") + " used"}
 	}
 	tile := quotaTile{
 		Left: max(*usage.Quota-usage.Used, 0), Gauge: &pages.Gauge{Used: usage.Used, Limit: *usage.Quota},

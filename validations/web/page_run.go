@@ -20,6 +20,9 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 	"github.com/simplevalidations/simplevalidations/validations/execution"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
+	"github.com/simplevalidations/simplevalidations/validations/web/live"
+	"github.com/simplevalidations/simplevalidations/validations/web/viewer"
+	"github.com/simplevalidations/simplevalidations/validations/words"
 )
 
 // runPage is GET /app/orgs/{org}/runs/{id}/.
@@ -45,7 +48,8 @@ func (a *App) showRun(
 		return err
 	}
 	view.Problem = problem
-	if view.Preview, err = a.preview(c.Request().Context(), report); err != nil {
+	if view.Preview, err = a.documents.Preview(
+		c.Request().Context(), report.Run, report.submission.Size, report.places); err != nil {
 		return err
 	}
 	return a.pages.Render(c, status, "run", pages.Page{
@@ -82,7 +86,7 @@ func (a *App) downloadFindings(c echo.Context, principal core.Principal, id uuid
 	if err != nil {
 		return err
 	}
-	name := "run-" + shortened(id) + "-" + string(chosen.Format) + chosen.ending
+	name := "run-" + words.ID(id) + "-" + string(chosen.Format) + chosen.ending
 	c.Response().Header().Set(echo.HeaderContentDisposition, `attachment; filename="`+name+`"`)
 	return c.Blob(http.StatusOK, chosen.Format.MediaType(), report)
 }
@@ -156,7 +160,7 @@ type runView struct {
 	// Document is the address of the page of the document; "" if it is no longer kept. Preview are the lines around the
 	// first finding.
 	Document string
-	Preview  []lineView
+	Preview  []viewer.Line
 	// MayCancel and MayRerun select the buttons. RerunKey is the idempotency key of the rerun form.
 	MayCancel, MayRerun bool
 	RerunKey            string
@@ -229,8 +233,8 @@ func newRunView(
 	run, base := report.Run, pages.Base(principal.OrgSlug)
 	finished := run.State == validations.StateCompleted
 	view := runView{
-		ID: run.ID.String(), ShortID: shortened(run.ID), Address: base + "runs/" + run.ID.String() + "/",
-		Title: runSign(run) + " · " + run.WorkflowSlug + " · " + shortened(run.ID), Pill: runPill(run),
+		ID: run.ID.String(), ShortID: words.ID(run.ID), Address: base + "runs/" + run.ID.String() + "/",
+		Title: words.Sign(run) + " · " + run.WorkflowSlug + " · " + words.ID(run.ID), Pill: words.Pill(run),
 		Workflow: run.WorkflowSlug, Version: run.WorkflowVersion, Verdict: newVerdictView(report, now),
 		Facts: newRunFacts(report), Steps: newStepViews(report, now), Downloads: downloads(), Unfinished: !finished,
 	}
@@ -246,7 +250,8 @@ func newRunView(
 		view.Relaunch = base + "workflows/" + run.WorkflowSlug + "/launch/"
 	}
 	if !finished {
-		view.events = eventsAddress(base, url.Values{"run": {shownRun{run.ID, run.Progress()}.String()}})
+		shown := live.ShownRun{ID: run.ID, Progress: run.Progress()}
+		view.events = live.Address(base, url.Values{"run": {shown.String()}})
 	}
 	var err error
 	if view.MayRerun {
@@ -261,10 +266,11 @@ const shortDigest = 6
 func newRunFacts(report runReport) runFacts {
 	run, submission := report.Run, report.submission
 	return runFacts{
-		Source: sourceName(run.Source), Key: run.IdempotencyKey, KeyLabel: keyLabel(run.IdempotencyKey),
+		Source: words.Source(run.Source), Key: run.IdempotencyKey, KeyLabel: words.Key(run.IdempotencyKey),
 		KeyKept: report.key.kept, Replays: report.key.replays, RequestID: run.RequestID, RerunOf: formatID(run.RerunOf),
 		KeyID: formatID(run.IdempotencyKeyID), Attempts: run.Attempts, CreatedAt: run.CreatedAt, EndedAt: run.EndedAt,
-		Filename: documentName(submission.Filename), MediaType: submission.MediaType, Size: bytesOf(submission.Size),
+		Filename: words.Document(submission.Filename), MediaType: submission.MediaType,
+		Size:   pages.Size(submission.Size),
 		SHA256: hex.EncodeToString(submission.SHA256), Digest: hex.EncodeToString(submission.SHA256[:shortDigest]),
 		Name:             formats.Clean(submission.Name),
 		ShortDescription: formats.Clean(submission.ShortDescription),
@@ -279,24 +285,11 @@ func formatID(id *uuid.UUID) string {
 	return id.String()
 }
 
-// bytesOf formats a size with a suitable unit.
-func bytesOf(size int64) string {
-	const kibi = 1024
-	switch {
-	case size < kibi:
-		return counted(size, "byte")
-	case size < kibi*kibi:
-		return fmt.Sprintf("%.1f KiB", float64(size)/kibi)
-	default:
-		return fmt.Sprintf("%.1f MiB", float64(size)/(kibi*kibi))
-	}
-}
-
 // lateAfter is how long a visitor waits before the page says why.
 const lateAfter = 10 * time.Second
 
 func newVerdictView(report runReport, now time.Time) verdictView {
-	run, name := report.Run, documentName(report.submission.Filename)
+	run, name := report.Run, words.Document(report.submission.Filename)
 	if run.State != validations.StateCompleted {
 		return waitingVerdict(report, name, now)
 	}
@@ -308,7 +301,7 @@ func newVerdictView(report runReport, now time.Time) verdictView {
 	case validations.ResultPass:
 		view.Lead = passedWords(run) + name + "."
 	case validations.ResultFail:
-		view.Lead = foundIn(run) + " in " + name + "."
+		view.Lead = words.Found(run) + " in " + name + "."
 		view.Advice = "Fix the document and start a new run."
 	case validations.ResultCanceled:
 		view.Lead = "Canceled before " + name + " was checked to the end."
@@ -326,9 +319,9 @@ func newVerdictView(report runReport, now time.Time) verdictView {
 func passedWords(run validations.Run) string {
 	switch {
 	case run.WarningCount > 0:
-		return "Passed with " + counted(run.WarningCount, "warning") + ": "
+		return "Passed with " + words.Counted(run.WarningCount, "warning") + ": "
 	case run.InfoCount > 0:
-		return "Passed with " + counted(run.InfoCount, "note") + ": "
+		return "Passed with " + words.Counted(run.InfoCount, "note") + ": "
 	default:
 		return "No errors found in "
 	}

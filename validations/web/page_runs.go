@@ -13,6 +13,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/validations/web/live"
+	"github.com/simplevalidations/simplevalidations/validations/words"
 )
 
 // runsPageQuery is the query of the page of runs.
@@ -185,9 +187,9 @@ type listRow struct {
 // newListRow makes the row of a run. base is the path of the organization's pages.
 func newListRow(base string, run listedRun) listRow {
 	row := listRow{
-		ID: run.ID.String(), Address: base + "runs/" + run.ID.String() + "/", Pill: runPill(run.Run),
-		Filename: documentName(run.Filename), Workflow: run.WorkflowSlug, Version: run.WorkflowVersion,
-		Source: sourceName(run.Source), Key: run.IdempotencyKey, KeyLabel: keyLabel(run.IdempotencyKey),
+		ID: run.ID.String(), Address: base + "runs/" + run.ID.String() + "/", Pill: words.Pill(run.Run),
+		Filename: words.Document(run.Filename), Workflow: run.WorkflowSlug, Version: run.WorkflowVersion,
+		Source: words.Source(run.Source), Key: run.IdempotencyKey, KeyLabel: words.Key(run.IdempotencyKey),
 		Replays: run.Replays, CreatedAt: run.CreatedAt,
 	}
 	if run.KeyKept {
@@ -196,7 +198,7 @@ func newListRow(base string, run listedRun) listRow {
 	if run.State != validations.StateCompleted {
 		return row
 	}
-	row.Findings = foundIn(run.Run)
+	row.Findings = words.Found(run.Run)
 	if row.Pill.Tone == "warn" {
 		// The row has the number of warnings as well, and no room to say it twice.
 		row.Pill.Text = "Passed"
@@ -259,15 +261,11 @@ func runsEvents(base string, query runsPageQuery, newest uuid.UUID, runs []liste
 	}
 	for _, run := range runs {
 		if run.State != validations.StateCompleted {
-			values.Add("run", shownRun{run.ID, run.Progress()}.String())
+			values.Add("run", live.ShownRun{ID: run.ID, Progress: run.Progress()}.String())
 		}
 	}
 	if !values.Has("runs") && !values.Has("run") {
 		return ""
 	}
-	return eventsAddress(base, values)
-}
-
-func eventsAddress(base string, values url.Values) string {
-	return base + "events/?" + values.Encode()
+	return live.Address(base, values)
 }

@@ -16,7 +16,7 @@ func (a *App) secretsForm(c echo.Context, principal core.Principal) error {
 	if err != nil {
 		return err
 	}
-	secrets, err := a.Executor.ReadSecrets(ctx, principal, origins)
+	secrets, err := a.Signing.Read(ctx, principal, origins)
 	if err != nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func (a *App) secretsForm(c echo.Context, principal core.Principal) error {
 
 // rotateSecretsForm is POST /app/orgs/{org}/settings/secrets/rotate/.
 func (a *App) rotateSecretsForm(c echo.Context, principal core.Principal) error {
-	if err := a.Executor.RotateSigningKey(c.Request().Context(), principal); err != nil {
+	if err := a.Signing.Rotate(c.Request().Context(), principal); err != nil {
 		return err
 	}
 	return pages.Redirect(c, pages.Base(principal.OrgSlug)+"settings/",

@@ -12,7 +12,8 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/validations"
-	"github.com/simplevalidations/simplevalidations/validations/execution"
+	"github.com/simplevalidations/simplevalidations/validations/progress"
+	"github.com/simplevalidations/simplevalidations/validations/web/live"
 )
 
 // runsQuery is the query of the list of runs.
@@ -78,21 +79,21 @@ func (a *App) awaitRun(
 		return body, err
 	}
 	core.ClearReadDeadline(c)
-	if err := a.awaitEnd(ctx, execution.RunKey{OrgID: principal.OrgID, ID: id}, wait); err != nil {
+	if err := a.awaitEnd(ctx, progress.RunKey{OrgID: principal.OrgID, ID: id}, wait); err != nil {
 		return validations.RunBody{}, err
 	}
 	return a.Runs.Show(ctx, principal.OrgID, principal.OrgSlug, id)
 }
 
 // awaitEnd waits for the end of a run, as long as the caller may see it.
-func (a *App) awaitEnd(ctx context.Context, run execution.RunKey, wait time.Duration) error {
+func (a *App) awaitEnd(ctx context.Context, run progress.RunKey, wait time.Duration) error {
 	for deadline := time.Now().Add(wait); ; {
 		left := time.Until(deadline)
-		ended := a.Waiters.AwaitEnd(ctx, run, min(left, heartbeatInterval))
+		ended := a.Waiters.AwaitEnd(ctx, run, min(left, live.Heartbeat))
 		if err := core.ConfirmAccess(ctx); err != nil {
 			return err
 		}
-		if over := left <= heartbeatInterval || !a.Waiters.Open(); ended || over {
+		if over := left <= live.Heartbeat || !a.Waiters.Open(); ended || over {
 			return nil
 		}
 	}
@@ -144,13 +145,9 @@ func (a *App) listRuns(c echo.Context, principal core.Principal) error {
 		return err
 	}
 	address := *c.Request().URL
-	page := core.NewPage(cursor, found.Runs, idOf, address).GoesOn(cursor, found.Stopped, address)
+	page := core.NewPage(cursor, found.Runs, func(r validations.Run) uuid.UUID { return r.ID }, address)
+	page = page.GoesOn(cursor, found.Stopped, address)
 	return c.JSON(http.StatusOK, core.MapPage(page, func(run validations.Run) validations.RunBody {
 		return validations.RenderRun(run, principal.OrgSlug)
 	}))
-}
-
-// idOf is the key by which lists of runs are paged.
-func idOf(run validations.Run) uuid.UUID {
-	return run.ID
 }

@@ -14,9 +14,9 @@ func (a *App) Routes(api *core.Routes) {
 	api.GET("/runs/:id/", onRun("see runs", a.getRun))
 	api.GET("/runs/:id/findings/", onRun("see findings", a.listFindings))
 	api.GET("/runs/:id/comparison/", onRun("see findings", a.compareRun))
-	api.GET("/runs/:id/document/", onRun(seeDocuments, a.showDocument))
-	api.GET("/runs/:id/document/content/", onRun(seeDocuments, a.downloadDocument))
-	api.GET("/runs/:id/events/", onRun("follow runs", a.runEvents))
+	api.GET("/runs/:id/document/", onRun(seeDocuments, a.documents.Show))
+	api.GET("/runs/:id/document/content/", onRun(seeDocuments, a.documents.Download))
+	api.GET("/runs/:id/events/", onRun("follow runs", a.events.RunEvents))
 	api.POST("/runs/:id/cancel/", onRun(cancelRuns, a.cancelRun))
 	api.GET("/v1/orgs/:org/runs/:id/", onRun("see runs", a.getRunV1), core.OwnOrganization)
 	api.GET("/signing-secrets/", core.As(core.RoleAdmin, "see the signing secrets", a.showSecrets))
@@ -33,17 +33,20 @@ func (a *App) Pages(web *echo.Group) {
 	org.GET("/runs/:id/", onRun("see runs", a.runPage))
 	org.GET("/runs/:id/findings/:format/", onRun("see findings", a.downloadFindings))
 	org.GET("/runs/:id/comparison/", onRun("see findings", a.comparisonPage))
-	org.GET("/runs/:id/document/", onRun(seeDocuments, a.documentPage))
-	org.GET("/runs/:id/document/content/", onRun(seeDocuments, a.downloadDocument))
+	org.GET("/runs/:id/document/", onRun(seeDocuments, a.documents.Page))
+	org.GET("/runs/:id/document/content/", onRun(seeDocuments, a.documents.Download))
 	org.POST("/runs/:id/cancel/", onRun(cancelRuns, a.cancelForm))
 	org.POST("/settings/secrets/",
 		core.As(core.RoleAdmin, "see the signing secrets", a.RequireRecentSignIn(a.secretsForm)))
 	org.POST("/settings/secrets/rotate/",
 		core.As(core.RoleOwner, "rotate the signing secrets", a.RequireRecentSignIn(a.rotateSecretsForm)))
-	org.GET("/events/", core.As(core.RoleViewer, "follow runs", a.pageEvents))
+	org.GET("/events/", core.As(core.RoleViewer, "follow runs", a.events.PageEvents))
 }
 
-const cancelRuns = "cancel runs"
+const (
+	cancelRuns   = "cancel runs"
+	seeDocuments = "see documents"
+)
 
 // viewOfRun answers a request about a run.
 type viewOfRun func(c echo.Context, principal core.Principal, id uuid.UUID) error

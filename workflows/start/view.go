@@ -12,7 +12,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/validations"
-	"github.com/simplevalidations/simplevalidations/validations/execution"
+	"github.com/simplevalidations/simplevalidations/validations/progress"
 	"github.com/simplevalidations/simplevalidations/workflows/start/body"
 )
 
@@ -27,7 +27,7 @@ type API struct {
 	starter  *Starter
 	versions Versions
 	runs     *validations.Service
-	waiters  *execution.Waiters
+	waiters  *progress.Waiters
 	guard    *idempotency.Guard
 	limit    RunLimiter
 	limits   body.Limits
@@ -35,7 +35,7 @@ type API struct {
 
 // NewAPI makes the API of a Starter.
 func NewAPI(
-	starter *Starter, versions Versions, waiters *execution.Waiters, limit RunLimiter, limits body.Limits,
+	starter *Starter, versions Versions, waiters *progress.Waiters, limit RunLimiter, limits body.Limits,
 ) *API {
 	return &API{
 		starter: starter, versions: versions, runs: starter.runs, waiters: waiters, guard: starter.guard, limit: limit,
@@ -252,5 +252,5 @@ func (a *API) awaitEnd(ctx context.Context, orgID uuid.UUID, answer Answer, wait
 			return
 		}
 	}
-	a.waiters.AwaitExecuted(ctx, execution.RunKey{OrgID: orgID, ID: answer.RunID}, answer.Executed, wait)
+	a.waiters.AwaitExecuted(ctx, progress.RunKey{OrgID: orgID, ID: answer.RunID}, answer.Executed, wait)
 }

@@ -9,22 +9,20 @@ import (
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/client"
-	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
-// goClient is the Go client with a token, before which the first answers get lost.
-func (s *stage) goClient(tb testing.TB, token string, losses int64) *client.Client {
+// goClient is the Go client with a token.
+func (s *stage) goClient(tb testing.TB, token string) *client.Client {
 	tb.Helper()
-	way := &fixture.Lossy{Base: s.Client.Transport}
-	way.Left.Store(losses)
 	c, err := client.New("http://"+s.Address, client.WithToken(token),
-		client.WithHTTPClient(&http.Client{Transport: way}))
+		client.WithHTTPClient(&http.Client{Transport: s.Client.Transport}))
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return c
 }
 
+// TestGoClient has what core/coretest/clients does not try: those tests lose requests and answers of all clients.
 func TestGoClient(t *testing.T) {
 	t.Parallel()
 	table := fixture.SampleText(t, "bad/meter-readings.csv")
@@ -35,38 +33,11 @@ func TestGoClient(t *testing.T) {
 		}
 	}
 
-	t.Run("StartsOneRunWhateverGetsLost", func(t *testing.T) {
-		t.Parallel()
-		s := setup(t)
-		c := s.goClient(t, s.Harbour.Tokens.Executor, 2)
-		started, err := c.Start(t.Context(), document())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !started.Replayed || started.Attempts != 3 || started.Expires.IsZero() ||
-			string(started.Run.IdempotencyKey) != started.Key {
-			t.Errorf("started = %+v, want a replay at the third attempt", started)
-		}
-		if got := s.RowCounts(t); got.Runs != 1 || got.Used != 1 {
-			t.Errorf("rows = %+v, want one run", got)
-		}
-		if name := coretest.One[string](t, s.DB, `SELECT filename FROM submissions`); name != "Zähler \"1\".csv" {
-			t.Errorf("filename = %q, want it as it was given", name)
-		}
-		other := document()
-		other.Key, other.Content = started.Key, strings.NewReader("a,b\n")
-		_, err = c.Start(t.Context(), other)
-		refused, ok := errors.AsType[*client.Error](err)
-		if !ok || !errors.Is(err, client.ErrKeyReused) || refused.OriginalRequestID != started.OriginalRequestID {
-			t.Errorf("error = %v, want that the key stands for the first request", err)
-		}
-	})
-
 	t.Run("WaitsAndReadsWhatWasFound", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		s.Waits(t)
-		c := s.goClient(t, s.Harbour.Tokens.Executor, 0)
+		c := s.goClient(t, s.Harbour.Tokens.Executor)
 		started, err := c.Start(t.Context(), document())
 		if err != nil {
 			t.Fatal(err)
@@ -113,7 +84,7 @@ func TestGoClient(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		token, _ := s.AddToken(t, s.Harbour, core.RoleOwner, core.RoleAuthor)
-		c := s.goClient(t, token, 0)
+		c := s.goClient(t, token)
 		ctx := t.Context()
 		if me, err := c.Me(ctx); err != nil || me.Org.Slug != s.Harbour.Slug || me.Role != "author" {
 			t.Errorf("me = %+v and error %v, want harbour's author", me, err)

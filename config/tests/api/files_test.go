@@ -79,19 +79,6 @@ func TestImportWorkflow(t *testing.T) {
 	}
 }
 
-func TestImportReplay(t *testing.T) {
-	t.Parallel()
-	s := setup(t)
-	first := s.Must(t, http.StatusCreated, s.importing("i", siteReport))
-	s.imported(t, http.StatusCreated, strings.Replace(siteReport, "[site]", "[floor]", 1))
-	before := s.tally(t)
-	fixture.WantReplay(t, first, s.Do(t, s.importing("i", "# again\n"+siteReport)))
-	s.Refused(t, core.CodeKeyReused, s.importing("i", strings.Replace(siteReport, "Shape", "Form", 1)))
-	if after := s.tally(t); after != before {
-		t.Errorf("rows = %s, want %s", after, before)
-	}
-}
-
 func TestConcurrentImports(t *testing.T) {
 	t.Parallel()
 	s := setup(t)

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
@@ -240,29 +238,4 @@ func (s *stage) follow(tb testing.TB, c call) (stream, func()) {
 		tb.Fatalf("status = %d, want 200", response.StatusCode)
 	}
 	return stream{lines: bufio.NewScanner(response.Body)}, closeAll
-}
-
-func TestRunPagesStandStillWhileRunsAreStarted(t *testing.T) {
-	t.Parallel()
-	s := setup(t)
-	const total = 7
-	newestFirst := make([]string, total)
-	for i := range total {
-		newestFirst[total-1-i] = s.Started(t, s.Start(t, "")).ID.String()
-	}
-	page := s.page(t, "/api/runs/?page_size=2")
-	var seen []string
-	for {
-		for _, run := range page.Results {
-			seen = append(seen, run.ID.String())
-		}
-		if page.Next == "" {
-			break
-		}
-		s.Started(t, s.Start(t, ""))
-		page = s.page(t, string(page.Next))
-	}
-	if diff := cmp.Diff(newestFirst, seen); diff != "" {
-		t.Errorf("runs (-want +got):\n%s", diff)
-	}
 }

@@ -2,7 +2,6 @@ package api
 
 import (
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 
@@ -147,50 +146,6 @@ func TestRerunRefusals(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestRerunAfterARefusalUnderTheSameKey(t *testing.T) {
-	t.Parallel()
-	s := setup(t)
-	var run validations.RunBody
-	for range 3 {
-		run = s.Started(t, s.Start(t, "").By(s.Tiny.Tokens.Executor))
-	}
-	again := s.Rerun("patient", run.ID).By(s.Tiny.Tokens.Executor)
-	got := s.Do(t, again)
-	wantRetryLater(t, got, core.CodeQuotaExceeded, 32*24*60*60)
-	fixture.WantHeader(t, got, map[string]string{"Idempotency-Key": "patient", "Idempotency-Expires": ""})
-	s.Exec(t, `UPDATE usage_counters SET quota = 4`)
-	first := s.Must(t, http.StatusCreated, again)
-	fixture.WantReplay(t, first, s.Do(t, again))
-	s.Refused(t, core.CodeQuotaExceeded, again.With("Idempotency-Key", "another"))
-	s.wantRows(t, fixture.RowCounts{Keys: 1, Submissions: 3, Runs: 4, Jobs: 4, Audits: 3, Used: 4})
-}
-
-func TestConcurrentReruns(t *testing.T) {
-	t.Parallel()
-	s := setup(t)
-	earlier := s.Started(t, s.Start(t, ""))
-	s.Work(t)
-	got := s.Together(t, slices.Repeat([]call{s.Rerun("race", earlier.ID)}, 50))
-	final := s.Must(t, http.StatusCreated, s.Rerun("race", earlier.ID))
-	fresh := 0
-	for _, answer := range got {
-		if answer.Status == http.StatusConflict {
-			wantRetryLater(t, answer, core.CodeKeyInProgress, 60)
-			continue
-		}
-		if diff := cmp.Diff(string(final.Body), string(answer.Body)); diff != "" {
-			t.Errorf("body (-replayed +got):\n%s", diff)
-		}
-		if answer.Header.Get("Idempotent-Replayed") == "" {
-			fresh++
-		}
-	}
-	if fresh != 1 {
-		t.Errorf("first answers = %d, want 1", fresh)
-	}
-	s.wantRows(t, fixture.RowCounts{Keys: 1, Submissions: 1, Runs: 2, Jobs: 1, Audits: 1, Used: 2})
 }
 
 func TestRerunsAreBoundedAsStartsAre(t *testing.T) {

@@ -181,6 +181,7 @@ func TestStartFindsItsWorkflow(t *testing.T) {
 	}{
 		{"/api/workflows/meter-readings/start/", 2},
 		{"/api/workflows/meter-readings/start", 2},
+		{"/api/workflows/meter%2Dreadings/st%61rt", 2},
 		{"/api/workflows/" + id + "/start/", 2},
 		{"/api/workflows/" + id + "/start", 2},
 		{"/api/workflows/meter-readings/start/?version=1", 1},

@@ -12,7 +12,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
-	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/validations/insights"
 )
 
 // usageAnswer is the usage as the API shows it.
@@ -121,7 +121,7 @@ func TestUsageIsBounded(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	run := s.Started(t, s.Start(t, ""))
-	const more = validations.MaxCountedRuns
+	const more = insights.MaxCountedRuns
 	s.Prepare(t, fmt.Sprintf(`
 		INSERT INTO validation_runs (org_id, id, workflow_id, workflow_version, workflow_slug, definition_digest,
 			submission_id, source, sweep_after, usage_metric, usage_period, request_id, created_at)

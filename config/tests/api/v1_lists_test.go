@@ -2,8 +2,6 @@ package api
 
 import (
 	"errors"
-	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -52,30 +50,10 @@ func TestV1Lists(t *testing.T) {
 	t.Run("SeveralPages", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		const more = 104
-		for i := range more {
-			s.Must(t, http.StatusCreated, call{
-				Method: http.MethodPost, Path: "/api/workflows/", Token: s.Harbour.Tokens.Owner,
-			}.WithBody("application/json", fmt.Sprintf(`{"slug":"w-%d","name":"W","is_active":%t,"definition":{
-				"accepts":["text/csv"],"steps":[{"id":"a","name":"A","type":"xml","config":{}}]}}`, i, i%2 == 0)))
-		}
 		cli := s.v1(s.Harbour.Tokens.Executor)
-		for address, want := range map[string][]int{
-			cli.workflowsAddress():                    {50, 50, 7},
-			cli.workflowsAddress() + "?page_size=107": {107},
-			cli.workflowsAddress() + "?page_size=106": {106, 1},
-		} {
-			found, sizes := listV1[v1Workflow](t, cli, address)
-			if diff := cmp.Diff(want, sizes); diff != "" {
-				t.Errorf("pages of %s (-want +got):\n%s", address, diff)
-			}
-			slugs := map[string]bool{}
-			for _, workflow := range found {
-				slugs[workflow.Slug] = true
-			}
-			if len(slugs) != more+3 {
-				t.Errorf("%s lists %d workflows, want each of %d", address, len(slugs), more+3)
-			}
+		found, sizes := listV1[v1Workflow](t, cli, cli.workflowsAddress()+"?page_size=2")
+		if diff := cmp.Diff([]int{2, 1}, sizes); diff != "" || found[1].ID == found[2].ID {
+			t.Errorf("workflows = %+v on pages of %v, want three of 2 and 1", found, sizes)
 		}
 	})
 }

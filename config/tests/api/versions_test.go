@@ -100,38 +100,6 @@ func TestRunsKeepTheirVersion(t *testing.T) {
 	}
 }
 
-func TestCreateVersionReplay(t *testing.T) {
-	t.Parallel()
-	s := setup(t)
-	building := "/api/workflows/building/"
-	first := s.Must(t, http.StatusCreated, s.versionOf("r", building))
-	s.Must(t, http.StatusCreated, s.versionOf("next", building))
-	before := s.tally(t)
-	byID := "/api/workflows/" + s.Harbour.Workflows[0].ID.String() + "/"
-	another := s.versionOf("r", building).WithBody("application/json", versionBody("x"))
-	spaced := `{ "definition" : ` + requiring("other") + " }\n"
-
-	fixture.WantReplay(t, first, s.Do(t, s.versionOf("r", building)))
-	fixture.WantReplay(t, first, s.Do(t, s.versionOf("r", byID)))
-	fixture.WantReplay(t, first, s.Do(t, s.versionOf("r", building).WithBody("application/json", spaced)))
-	for name, tt := range map[string]struct {
-		call    call
-		differs []string
-	}{
-		"another workflow": {s.versionOf("r", "/api/workflows/meter-readings/"), []string{"workflow"}},
-		"another body":     {another, []string{"content"}},
-	} {
-		problem := fixture.WantProblem(t, s.Do(t, tt.call), core.CodeKeyReused)
-		if diff := cmp.Diff(tt.differs, problem.Differs); diff != "" {
-			t.Errorf("%s: differs (-want +got):\n%s", name, diff)
-		}
-	}
-	s.Refused(t, core.CodePermissionDenied, s.versionOf("r", building).By(s.Harbour.Tokens.Executor))
-	if after := s.tally(t); after != before {
-		t.Errorf("rows = %s, want %s", after, before)
-	}
-}
-
 func TestConcurrentVersionsAreNumberedWithoutGaps(t *testing.T) {
 	t.Parallel()
 	const rivals = 16

@@ -38,7 +38,7 @@ func TestCommandsRefuse(t *testing.T) {
 		"WrongQuota":  {[]string{"org", "create", "acme", "--runs", "many"}, 2, []string{`"many"`, "unlimited"}},
 		"WrongSlug":   {[]string{"org", "create", "Ac Me"}, 2, []string{"simplevalidations: A slug has"}},
 		"NeitherOnNorOff": {
-			[]string{"org", "set-overage", "acme", "maybe"}, 2, []string{`is on or off, not "maybe"`},
+			[]string{"org", "set", "acme", "--overage=maybe"}, 2, []string{`--overage is true or false, not "maybe"`},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -18,7 +18,7 @@ func TestCompletion(t *testing.T) {
 		"runs list --source ":      "API DASHBOARD CLI :4",
 		"members set a@b.example ": "viewer executor author admin owner :4",
 		"token create --role ":     "viewer executor author admin owner :4",
-		"runs get ":                ":4",
+		"runs watch ":              ":4",
 		"run ":                     ":0",
 	} {
 		var out bytes.Buffer

@@ -122,7 +122,7 @@ func TestRunCommand(t *testing.T) {
 			t.Errorf("source = %s, want CLI", source)
 		}
 		d.run(ctx, "runs", "watch", id).want(t, 0, "✓ PASSED")
-		d.run(ctx, "runs", "get", id, "--format", "csv").want(t, 0, "document,run,step")
+		d.run(ctx, "runs", "watch", id, "--no-wait", "--format", "csv").want(t, 0, "document,run,step")
 		d.run(ctx, "runs", "list", "--key", "n-1").want(t, 0, id, "COMPLETED")
 		d.run(ctx, "runs", "list", "--source", "CLI", "--since", "2026-01-01").want(t, 0, id)
 		d.run(ctx, "runs", "list", "--until", "2026-01-01T12:00:00+01:00", "--json").want(t, 0, `"results": []`)
@@ -147,7 +147,7 @@ func TestRunCommand(t *testing.T) {
 			"run @good.csv -w meter-readings --timeout -1s", "runs list --limit -1",
 			"run @good.csv -w meter-readings --output @none/x.sarif",
 			"runs list --org harbour-energy --json",
-			"runs get x",
+			"runs watch x",
 		} {
 			if got := d.run(ctx, strings.Fields(args)...); got.code != 2 || got.message == "" {
 				t.Errorf("%s: exit code = %d, want 2 with a reason; message %s", args, got.code, got.message)
@@ -243,7 +243,7 @@ func TestRunCommandGoesOn(t *testing.T) {
 		d := setupDesk(t, front.URL, "sv_x")
 		got := d.run(t.Context(), "run", "@good.csv", "-w", "meter-readings", "--timeout", "50ms")
 		got.want(t, 4, "runs watch "+server.Runs()[0].ID)
-		d.run(t.Context(), "runs", "get", server.Runs()[0].ID).want(t, 4, "not completed")
+		d.run(t.Context(), "runs", "watch", server.Runs()[0].ID, "--no-wait").want(t, 4, "not completed")
 	})
 }
 
@@ -308,13 +308,11 @@ func TestOtherRemoteCommands(t *testing.T) {
 	d := setupDesk(t, "http://"+s.Address, token)
 	ctx := t.Context()
 
-	d.run(ctx, "whoami").want(t, 0, "owner@harbour-energy.example", "author")
-	d.run(ctx, "usage", "--json").want(t, 0, `"schema_version": 1`, `"quota"`)
-	d.run(ctx, "usage").want(t, 0, "remaining")
+	d.run(ctx, "whoami").want(t, 0, "owner@harbour-energy.example", "author", "remaining")
+	d.run(ctx, "whoami", "--json").want(t, 0, `"schema_version": 1`, `"email"`, `"quota"`)
 	d.run(ctx, "workflows", "list").want(t, 0, "meter-readings", "legacy-import")
 	d.run(ctx, "workflows", "list", "--json").want(t, 0, `"schema_version": 1`, `"results"`, `"building"`)
-	d.run(ctx, "workflows", "show", "building").want(t, 0, "step 2")
-	d.run(ctx, "workflows", "show", "nowhere").want(t, 2, "not_found")
+	d.run(ctx, "workflows", "export", "nowhere").want(t, 2, "not_found")
 	exported := d.run(ctx, "workflows", "export", "building")
 	exported.want(t, 0, "schema_version: 1")
 	d.write(t, "building.yaml", exported.output)

@@ -13,12 +13,12 @@ func TestWrongUseSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	c := fixture.SetupConsole(t)
 	for line, want := range map[string]string{
-		"run":                "FILE is missing; see simplevalidations run --help",
-		"org set-quota acme": "RUNS is missing; see simplevalidations org set-quota --help",
-		"members set":        "MEMBER and ROLE are missing; see simplevalidations members set --help",
-		"members set a b c":  `"c" is one argument too many; see simplevalidations members set --help`,
-		"idempotency list":   "--org is missing; see simplevalidations idempotency list --help",
-		"chek":               "there is no command chek; did you mean check? See simplevalidations --help",
+		"run":               "FILE is missing; see simplevalidations run --help",
+		"org set acme":      "Nothing is to be set; see simplevalidations org set --help",
+		"members set":       "MEMBER and ROLE are missing; see simplevalidations members set --help",
+		"members set a b c": `"c" is one argument too many; see simplevalidations members set --help`,
+		"idempotency list":  "--org is missing; see simplevalidations idempotency list --help",
+		"chek":              "there is no command chek; did you mean check? See simplevalidations --help",
 		"runs watc x": "there is no command runs watc; did you mean watch? " +
 			"See simplevalidations runs --help",
 		"nonsense":                       "there is no command nonsense; see simplevalidations --help",
@@ -33,7 +33,7 @@ func TestWrongUseSaysWhatIsWrong(t *testing.T) {
 		}
 	}
 	const want = "simplevalidations: There is no organization \"none\".\n"
-	if code, _, complaint := c.Run(t, "org", "show", "none"); code != 1 || complaint != want {
-		t.Errorf("org show = %d %q, want 1 and %q", code, complaint, want)
+	if code, _, complaint := c.Run(t, "org", "list", "none"); code != 1 || complaint != want {
+		t.Errorf("org list = %d %q, want 1 and %q", code, complaint, want)
 	}
 }

@@ -55,12 +55,15 @@ func TestColumnsHaveRoomInABrowser(t *testing.T) {
 	}
 }
 
-// TestChartsFillTheirCardsInABrowser compares the height of a card with that of what is in it.
+// TestChartsFillTheirCardsInABrowser compares the height of a card with that of what is in it, where the durations
+// beside a chart take the most room.
 func TestChartsFillTheirCardsInABrowser(t *testing.T) {
 	t.Parallel()
 	b := browser.Open(t)
 	s := setup(t)
 	s.seededLists(t)
+	s.Exec(t, `UPDATE start_hours SET took[array_length(took, 1)] = 100`)
+	s.Exec(t, `UPDATE validation_runs SET created_at = ended_at - interval '59 minutes' WHERE ended_at IS NOT NULL`)
 	viewer := s.Visitor(t, core.RoleViewer)
 	for _, path := range []string{"", "keys/", "usage/", "workflows/meter-readings/"} {
 		for _, width := range []int64{1280, 1920} {

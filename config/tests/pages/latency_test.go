@@ -141,7 +141,7 @@ func TestOverviewInterpolates(t *testing.T) {
 	}{
 		"Even":   {[]int64{0, 0, 0, 0, 0, 0, 0, 100, 0, 0, 0, 0, 0, 0}, "p50 175 ms · p95 242 ms</dd>"},
 		"Apart":  {[]int64{0, 0, 0, 50, 0, 0, 0, 0, 0, 50, 0, 0, 0, 0}, "p50 10 ms · p95 950 ms</dd>"},
-		"Longer": {[]int64{90, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 10}, "p50 &lt;1 ms · p95 more than 10 s"},
+		"Longer": {[]int64{90, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 10}, "p50 &lt;1 ms · p95 over 10 s"},
 	} {
 		s.Exec(t, `INSERT INTO start_hours (org_id, hour, took) VALUES ($1, date_trunc('hour', now(), 'UTC'), $2)
 			ON CONFLICT ON CONSTRAINT start_hours_pkey DO UPDATE SET took = excluded.took`, s.Harbour.ID, row.took)

@@ -48,7 +48,7 @@ func TestOverview(t *testing.T) {
 		"no key is stuck and no run is late",
 		"2 of 1,000,000 runs used", "1 passed, 1 failed, 0 platform errors, 3 replayed",
 		"Start latency, last 24 hours: 2 new starts, p50 ", "Interpolated from the counts",
-		"From start to result</dt><dd>p50 ",
+		`From start to result</dt><dd title="Waited for a worker: p95 `,
 		`href="`+pageOfRun(failed)+`"`, "/runs/?since=", "&lt;b&gt;bad.csv")
 	fixture.Hides(t, html, "<b>bad", "Needs attention</span><b>1", "foreign")
 	if got := listed(html); len(got) != 2 {

@@ -109,20 +109,6 @@ func TestGuessesOnTheAccountPageAreLimited(t *testing.T) {
 	t.Fatal("100 guesses at once were all tried")
 }
 
-func TestSignInIsLimited(t *testing.T) {
-	t.Parallel()
-	s := setup(t)
-	// The limit of the address is that of the account as well here: all attempts are of one of each.
-	for range 100 {
-		got := s.AnswerTo(t, fixture.SignIn("somebody@harbour-energy.example", "guess"))
-		if got.Status == http.StatusTooManyRequests {
-			wantWait(t, got)
-			return
-		}
-	}
-	t.Fatal("100 guesses at once were all tried")
-}
-
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	s := setup(t)

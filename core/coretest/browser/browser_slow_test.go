@@ -130,7 +130,8 @@ func TestBrowserFindsWhatIsWrong(t *testing.T) {
 	}{
 		"Contrast": {site{style: "p { color: #999 }"}, "light 1280: axe color-contrast"},
 		"OnlyInTheDark": {
-			site{style: "@media (prefers-color-scheme: dark) { p { color: #555 } }"}, "dark 360: axe color-contrast",
+			site{style: "@media (prefers-color-scheme: dark) { p { color: #555 } }", whole: true},
+			"dark 360: axe color-contrast",
 		},
 		"OnlyInTheWideDark": {
 			site{style: "@media (prefers-color-scheme: dark) and (width: 1280px) { p { color: #555 } }", whole: true},

@@ -58,7 +58,7 @@ func views() []view {
 		{name: "light 360", Viewport: Viewport{Width: narrow}, also: []look{(*check).contrasting}, full: true},
 		{
 			name: "dark 360", Viewport: Viewport{Width: narrow, Theme: Dark, ReducedMotion: true}, rethemed: true,
-			also: []look{(*check).usable, (*check).walked},
+			also: []look{(*check).usable, (*check).walked}, full: true,
 		},
 		{name: "light 320", Viewport: Viewport{Width: narrowest}},
 		{name: "light 1280 at 200 %", Viewport: Viewport{Width: wideAtDouble, Zoom: 2}, full: true},

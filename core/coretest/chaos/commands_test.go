@@ -107,10 +107,10 @@ func TestMigrate(t *testing.T) {
 	t.Parallel()
 	const migrators = 6
 	settings := program.Briskly("DATABASE_URL="+emptyDatabase(t), "SV_DB_MAX_CONNS=4")
-	before := program.Execute(t, settings, "", "migrate", "status")
-	wantSaid(t, before, "pending", "00001_users.sql")
-	if strings.Contains(before, "applied") {
-		t.Errorf("status of an empty database = %s, want nothing applied", before)
+	before := program.Execute(t, settings, "", "migrate", "plan")
+	wantSaid(t, before, "-- pending 00001_users.sql")
+	if strings.Contains(before, "-- applied ") {
+		t.Errorf("plan of an empty database = %s, want nothing applied", before)
 	}
 	all := make([]*program.Process, migrators)
 	for n := range all {
@@ -126,9 +126,10 @@ func TestMigrate(t *testing.T) {
 	if told == 0 {
 		t.Error("no migrator says that it has applied the first migration")
 	}
-	after := program.Execute(t, settings, "", "migrate", "status")
-	if strings.Contains(after, "pending") || strings.Count(after, "applied") != strings.Count(before, "pending") {
-		t.Errorf("status = %s, want each of these applied: %s", after, before)
+	after := program.Execute(t, settings, "", "migrate", "plan")
+	if strings.Contains(after, "-- pending ") ||
+		strings.Count(after, "-- applied ") != strings.Count(before, "-- pending ") {
+		t.Errorf("plan = %s, want each of these applied: %s", after, before)
 	}
 	program.Seed(t, settings)
 }
@@ -140,8 +141,8 @@ func TestAccountCommandsRefuseWhatIsWrong(t *testing.T) {
 		{"user", "create", "short@harbour-energy.example", "--password-stdin"},
 		{"org", "create", "harbour-energy"},
 		{"org", "create", "Not a slug"},
-		{"org", "set-quota", "no-such-org", "4"},
-		{"org", "set-quota", "harbour-energy", "many"},
+		{"org", "set", "no-such-org", "--runs", "4"},
+		{"org", "set", "harbour-energy", "--runs", "many"},
 		{"admin", "token", "create", "--org", "harbour-energy", "--user", "nobody@harbour-energy.example"},
 	} {
 		p := program.Launch(t, i.Settings, "short\n", args...)

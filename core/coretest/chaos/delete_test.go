@@ -26,7 +26,7 @@ var deletionStops = []string{
 func TestDeleteOrganizationUnderLoad(t *testing.T) {
 	t.Parallel()
 	i := program.Install(t, "SV_PURGE_SCHEDULE=@every 2s")
-	program.Execute(t, i.Settings, "", "org", "set-quota", i.Tiny.Slug, "1000000")
+	program.Execute(t, i.Settings, "", "org", "set", i.Tiny.Slug, "--runs", "1000000")
 	webs := []*program.Server{
 		program.Serve(t, i.Settings, "--only", "web"), program.Serve(t, i.Settings, "--only", "web"),
 	}

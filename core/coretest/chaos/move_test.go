@@ -28,7 +28,7 @@ func TestMoveOrganizationUnderLoad(t *testing.T) {
 	program.Change(t, to.DB, "DELETE FROM users WHERE id NOT IN (SELECT user_id FROM memberships)")
 	steady := map[*program.Installation]*program.Load{}
 	for i, s := range map[*program.Installation]*program.Server{from: before, to: after} {
-		program.Execute(t, i.Settings, "", "org", "set-quota", i.Tiny.Slug, "1000000")
+		program.Execute(t, i.Settings, "", "org", "set", i.Tiny.Slug, "--runs", "1000000")
 		steady[i] = program.StartLoad(t, i.Tiny.Tokens.Executor, s.URL)
 	}
 	l := startLeaving(t, from.Harbour.Tokens.Executor, before.URL)

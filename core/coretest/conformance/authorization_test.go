@@ -72,7 +72,7 @@ func (s *site) testAuthorization(t *testing.T) {
 		t.Parallel()
 		token := s.executor(t, "demoted")
 		s.testLoss(t, token, core.CodePermissionDenied, func(program.Answer) {
-			s.command(t, "user", "add", "demoted@harbour-energy.example", "--org", "harbour-energy", "--role", "viewer")
+			s.command(t, "user", "set", "demoted@harbour-energy.example", "--org", "harbour-energy", "--role", "viewer")
 		})
 	})
 

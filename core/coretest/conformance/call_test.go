@@ -111,18 +111,6 @@ type part struct {
 	name, filename, mediaType, content string
 }
 
-// as is the part with another file name and type.
-func (p part) as(filename, mediaType string) part {
-	p.filename, p.mediaType = filename, mediaType
-	return p
-}
-
-// with is the part with another content.
-func (p part) with(content string) part {
-	p.content = content
-	return p
-}
-
 // form sends parts between boundaries as given.
 func (c call) form(tb testing.TB, boundary string, parts ...part) call {
 	tb.Helper()

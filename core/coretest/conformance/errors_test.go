@@ -34,7 +34,7 @@ func (s *site) testErrors(t *testing.T) {
 			t.Errorf("refusal = %s, want one that is not retryable and says when the quota is new", refusal.Body)
 		}
 		s.wantNothing(t, t.Name())
-		s.command(t, "org", "set-quota", o.slug, "2")
+		s.command(t, "org", "set", o.slug, "--runs", "2")
 		s.replayed(t, c, s.created(t, c))
 		s.wantRuns(t, t.Name(), 1)
 	})

@@ -75,7 +75,7 @@ func (s *site) testLifetime(t *testing.T) {
 		c := s.start(t)
 		first := s.created(t, c)
 		s.expire(t, t.Name())
-		s.command(t, "idempotency", "purge")
+		s.command(t, "admin", "purge")
 		if got := program.Count(t, s.DB, "SELECT count(*) FROM idempotency_keys WHERE key = $1", t.Name()); got != 0 {
 			t.Errorf("keys after the purge = %d, want none", got)
 		}
@@ -104,7 +104,7 @@ func (s *site) testLifetimeOfOrganization(t *testing.T) {
 	o := s.organization(t, "short-lived")
 	before := s.startIn(t, o).key(t.Name() + "-before")
 	first := s.created(t, before)
-	s.command(t, "org", "set-keys", o.slug, "--required=false", "--lifetime", "90m")
+	s.command(t, "org", "set", o.slug, "--key-required=false", "--key-lifetime", "90m")
 	s.replayed(t, before, first)
 	c := s.startIn(t, o)
 	short := s.created(t, c)
@@ -136,7 +136,7 @@ func (s *site) testPurgeUnderLoad(t *testing.T) {
 	lasting := s.start(t).key(t.Name() + "-lasting")
 	kept := s.created(t, lasting)
 	for round := range purges {
-		purge := program.Launch(t, s.Settings, "", "idempotency", "purge")
+		purge := program.Launch(t, s.Settings, "", "admin", "purge")
 		for k := range keys {
 			c := s.start(t).key(t.Name() + strconv.Itoa(k))
 			first := s.created(t, c)
@@ -148,7 +148,7 @@ func (s *site) testPurgeUnderLoad(t *testing.T) {
 			t.Errorf("exit code of purge %d = %d, want 0", round, got)
 		}
 	}
-	s.command(t, "idempotency", "purge")
+	s.command(t, "admin", "purge")
 	for k := range keys {
 		s.wantRuns(t, t.Name()+strconv.Itoa(k), purges)
 	}

@@ -70,7 +70,7 @@ func (s *site) testRequiredKeys(t *testing.T) {
 	before := s.startIn(t, o).key(t.Name() + "-before")
 	first := s.created(t, before)
 	operations := s.operations(t, o, "required")
-	s.command(t, "org", "set-keys", o.slug, "--required", "--lifetime", "0")
+	s.command(t, "org", "set", o.slug, "--key-required", "--key-lifetime", "0")
 	keyless := s.startIn(t, o).without("Idempotency-Key")
 
 	t.Run("RefusesRequestsWithoutOne", func(t *testing.T) {

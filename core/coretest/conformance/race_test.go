@@ -80,7 +80,7 @@ func TestCrowdWithAQuota(t *testing.T) {
 	s.wantUsage(t, s.Tiny.ID, quota)
 	s.refused(t, refused[0], core.CodeQuotaExceeded)
 
-	s.command(t, "org", "set-quota", "tiny-quota", "4")
+	s.command(t, "org", "set", "tiny-quota", "--runs", "4")
 	s.replayed(t, refused[0], s.created(t, refused[0]))
 	s.refused(t, refused[1], core.CodeQuotaExceeded)
 	s.wantUsage(t, s.Tiny.ID, quota+1)

@@ -124,7 +124,7 @@ func (s *site) testLateReplays(t *testing.T) {
 		again := s.created(t, rerun)
 		s.completed(t, again, s.Harbour.Tokens.Viewer)
 		s.age(t, first, again)
-		s.command(t, "admin", "runs", "purge")
+		s.command(t, "admin", "purge")
 		if got := program.Count(t, s.DB, `
 			SELECT count(*) FROM validation_runs
 			WHERE id IN ($1, $2) AND content_purged_at IS NOT NULL AND findings_purged_at IS NOT NULL`,

@@ -10,7 +10,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
 
-// largestBody is the most that a body may have, which has to be more than a JSON document that is compared by meaning.
+// largestBody is the most that a body may have.
 const largestBody = 2 << 20
 
 // site is an installation with two servers.

@@ -13,7 +13,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/coretest/pgproxy"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 	"github.com/simplevalidations/simplevalidations/core/coretest/validator"
-	"github.com/simplevalidations/simplevalidations/docs"
 )
 
 func TestCrash(t *testing.T) {
@@ -35,24 +34,6 @@ func TestCrash(t *testing.T) {
 				})
 			}
 		})
-	}
-}
-
-func TestGuideListsEveryBoundary(t *testing.T) {
-	t.Parallel()
-	guide, found := docs.Page("guides/guarantees")
-	if !found {
-		t.Fatal("there is no guide to the guarantees")
-	}
-	for _, f := range flows() {
-		for i := range f.boundaries {
-			if row := fmt.Sprintf("\n| %#q | B%d | ", f.name, i+1); !strings.Contains(string(guide), row) {
-				t.Errorf("the guide has no row %q", strings.TrimSpace(row))
-			}
-		}
-		if row := fmt.Sprintf("\n| %#q | B%d | ", f.name, len(f.boundaries)+1); strings.Contains(string(guide), row) {
-			t.Errorf("the guide has a row %q, want none", strings.TrimSpace(row))
-		}
 	}
 }
 

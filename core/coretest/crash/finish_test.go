@@ -78,7 +78,7 @@ func (s *stage) settleFrozen(tb testing.TB, who finisher) {
 func (s *stage) finish(tb testing.TB, who finisher) {
 	tb.Helper()
 	if s.flow.part == command {
-		program.Execute(tb, s.Settings, "", "idempotency", "purge")
+		program.Execute(tb, s.Settings, "", "admin", "purge")
 		return
 	}
 	if who != retry {

@@ -341,8 +341,8 @@ func countersOpened(tb testing.TB, s *stage) {
 // beyondQuota makes the organization one that pays for each run.
 func beyondQuota(tb testing.TB, s *stage) {
 	tb.Helper()
-	program.Execute(tb, s.Settings, "", "org", "set-quota", s.tenant.Slug, "0")
-	program.Execute(tb, s.Settings, "", "org", "set-overage", s.tenant.Slug, "on")
+	program.Execute(tb, s.Settings, "", "org", "set", s.tenant.Slug, "--runs", "0")
+	program.Execute(tb, s.Settings, "", "org", "set", s.tenant.Slug, "--overage")
 }
 
 func beyondMeans(tb testing.TB, s *stage) {

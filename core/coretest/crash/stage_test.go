@@ -137,7 +137,7 @@ func (s *stage) expose(tb testing.TB) {
 	case worker:
 		s.victim = s.background(tb, settings)
 	case command:
-		s.victim = program.Launch(tb, settings, "", "idempotency", "purge")
+		s.victim = program.Launch(tb, settings, "", "admin", "purge")
 	}
 	close(s.launched)
 }

@@ -25,7 +25,6 @@ type retryPrograms struct {
 	installation *program.Installation
 	address      string
 	offered      map[string]block
-	compiled     typeScript
 }
 
 func setupRetries(tb testing.TB) retryPrograms {
@@ -36,20 +35,15 @@ func setupRetries(tb testing.TB) retryPrograms {
 		address:      program.Serve(tb, installation.Settings).URL(),
 		offered:      make(map[string]block),
 	}
-	sources := make(map[string]string)
 	for _, b := range blocksOf(tb, "docs/guides/retries.md") {
 		if b.tab != "" {
 			p.offered[strings.ReplaceAll(b.tab, " ", "-")+"-"+strconv.Itoa(b.line)] = b
 		}
-		if b.language == "ts" {
-			sources[programName(b)] = b.code
-		}
 	}
-	p.compiled = compileTypeScript(tb, sources)
 	return p
 }
 
-// prepare writes a program into a folder, unless it is compiled already, and returns the command that runs it there.
+// prepare writes a program into a folder and returns the command that runs it there.
 func (p retryPrograms) prepare(tb testing.TB, dir string, b block) []string {
 	tb.Helper()
 	write := func(name string) { writeFiles(tb, dir, map[string][]byte{name: []byte(b.code)}) }
@@ -60,11 +54,6 @@ func (p retryPrograms) prepare(tb testing.TB, dir string, b block) []string {
 	case "python":
 		write("start.py")
 		return []string{"python3", "start.py"}
-	case "go":
-		write("start.go")
-		return []string{buildGo(tb, filepath.Join(dir, "start.go"))}
-	case "ts":
-		return []string{"node", p.compiled.program(programName(b))}
 	}
 	tb.Fatalf("no command runs %s", b.language)
 	return nil

@@ -28,7 +28,7 @@ func TestSnippets(t *testing.T) {
 	checks := map[string]func(testing.TB, block){
 		"console": func(testing.TB, block) {}, // TestSessions executes them.
 		"text":    func(testing.TB, block) {},
-		"ts":      func(testing.TB, block) {}, // TestTabs, TestRetries and the test of the client's guide run them.
+		"ts":      func(testing.TB, block) {}, // TestTabs and the test of the client's guide run them.
 		"http":    checkMessage,
 		"sh":      checkShell,
 		"json":    checkJSON,

@@ -12,7 +12,7 @@ import (
 )
 
 // retries is how often a client asks again while the outcome of its request is unknown.
-const retries = 10
+const retries = 3
 
 // stage is an installation, a server of it, and what its clients were told.
 type stage struct {
@@ -31,7 +31,7 @@ func TestNothingIsAnsweredThatNoStandbyHas(t *testing.T) {
 		t.Run(loss.Name, func(t *testing.T) {
 			t.Parallel()
 			pair := replication.StartPair(t)
-			s := serve(t, pair, "DATABASE_URL="+pair.URL(t), "SV_COMMIT_TIMEOUT=2s", "SV_DB_STATEMENT_TIMEOUT=2s")
+			s := serve(t, pair, "DATABASE_URL="+pair.URL(t), "SV_COMMIT_TIMEOUT=1s", "SV_DB_STATEMENT_TIMEOUT=1s")
 			s.outlive(t, pair, loss)
 			s.failOver(t, pair, loss)
 		})

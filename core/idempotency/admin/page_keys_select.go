@@ -29,7 +29,7 @@ func (a *App) selectKeys(c echo.Context, principal core.Principal) error {
 		return core.InvalidPayload("the form cannot be read").Because(err)
 	}
 	list := pages.Base(principal.OrgSlug) + "keys/"
-	ids := selectedKeys(form["id"])
+	ids := core.ParseIDs(form["id"])
 	if len(ids) == 0 {
 		return pages.Redirect(c, list, "Select at least one key first.")
 	}
@@ -99,17 +99,4 @@ func (a *App) renderSelection(c echo.Context, status int, view selectionPage) er
 	return a.pages.Render(c, status, "release", pages.Page{
 		Title: "Selected keys", Section: pages.SectionKeys, Data: view,
 	})
-}
-
-// selectedKeys reads the ids of a form, each once. What is no id names no key.
-func selectedKeys(texts []string) []uuid.UUID {
-	var ids []uuid.UUID
-	seen := make(map[uuid.UUID]bool)
-	for _, text := range texts {
-		if id, ok := core.ParseID(text); ok && !seen[id] {
-			seen[id] = true
-			ids = append(ids, id)
-		}
-	}
-	return ids
 }

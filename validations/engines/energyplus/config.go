@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/model"
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
 
@@ -35,36 +36,9 @@ const checkOff = "OFF"
 // configuredVersion is a version as configurations write it.
 var configuredVersion = regexp.MustCompile(`^\d{1,3}\.\d{1,3}$`)
 
-// defaultSeverities are those of the checks that no configuration changes.
-var defaultSeverities = map[string]engine.Severity{
-	checkVersion:         engine.SeverityError,
-	checkVersionMissing:  engine.SeverityWarning,
-	checkClasses:         engine.SeverityError,
-	checkFields:          engine.SeverityError,
-	checkIgnoredFields:   engine.SeverityWarning,
-	checkFieldCounts:     engine.SeverityError,
-	checkRequiredFields:  engine.SeverityError,
-	checkValues:          engine.SeverityError,
-	checkRequiredObjects: engine.SeverityError,
-	checkUniqueNames:     engine.SeverityError,
-	checkReferences:      engine.SeverityError,
-	checkLooseReferences: engine.SeverityWarning,
-	checkZoneSurfaces:    engine.SeverityError,
-	checkVertices:        engine.SeverityError,
-	checkGeometry:        engine.SeverityWarning,
-	checkConstructions:   engine.SeverityError,
-	checkBoundaries:      engine.SeverityError,
-	checkSchedules:       engine.SeverityError,
-	checkLooseSchedules:  engine.SeverityWarning,
-	checkScheduleLimits:  engine.SeverityWarning,
-	checkTimestep:        engine.SeverityWarning,
-	checkCommas:          engine.SeverityWarning,
-	checkEncoding:        engine.SeverityWarning,
-}
-
 // severities are those of the checks that are on.
 func (c stepConfig) severities() map[string]engine.Severity {
-	severities := maps.Clone(defaultSeverities)
+	severities := maps.Clone(model.Severities)
 	for name, severity := range c.Checks {
 		if severity == checkOff {
 			delete(severities, name)
@@ -88,7 +62,7 @@ func (c stepConfig) checkVersions() []engine.ConfigError {
 
 func (c stepConfig) checkChecks() []engine.ConfigError {
 	faults := []engine.ConfigError{}
-	known := slices.Sorted(maps.Keys(defaultSeverities))
+	known := slices.Sorted(maps.Keys(model.Severities))
 	for _, name := range slices.Sorted(maps.Keys(c.Checks)) {
 		at := engine.Pointer("checks", name)
 		if !slices.Contains(known, name) {

@@ -8,7 +8,7 @@ import (
 )
 
 // Describe says what a step demands of documents.
-func Describe(config json.RawMessage) []engine.Promise {
+func Describe(config json.RawMessage) []engine.Requirement {
 	var c stepConfig
 	if len(engine.DecodeConfig(config, &c)) > 0 {
 		return nil
@@ -17,13 +17,14 @@ func Describe(config json.RawMessage) []engine.Promise {
 	if len(c.Versions) > 0 {
 		versions = "the model is for EnergyPlus " + strings.Join(c.Versions, ", ")
 	}
-	promises := []engine.Promise{{Words: versions}}
+	requirements := []engine.Requirement{{Words: versions}}
 	for _, classes := range c.RequiredObjects {
-		subject := strings.Join(classes, " or ")
-		promises = append(promises, engine.Promise{Subject: subject, Words: "the model has an object of this class"})
+		requirements = append(requirements, engine.Requirement{
+			Subject: strings.Join(classes, " or "), Words: "the model has an object of this class",
+		})
 	}
 	for _, rule := range c.Rules {
-		promises = append(promises, engine.RulePromise(rule.ID, rule.Message, rule.Assert, rule.Severity))
+		requirements = append(requirements, engine.RuleRequirement(rule.ID, rule.Message, rule.Assert, rule.Severity))
 	}
-	return promises
+	return requirements
 }

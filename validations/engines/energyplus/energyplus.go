@@ -12,35 +12,11 @@ import (
 	"sync"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/dictionary"
+	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/geometry"
+	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/model"
+	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/schedules"
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 	"github.com/simplevalidations/simplevalidations/validations/engines/tree"
-)
-
-// The checks of an energyplus step, by the names that its configuration knows them by.
-const (
-	checkVersion         = "version"
-	checkVersionMissing  = "version_missing"
-	checkClasses         = "classes"
-	checkFields          = "fields"
-	checkIgnoredFields   = "ignored_fields"
-	checkFieldCounts     = "field_counts"
-	checkRequiredFields  = "required_fields"
-	checkValues          = "values"
-	checkRequiredObjects = "required_objects"
-	checkUniqueNames     = "unique_names"
-	checkReferences      = "references"
-	checkLooseReferences = "loose_references"
-	checkZoneSurfaces    = "zone_surfaces"
-	checkVertices        = "vertices"
-	checkGeometry        = "geometry"
-	checkConstructions   = "constructions"
-	checkBoundaries      = "boundaries"
-	checkSchedules       = "schedules"
-	checkLooseSchedules  = "loose_schedules"
-	checkScheduleLimits  = "schedule_limits"
-	checkTimestep        = "timestep"
-	checkEncoding        = "encoding"
-	checkCommas          = "commas"
 )
 
 // Engine checks models for EnergyPlus without a simulation.
@@ -57,18 +33,13 @@ type Engine struct {
 
 // modelRun is the state of one run over one model.
 type modelRun struct {
+	*model.Findings
+
 	engine     *Engine
-	model      *model
 	version    string
 	dictionary *dictionary.Dictionary
-	issues     []modelIssue
-	// found counts the findings of each code, unlisted has those that are only counted.
-	found    map[string]int
-	unlisted map[string]engine.Finding
 	// malformed says that the fields of an object are not those that were meant.
 	malformed bool
-	// compared are pairs of constructions on the two sides of a wall.
-	compared map[[2]*construction]bool
 }
 
 // Compile checks the configuration of a step and returns its engine, or everything that is wrong with it.
@@ -113,14 +84,11 @@ func (e *Engine) Run(ctx context.Context, doc engine.Document) (engine.Report, e
 		c.Add("", *unreadable)
 		return c.Finish(), nil
 	}
-	r := &modelRun{
-		engine: e, model: m, found: map[string]int{}, unlisted: map[string]engine.Finding{},
-		compared: map[[2]*construction]bool{},
-	}
+	r := &modelRun{Findings: model.NewFindings(m, e.severities, e.limits), engine: e}
 	if err := r.check(ctx); err != nil {
 		return engine.Report{}, err
 	}
-	r.report(c)
+	r.Report(c)
 	if r.dictionary == nil || r.malformed {
 		return c.Finish(), nil
 	}
@@ -141,8 +109,9 @@ func (r *modelRun) check(ctx context.Context) error {
 		return nil
 	}
 	for _, check := range []func(){
-		r.checkEncoding, r.checkClasses, r.checkRequired, r.checkFields, r.checkDates, r.checkCombined,
-		r.checkTimestep, r.checkNames, r.checkReferences, r.checkZones, r.checkGeometry, r.checkSchedules,
+		r.checkEncoding, r.checkClasses, r.checkRequired, r.checkFields,
+		func() { schedules.CheckValues(r.Findings) }, r.checkNames, r.checkReferences,
+		func() { geometry.Check(r.Findings) }, func() { schedules.Check(r.Findings) },
 	} {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("check model: %w", err)
@@ -153,7 +122,7 @@ func (r *modelRun) check(ctx context.Context) error {
 }
 
 // read reads a document in the form that its type or name says, else in the one that its first character shows.
-func (e *Engine) read(doc engine.Document) (*model, *engine.Finding, error) {
+func (e *Engine) read(doc engine.Document) (*model.Model, *engine.Finding, error) {
 	isIDF, err := looksLikeIDF(doc)
 	if err != nil {
 		return nil, nil, err
@@ -163,7 +132,7 @@ func (e *Engine) read(doc engine.Document) (*model, *engine.Finding, error) {
 		if err != nil || unreadable != nil {
 			return nil, unreadable, err
 		}
-		m, unreadable := epJSONModel(t)
+		m, unreadable := model.ReadEpJSON(t)
 		return m, unreadable, nil
 	}
 	if doc.Size > e.limits.MaxTreeBytes {
@@ -174,7 +143,7 @@ func (e *Engine) read(doc engine.Document) (*model, *engine.Finding, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	m, unreadable := idfModel(engine.TrimBOM(content), e.limits)
+	m, unreadable := model.ReadIDF(engine.TrimBOM(content), e.limits)
 	return m, unreadable, nil
 }
 

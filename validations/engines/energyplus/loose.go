@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/dictionary"
+	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/model"
 )
 
 // looseReferences are fields for which EnergyPlus simulates models although the named object is not there, by class.
@@ -54,8 +55,8 @@ type condition struct {
 	values []string
 }
 
-func (c condition) holds(o *modelObject) bool {
-	return slices.ContainsFunc(c.values, func(value string) bool { return o.is(c.field, value) })
+func (c condition) holds(o *model.Object) bool {
+	return slices.ContainsFunc(c.values, func(value string) bool { return o.Is(c.field, value) })
 }
 
 // looseLists are reference lists for which the same is true of every field: a program may be written in Python, and a
@@ -77,11 +78,11 @@ var furtherTypes = map[string][]string{
 var fuelFired = []string{"HeatPump:AirToWater:FuelFired:Cooling", "HeatPump:AirToWater:FuelFired:Heating"}
 
 // isLoose reports whether EnergyPlus may simulate the model although the reference leads nowhere.
-func isLoose(o *modelObject, f *dictionary.Field) bool {
-	if slices.Contains(looseReferences[o.spec.Name], f.Name) {
+func isLoose(o *model.Object, f *dictionary.Field) bool {
+	if slices.Contains(looseReferences[o.Spec.Name], f.Name) {
 		return true
 	}
-	if c, known := unreadUnless[o.spec.Name][f.Name]; known && !c.holds(o) {
+	if c, known := unreadUnless[o.Spec.Name][f.Name]; known && !c.holds(o) {
 		return true
 	}
 	for _, list := range looseLists {

@@ -6,14 +6,15 @@ import (
 	"strings"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/dictionary"
+	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/model"
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
 
 func (r *modelRun) checkEncoding() {
-	if at := r.model.brokenAt; at >= 0 {
+	if at := r.Model.BrokenAt; at >= 0 {
 		message := "the text is not UTF-8; characters other than ASCII may be misread"
-		r.find(modelFinding{
-			check: checkEncoding, code: "encoding", message: message, at: &engine.Position{Offset: at},
+		r.Find(model.Finding{
+			Check: model.CheckEncoding, Code: "encoding", Message: message, At: &engine.Position{Offset: at},
 		})
 	}
 }
@@ -21,37 +22,34 @@ func (r *modelRun) checkEncoding() {
 // checkCommas looks for commas that were forgotten at the end of a line. In a repeated group EnergyPlus reads on behind
 // a number and behind a comment; elsewhere it loses the value.
 func (r *modelRun) checkCommas() {
-	for _, o := range r.model.objects {
-		if o.spec == nil {
-			continue
-		}
-		r.checkComma(&o.label)
-		for i := range o.fields {
-			r.checkComma(&o.fields[i])
+	for o := range r.Model.Known() {
+		r.checkComma(&o.Label)
+		for i := range o.Fields {
+			r.checkComma(&o.Fields[i])
 		}
 	}
 }
 
-func (r *modelRun) checkComma(f *modelField) {
-	if f.open == closed || r.malformed {
+func (r *modelRun) checkComma(f *model.Field) {
+	if f.Open == model.Closed || r.malformed {
 		return
 	}
-	at := engine.Position{Offset: f.offset + len(f.text)}
-	if f.group == outside || f.spec.Kind == dictionary.Text && f.open != openComment {
-		fault := missingComma(idfToken{text: f.text, offset: f.offset})
-		r.malformed, r.issues = true, nil
-		r.find(modelFinding{code: "malformed", message: fault.Message, at: &at})
+	fault := f.MissingComma()
+	if f.Group == model.Outside || f.Spec.Kind == dictionary.Text && f.Open != model.OpenComment {
+		r.malformed = true
+		r.Drop()
+		r.Find(model.Finding{Code: "malformed", Message: fault.Message, At: &fault.At})
 		return
 	}
 	message := "a comma is missing at the end of this line; EnergyPlus reads on"
-	r.find(modelFinding{check: checkCommas, code: "comma", message: message, at: &at})
+	r.Find(model.Finding{Check: model.CheckCommas, Code: "comma", Message: message, At: &fault.At})
 }
 
 // checkClasses looks for objects of classes that the version does not have.
 func (r *modelRun) checkClasses() {
 	names := []string{}
-	for _, o := range r.model.objects {
-		if o.spec != nil {
+	for _, o := range r.Model.Objects {
+		if o.Spec != nil {
 			continue
 		}
 		if len(names) == 0 {
@@ -59,11 +57,11 @@ func (r *modelRun) checkClasses() {
 				names = append(names, class.Name)
 			}
 		}
-		message := fmt.Sprintf("EnergyPlus %s has no class %s", r.dictionary.Version, engine.Quote(o.class))
-		if !r.full("unknown_class") {
-			message += didYouMean(engine.Nearest(o.class, names))
+		message := fmt.Sprintf("EnergyPlus %s has no class %s", r.dictionary.Version, engine.Quote(o.Class))
+		if !r.Full("unknown_class") {
+			message += didYouMean(engine.Nearest(o.Class, names))
 		}
-		r.find(modelFinding{check: checkClasses, code: "unknown_class", message: message, object: o})
+		r.Add(model.CheckClasses, "unknown_class", o, nil, message)
 	}
 }
 
@@ -78,19 +76,17 @@ func didYouMean(meant string) string {
 // checkRequired looks for objects that must be there, and for those that may be there only once.
 func (r *modelRun) checkRequired() {
 	first := map[string]bool{}
-	for _, o := range r.model.objects {
-		if first[o.key] && o.spec != nil && o.spec.Unique {
-			r.find(modelFinding{
-				check: checkRequiredObjects, code: "repeated_object", object: o,
-				message: "a model may have only one object of the class " + o.spec.Name,
-			})
+	for _, o := range r.Model.Objects {
+		if first[o.Key] && o.Spec != nil && o.Spec.Unique {
+			r.Add(model.CheckRequiredObjects, "repeated_object", o, nil,
+				"a model may have only one object of the class "+o.Spec.Name)
 		}
-		first[o.key] = true
+		first[o.Key] = true
 	}
 	for _, alternatives := range r.required() {
-		if !slices.ContainsFunc(alternatives, func(class string) bool { return first[foldName(class)] }) {
+		if !slices.ContainsFunc(alternatives, func(class string) bool { return first[model.Fold(class)] }) {
 			message := "the model has no object of the class " + strings.Join(alternatives, " or ")
-			r.find(modelFinding{check: checkRequiredObjects, code: "required_object", message: message})
+			r.Find(model.Finding{Check: model.CheckRequiredObjects, Code: "required_object", Message: message})
 		}
 	}
 }
@@ -129,37 +125,37 @@ func scopeOf(class *dictionary.Class) string {
 func (r *modelRun) checkNames() {
 	type scopedName struct{ scope, name string }
 	scopes := map[*dictionary.Class]string{}
-	first := map[scopedName]*modelObject{}
-	for _, o := range r.model.objects {
-		if o.spec == nil || o.spec.Label == nil {
+	first := map[scopedName]*model.Object{}
+	for _, o := range r.Model.Objects {
+		if o.Spec == nil || o.Spec.Label == nil {
 			continue
 		}
-		if strings.TrimSpace(o.label.text) == "" {
-			if o.spec.Label.Required {
-				message := "this " + o.spec.Name + " has no name"
-				r.find(modelFinding{check: checkUniqueNames, code: "name_missing", message: message, object: o})
+		if strings.TrimSpace(o.Label.Text) == "" {
+			if o.Spec.Label.Required {
+				message := "this " + o.Spec.Name + " has no name"
+				r.Add(model.CheckUniqueNames, "name_missing", o, nil, message)
 			}
 			continue
 		}
-		scope, known := scopes[o.spec]
+		scope, known := scopes[o.Spec]
 		if !known {
-			scope = scopeOf(o.spec)
-			scopes[o.spec] = scope
+			scope = scopeOf(o.Spec)
+			scopes[o.Spec] = scope
 		}
-		at := scopedName{scope, foldName(o.label.text)}
+		at := scopedName{scope, model.Fold(o.Label.Text)}
 		if other, taken := first[at]; taken {
-			message := r.duplicate(o.label.text, other)
-			r.find(modelFinding{check: checkUniqueNames, code: "duplicate_name", message: message, object: o})
+			message := r.duplicate(o.Label.Text, other)
+			r.Add(model.CheckUniqueNames, "duplicate_name", o, nil, message)
 			continue
 		}
 		first[at] = o
 	}
 }
 
-func (r *modelRun) duplicate(name string, other *modelObject) string {
-	message := fmt.Sprintf("the name %s is already used by another %s", engine.Quote(name), engine.Clip(other.class))
-	if r.model.format == formatIDF {
-		message += fmt.Sprintf(" in line %d", r.model.lines.Line(other.offset))
+func (r *modelRun) duplicate(name string, other *model.Object) string {
+	message := fmt.Sprintf("the name %s is already used by another %s", engine.Quote(name), engine.Clip(other.Class))
+	if r.Model.Format == model.FormatIDF {
+		message += fmt.Sprintf(" in line %d", r.Model.Lines.Line(other.Offset))
 	}
 	return message
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/dictionary"
+	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/model"
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
 
@@ -34,100 +35,95 @@ type zoneSpaces struct {
 // checkReferences looks for fields that name objects which the model does not have.
 func (r *modelRun) checkReferences() {
 	book := r.names()
-	for _, o := range r.model.objects {
-		if o.spec == nil {
-			continue
-		}
-		if o.spec.Label != nil {
-			r.checkReference(book, o, &o.label, nil)
+	for o := range r.Model.Known() {
+		if o.Spec.Label != nil {
+			r.checkReference(book, o, &o.Label, nil)
 		}
 		begin := 0
-		for i := range o.fields {
-			if o.fields[i].group != o.fields[begin].group {
+		for i := range o.Fields {
+			if o.Fields[i].Group != o.Fields[begin].Group {
 				begin = i
 			}
-			r.checkReference(book, o, &o.fields[i], o.fields[begin:])
+			r.checkReference(book, o, &o.Fields[i], o.Fields[begin:])
 		}
 		r.checkBoundary(book, o)
 	}
 }
 
 // checkReference looks for what a field names. The fields are those of its group, and what is behind them.
-func (r *modelRun) checkReference(book *nameBook, o *modelObject, f *modelField, fields []modelField) {
-	if f.spec == nil || len(f.spec.Refers) == 0 || f.text == "" || f.kind == jsonOther || f.isExpression() {
+func (r *modelRun) checkReference(book *nameBook, o *model.Object, f *model.Field, fields []model.Field) {
+	if f.Spec == nil || len(f.Spec.Refers) == 0 || f.Text == "" || f.Kind == model.JSONOther || f.IsExpression() {
 		return
 	}
-	found := modelFinding{check: checkReferences, object: o, field: f}
+	found := model.Finding{Check: model.CheckReferences, Object: o, Field: f}
 	if typed := book.typeBeside(o, f, fields); typed != nil {
-		if book.has(typed, foldName(f.text)) {
+		if book.has(typed, model.Fold(f.Text)) {
 			return
 		}
-		found.code, found.message = "unknown_object", fmt.Sprintf("there is no %s %s", typed.Name, engine.Quote(f.text))
-		if !r.full(found.code) {
-			found.message += didYouMean(nearestOf(f.text, slices.Collect(maps.Values(book.labels[typed]))))
+		found.Code, found.Message = "unknown_object", fmt.Sprintf("there is no %s %s", typed.Name, engine.Quote(f.Text))
+		if !r.Full(found.Code) {
+			found.Message += didYouMean(nearestOf(f.Text, slices.Collect(maps.Values(book.labels[typed]))))
 		}
-		r.find(found)
+		r.Find(found)
 		return
 	}
-	if book.leads(o.spec, f) {
+	if book.leads(o.Spec, f) {
 		return
 	}
-	code, noun := book.nounOf(f.spec.Refers)
-	found.code, found.message = code, fmt.Sprintf("there is no %s %s", noun, engine.Quote(f.text))
-	if isLoose(o, f.spec) {
-		found.check = checkLooseReferences
+	code, noun := book.nounOf(f.Spec.Refers)
+	found.Code, found.Message = code, fmt.Sprintf("there is no %s %s", noun, engine.Quote(f.Text))
+	if isLoose(o, f.Spec) {
+		found.Check = model.CheckLooseReferences
 	}
-	if !r.full(found.code) {
-		found.message += didYouMean(nearestOf(f.text, book.candidates(f.spec.Refers)))
+	if !r.Full(found.Code) {
+		found.Message += didYouMean(nearestOf(f.Text, book.candidates(f.Spec.Refers)))
 	}
-	r.find(found)
+	r.Find(found)
 }
 
 // checkBoundary finds zones in place of the other surface where a surface has the boundary condition Surface. The field
 // takes names of zones for another condition.
-func (r *modelRun) checkBoundary(book *nameBook, o *modelObject) {
-	condition, other := o.field("outside_boundary_condition"), o.field("outside_boundary_condition_object")
-	if condition == nil || foldName(condition.text) != "surface" {
+func (r *modelRun) checkBoundary(book *nameBook, o *model.Object) {
+	condition, other := o.Field("outside_boundary_condition"), o.Field("outside_boundary_condition_object")
+	if condition == nil || model.Fold(condition.Text) != "surface" {
 		return
 	}
 	// EnergyPlus simulates surfaces without the other one.
-	if other == nil || other.text == "" || other.isExpression() {
+	if other == nil || other.Text == "" || other.IsExpression() {
 		return
 	}
-	isSurface := func(class *dictionary.Class) bool { return book.has(class, foldName(other.text)) }
+	isSurface := func(class *dictionary.Class) bool { return book.has(class, model.Fold(other.Text)) }
 	surfaces := r.dictionary.Givers("SurfAndSubSurfNames")
-	if slices.ContainsFunc(surfaces, isSurface) || !book.leads(o.spec, other) {
+	if slices.ContainsFunc(surfaces, isSurface) || !book.leads(o.Spec, other) {
 		return
 	}
-	r.find(modelFinding{
-		check: checkReferences, code: "unknown_surface", object: o, field: other,
-		message: "there is no surface " + engine.Quote(other.text) + ", which the condition Surface needs",
-	})
+	r.Add(model.CheckReferences, "unknown_surface", o, other,
+		"there is no surface "+engine.Quote(other.Text)+", which the condition Surface needs")
 }
 
 // typeBeside returns the class that the field before names, where the two are a pair such as component_object_type and
 // component_name. EnergyPlus looks for the object in that class then.
-func (b *nameBook) typeBeside(o *modelObject, f *modelField, fields []modelField) *dictionary.Class {
-	specs := o.spec.Fields
-	if f.group != outside {
-		specs = o.spec.Repeated.Fields
+func (b *nameBook) typeBeside(o *model.Object, f *model.Field, fields []model.Field) *dictionary.Class {
+	specs := o.Spec.Fields
+	if f.Group != model.Outside {
+		specs = o.Spec.Repeated.Fields
 	}
-	if f.index == 0 || f == &o.label {
+	if f.Index == 0 || f == &o.Label {
 		return nil
 	}
-	before := specs[f.index-1]
+	before := specs[f.Index-1]
 	subject, isType := strings.CutSuffix(before.Name, "_object_type")
-	if !isType || f.spec.Name != subject+"_name" && f.spec.Name != subject+"_object_name" {
+	if !isType || f.Spec.Name != subject+"_name" && f.Spec.Name != subject+"_object_name" {
 		return nil
 	}
 	for _, pair := range fields {
-		if pair.group != f.group {
+		if pair.Group != f.Group {
 			return nil
 		}
-		if pair.spec != before {
+		if pair.Spec != before {
 			continue
 		}
-		if class := b.dictionary.Class(pair.text); class != nil && class.Label != nil {
+		if class := b.dictionary.Class(pair.Text); class != nil && class.Label != nil {
 			return class
 		}
 		return nil
@@ -141,20 +137,20 @@ func (r *modelRun) names() *nameBook {
 		dictionary: r.dictionary, labels: map[*dictionary.Class]nameSet{}, given: map[string]nameSet{},
 		strays: nameSet{}, spaces: map[string]*zoneSpaces{},
 	}
-	for _, o := range r.model.objects {
-		if o.spec == nil {
-			book.strays.add(o.label.text)
+	for _, o := range r.Model.Objects {
+		if o.Spec == nil {
+			book.strays.add(o.Label.Text)
 			continue
 		}
-		if o.spec.Label != nil {
-			if book.labels[o.spec] == nil {
-				book.labels[o.spec] = nameSet{}
+		if o.Spec.Label != nil {
+			if book.labels[o.Spec] == nil {
+				book.labels[o.Spec] = nameSet{}
 			}
-			book.labels[o.spec].add(o.label.text)
+			book.labels[o.Spec].add(o.Label.Text)
 		}
-		for _, f := range o.fields {
-			if f.spec != nil {
-				book.give(f.spec.Gives, f.text)
+		for _, f := range o.Fields {
+			if f.Spec != nil {
+				book.give(f.Spec.Gives, f.Text)
 			}
 		}
 		book.assign(o)
@@ -163,20 +159,20 @@ func (r *modelRun) names() *nameBook {
 }
 
 // assign notes to which zone a space or a surface belongs.
-func (b *nameBook) assign(o *modelObject) {
-	zone := o.field(zoneName)
-	if zone == nil || o.key != spaceKey && !isSurface(o.spec) {
+func (b *nameBook) assign(o *model.Object) {
+	zone := o.Field(model.ZoneName)
+	if zone == nil || o.Key != model.SpaceKey && !model.IsSurface(o.Spec) {
 		return
 	}
-	key := foldName(zone.text)
+	key := model.Fold(zone.Text)
 	if b.spaces[key] == nil {
 		b.spaces[key] = &zoneSpaces{}
 	}
-	space := o.field("space_name")
+	space := o.Field("space_name")
 	switch {
-	case o.key == spaceKey:
+	case o.Key == model.SpaceKey:
 		b.spaces[key].named = true
-	case space != nil && space.text != "":
+	case space != nil && space.Text != "":
 		b.spaces[key].assigned = true
 	default:
 		b.spaces[key].unassigned = true
@@ -186,7 +182,7 @@ func (b *nameBook) assign(o *modelObject) {
 // give adds the value of a field to lists.
 func (b *nameBook) give(lists []string, name string) {
 	for _, list := range lists {
-		key := foldName(list)
+		key := model.Fold(list)
 		if b.given[key] == nil {
 			b.given[key] = nameSet{}
 		}
@@ -195,7 +191,7 @@ func (b *nameBook) give(lists []string, name string) {
 }
 
 func (s nameSet) add(name string) {
-	s[foldName(name)] = name
+	s[model.Fold(name)] = name
 }
 
 // longestName is more than EnergyPlus allows a name. Longer ones are not taken apart, which takes quadratic time.
@@ -212,7 +208,7 @@ func (b *nameBook) has(class *dictionary.Class, key string) bool {
 	if _, stray := b.strays[key]; stray {
 		return true
 	}
-	if strings.EqualFold(class.Name, spaceKey) && b.isMadeSpace(key) {
+	if strings.EqualFold(class.Name, model.SpaceKey) && b.isMadeSpace(key) {
 		return true
 	}
 	if len(labels) == 0 || len(key) > longestName {
@@ -240,7 +236,7 @@ func (b *nameBook) isMadeSpace(key string) bool {
 			return true
 		}
 	}
-	_, isZone := b.labels[b.dictionary.Class(zoneKey)][key]
+	_, isZone := b.labels[b.dictionary.Class(model.ZoneKey)][key]
 	spaces := b.spaces[key]
 	return isZone && (spaces == nil || !spaces.named)
 }
@@ -261,14 +257,14 @@ var builtIn = []string{"water", "steam", "ethyleneglycol", "propyleneglycol"}
 const preprocessed = "surfpropothsdcoef"
 
 // leads reports whether the value of a field is a name in one of the lists that the field refers to.
-func (b *nameBook) leads(class *dictionary.Class, f *modelField) bool {
-	key := foldName(f.text)
-	lists := slices.Concat(f.spec.Refers, furtherLists[class.Name][f.spec.Name])
+func (b *nameBook) leads(class *dictionary.Class, f *model.Field) bool {
+	key := model.Fold(f.Text)
+	lists := slices.Concat(f.Spec.Refers, furtherLists[class.Name][f.Spec.Name])
 	return slices.ContainsFunc(lists, func(list string) bool {
 		if len(b.dictionary.Givers(list)) == 0 && len(b.dictionary.Types(list)) == 0 {
 			return true
 		}
-		return b.isListed(list, key) || b.isType(list, f.text)
+		return b.isListed(list, key) || b.isType(list, f.Text)
 	})
 }
 
@@ -285,7 +281,7 @@ func (b *nameBook) isListed(list, key string) bool {
 		// The list lacks some classes of surfaces.
 		givers = slices.Concat(givers, b.dictionary.Givers("SurfAndSubSurfNames"))
 	}
-	_, given := b.given[foldName(list)][key]
+	_, given := b.given[model.Fold(list)][key]
 	return given || slices.ContainsFunc(givers, func(class *dictionary.Class) bool { return b.has(class, key) })
 }
 
@@ -295,7 +291,7 @@ func (b *nameBook) isType(list, name string) bool {
 	if class == nil || len(types) == 0 {
 		return false
 	}
-	return slices.Contains(types, class) || slices.Contains(furtherTypes[foldName(list)], class.Name)
+	return slices.Contains(types, class) || slices.Contains(furtherTypes[model.Fold(list)], class.Name)
 }
 
 // nouns are the words for the names in the lists that people know, by the list in lower case.
@@ -311,7 +307,7 @@ var nouns = map[string]string{
 // nounOf returns the code of a reference that leads nowhere, and the word for what it should lead to.
 func (b *nameBook) nounOf(lists []string) (string, string) {
 	// Where a zone or a space may stand, most people mean a zone. Its list is behind that of the spaces.
-	if noun, known := nouns[foldName(lists[len(lists)-1])]; known {
+	if noun, known := nouns[model.Fold(lists[len(lists)-1])]; known {
 		return "unknown_" + strings.ReplaceAll(noun, " ", "_"), noun
 	}
 	names := []string{}
@@ -339,7 +335,7 @@ func (b *nameBook) candidates(lists []string) []string {
 		for _, class := range b.dictionary.Givers(list) {
 			names = slices.AppendSeq(names, maps.Values(b.labels[class]))
 		}
-		names = slices.AppendSeq(names, maps.Values(b.given[foldName(list)]))
+		names = slices.AppendSeq(names, maps.Values(b.given[model.Fold(list)]))
 		for _, class := range b.dictionary.Types(list) {
 			names = append(names, class.Name)
 		}

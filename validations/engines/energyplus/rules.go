@@ -8,6 +8,7 @@ import (
 
 	"cel.dev/cel-go/cel"
 
+	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/model"
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 	"github.com/simplevalidations/simplevalidations/validations/engines/expression"
 )
@@ -83,22 +84,22 @@ func (r *modelRun) facts(classes []string) map[string]any {
 	counts := map[string]int64{}
 	byKey := map[string]int64{}
 	spelling := map[string]string{}
-	for _, o := range r.model.objects {
-		if _, known := spelling[o.key]; !known {
-			spelling[o.key] = o.class
+	for _, o := range r.Model.Objects {
+		if _, known := spelling[o.Key]; !known {
+			spelling[o.Key] = o.Class
 		}
-		byKey[o.key]++
+		byKey[o.Key]++
 	}
 	for class, n := range byKey {
 		counts[spelling[class]] = n
 	}
 	for _, class := range classes {
-		counts[class] = byKey[foldName(class)]
+		counts[class] = byKey[model.Fold(class)]
 	}
 	major, minor := versionNumbers(r.version)
 	return map[string]any{
-		"format": r.model.format, "version": r.version, "major": major, "minor": minor,
-		"objects": int64(len(r.model.objects)), "counts": counts,
+		"format": r.Model.Format, "version": r.version, "major": major, "minor": minor,
+		"objects": int64(len(r.Model.Objects)), "counts": counts,
 	}
 }
 

@@ -25,15 +25,11 @@ const (
 // libraryFunctions are those that all expressions have beside the standard ones. What this package declares after a
 // library replaces functions of the library whose memory or time would have no bound.
 func libraryFunctions(limits engine.Limits) ([]cel.EnvOption, error) {
-	standard, err := standardLibrary()
-	if err != nil {
-		return nil, err
-	}
 	texts, err := textFunctions(limits)
 	if err != nil {
 		return nil, err
 	}
-	return slices.Concat(standard, []cel.EnvOption{
+	return slices.Concat(standardLibrary(), []cel.EnvOption{
 		ext.Strings(ext.StringsVersion(stringsVersion)),
 		ext.Math(ext.MathVersion(mathVersion)),
 		ext.Lists(ext.ListsVersion(listsVersion), ext.ListsMaxRangeSize(int64(limits.MaxValues))),

@@ -1,15 +1,15 @@
 package expression
 
 import (
-	"fmt"
 	"math"
-	"slices"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/decls"
 	"cel.dev/cel-go/common/env"
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/overloads"
+	"cel.dev/cel-go/common/stdlib"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
@@ -52,10 +52,10 @@ var equalities = map[string]string{
 // standardLibrary is CEL's, in which numbers of all types can be calculated with and compared with each other. CEL
 // keeps decimals and whole numbers apart, while people write avg(x) / 2 and year % 2 == 0. A whole number beside a
 // decimal counts as a decimal; two whole numbers stay whole, so that 7 / 2 is 3.
-func standardLibrary() ([]cel.EnvOption, error) {
-	standard, err := cel.NewCustomEnv(cel.StdLib())
-	if err != nil {
-		return nil, fmt.Errorf("read the standard library: %w", err)
+func standardLibrary() []cel.EnvOption {
+	standard := map[string]*decls.FunctionDecl{}
+	for _, function := range stdlib.Functions() {
+		standard[function.Name()] = function
 	}
 	subset := env.NewLibrarySubset()
 	var options []cel.EnvOption
@@ -66,7 +66,7 @@ func standardLibrary() ([]cel.EnvOption, error) {
 			cel.Overload(name+"int_double", []*cel.Type{cel.IntType, cel.DoubleType}, cel.DoubleType),
 			cel.SingletonBinaryBinding(func(a, b ref.Val) ref.Val { return calculate(alike(a, b)) }),
 		}
-		for _, overload := range standard.Functions()[name].OverloadDecls() {
+		for _, overload := range standard[name].OverloadDecls() {
 			of = append(of, cel.Overload(overload.ID(), overload.ArgTypes(), overload.ResultType()))
 		}
 		if name == operators.Modulo {
@@ -81,7 +81,7 @@ func standardLibrary() ([]cel.EnvOption, error) {
 		subset.AddExcludedFunctions(env.NewFunction(name))
 		options = append(options, cel.Function(name, cel.Overload(id, []*cel.Type{a, b}, cel.BoolType)))
 	}
-	return slices.Concat([]cel.EnvOption{cel.StdLib(cel.StdLibSubset(subset))}, options), nil
+	return append(options, cel.StdLib(cel.StdLibSubset(subset)))
 }
 
 // alike turns the whole one of two numbers into a decimal, if the other is one.

@@ -3,6 +3,7 @@ package expression
 import (
 	"fmt"
 	"strings"
+	"sync"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/functions"
@@ -17,20 +18,11 @@ import (
 // textFunctions are functions of the library whose result may be much longer than what they are given: a few characters
 // in an expression could make a text of many gigabytes. Each counts what it would make before it calls the library's.
 func textFunctions(limits engine.Limits) ([]cel.EnvOption, error) {
-	library, err := cel.NewCustomEnv(ext.Strings(ext.StringsVersion(stringsVersion)))
+	library, err := textLibrary()
 	if err != nil {
-		return nil, fmt.Errorf("declare functions on texts: %w", err)
+		return nil, err
 	}
-	g := guard{library: map[string]*functions.Overload{}, limits: limits}
-	for _, name := range []string{"replace", "join", "split", "format"} {
-		bindings, err := library.Functions()[name].Bindings()
-		if err != nil {
-			return nil, fmt.Errorf("read function %s: %w", name, err)
-		}
-		for _, binding := range bindings {
-			g.library[binding.Operator] = binding
-		}
-	}
+	g := guard{library, limits}
 	text, number, texts := cel.StringType, cel.IntType, cel.ListType(cel.StringType)
 	return []cel.EnvOption{
 		cel.Function("replace",
@@ -46,6 +38,27 @@ func textFunctions(limits engine.Limits) ([]cel.EnvOption, error) {
 			g.function("string_format", formattedSize, text, text, cel.ListType(cel.DynType))),
 	}, nil
 }
+
+// textLibrary returns the functions of the library that textFunctions replaces.
+//
+//nolint:gochecknoglobals // It is a constant that takes a while to make.
+var textLibrary = sync.OnceValues(func() (map[string]*functions.Overload, error) {
+	library, err := cel.NewCustomEnv(ext.Strings(ext.StringsVersion(stringsVersion)))
+	if err != nil {
+		return nil, fmt.Errorf("declare functions on texts: %w", err)
+	}
+	found := map[string]*functions.Overload{}
+	for _, name := range []string{"replace", "join", "split", "format"} {
+		bindings, err := library.Functions()[name].Bindings()
+		if err != nil {
+			return nil, fmt.Errorf("read function %s: %w", name, err)
+		}
+		for _, binding := range bindings {
+			found[binding.Operator] = binding
+		}
+	}
+	return found, nil
+})
 
 // guard puts a bound before functions of the library.
 type guard struct {

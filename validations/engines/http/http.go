@@ -242,10 +242,10 @@ func isSeverity(severity engine.Severity) bool {
 }
 
 // Describe says what a step demands of documents.
-func Describe(config json.RawMessage) []engine.Promise {
+func Describe(config json.RawMessage) []engine.Requirement {
 	var c stepConfig
 	if len(engine.DecodeConfig(config, &c)) > 0 {
 		return nil
 	}
-	return []engine.Promise{{Subject: c.URL, Words: "this service finds no errors in the document"}}
+	return []engine.Requirement{{Subject: c.URL, Words: "this service finds no errors in the document"}}
 }

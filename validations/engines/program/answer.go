@@ -33,11 +33,11 @@ func (a *answerText) Write(piece []byte) (int, error) {
 
 // answer is what a program has said.
 type answer struct {
-	findings  []port.Finding
-	counts    *port.Counts
-	truncated bool
-	faults    []engine.ConfigError
-	promises  []engine.Promise
+	findings     []port.Finding
+	counts       *port.Counts
+	truncated    bool
+	faults       []engine.ConfigError
+	requirements []engine.Requirement
 }
 
 // readAnswer reads the lines of a task, or says what is wrong with one of them. The pointers of faults begin with at.
@@ -90,7 +90,7 @@ func (a *answer) add(line port.Line, task, at string) string {
 	case !isCheck && line.Promise != nil:
 		rest.Promise = nil
 		p := *line.Promise
-		a.promises = append(a.promises, engine.Promise{
+		a.requirements = append(a.requirements, engine.Requirement{
 			Subject: p.Subject, Words: p.Words, Expression: p.Expression, Otherwise: p.Otherwise,
 			Severity: engine.Severity(p.Severity),
 		})

@@ -69,7 +69,7 @@ func Compile(config json.RawMessage, limits engine.Limits) (*Engine, []engine.Co
 }
 
 // Describe says what a step demands of documents.
-func Describe(config json.RawMessage) []engine.Promise {
+func Describe(config json.RawMessage) []engine.Requirement {
 	return describe(Compile(config, engine.DefaultLimits()))
 }
 
@@ -97,7 +97,7 @@ func (k Kind) Compile(config json.RawMessage, limits engine.Limits) (*Engine, []
 }
 
 // Describe says what a step demands of documents.
-func (k Kind) Describe(config json.RawMessage) []engine.Promise {
+func (k Kind) Describe(config json.RawMessage) []engine.Requirement {
 	return describe(k.Compile(config, engine.DefaultLimits()))
 }
 
@@ -121,7 +121,7 @@ func (e *Engine) Precheck(ctx context.Context) ([]engine.ConfigError, error) {
 }
 
 // describe asks a program what it demands of documents. It says nothing about a configuration that has faults.
-func describe(e *Engine, faults []engine.ConfigError) []engine.Promise {
+func describe(e *Engine, faults []engine.ConfigError) []engine.Requirement {
 	if len(faults) > 0 {
 		return nil
 	}
@@ -129,7 +129,7 @@ func describe(e *Engine, faults []engine.ConfigError) []engine.Promise {
 	if err != nil || len(given.faults) > 0 {
 		return nil
 	}
-	return given.promises
+	return given.requirements
 }
 
 func (e *Engine) configure(ctx context.Context) (answer, error) {

@@ -8,12 +8,12 @@ import (
 )
 
 // Describe says what a step demands of documents.
-func Describe(config json.RawMessage) []engine.Promise {
+func Describe(config json.RawMessage) []engine.Requirement {
 	var c stepConfig
 	if len(engine.DecodeConfig(config, &c)) > 0 {
 		return nil
 	}
-	var promises []engine.Promise
+	var requirements []engine.Requirement
 	for _, raw := range c.Rules {
 		var rule ruleConfig
 		if len(engine.DecodeConfig(raw, &rule)) > 0 {
@@ -27,7 +27,7 @@ func Describe(config json.RawMessage) []engine.Promise {
 			expression = rule.Path + ": " + expression
 		}
 		expression = engine.Conditional(expression, rule.When)
-		promises = append(promises, engine.RulePromise(rule.ID, rule.Message, expression, rule.Severity))
+		requirements = append(requirements, engine.RuleRequirement(rule.ID, rule.Message, expression, rule.Severity))
 	}
-	return promises
+	return requirements
 }

@@ -8,27 +8,28 @@ import (
 )
 
 // Describe says what a step demands of documents.
-func Describe(config json.RawMessage) []engine.Promise {
+func Describe(config json.RawMessage) []engine.Requirement {
 	var c stepConfig
 	if len(engine.DecodeConfig(config, &c)) > 0 {
 		return nil
 	}
-	// Other schemas have none of these members and get no promise.
+	// Other schemas have none of these members and get no requirement.
 	var schema struct {
 		Title       string          `json:"title"`
 		Description string          `json:"description"`
 		Required    json.RawMessage `json:"required"`
 	}
 	_ = json.Unmarshal(c.Schema, &schema)
-	promise := engine.Promise{
+	whole := engine.Requirement{
 		Subject: schema.Title, Words: "the document matches the schema", Severity: engine.SeverityError,
 	}
 	if schema.Description != "" {
-		promise.Words += ": " + schema.Description
+		whole.Words += ": " + schema.Description
 	}
-	promises := []engine.Promise{promise}
+	requirements := []engine.Requirement{whole}
 	if required := engine.TextsOf(schema.Required); len(required) > 0 {
-		promises = append(promises, engine.Promise{Subject: strings.Join(required, ", "), Words: "always there"})
+		always := engine.Requirement{Subject: strings.Join(required, ", "), Words: "always there"}
+		requirements = append(requirements, always)
 	}
-	return promises
+	return requirements
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+	"github.com/simplevalidations/simplevalidations/validations/engines/table/tableschema"
 )
 
 // aggregate is what dataset rules see of a column of numbers or times.
@@ -28,30 +29,30 @@ type tallyOfRows struct {
 	reason string
 }
 
-func (a *aggregate) add(value cell) {
+func (a *aggregate) add(value tableschema.Cell) {
 	if a.count == 0 {
-		a.minimum, a.maximum = value.number, value.number
-		a.first, a.last = value.when, value.when
+		a.minimum, a.maximum = value.Number, value.Number
+		a.first, a.last = value.When, value.When
 	}
 	a.count++
-	a.sum += value.number
-	a.minimum, a.maximum = min(a.minimum, value.number), max(a.maximum, value.number)
+	a.sum += value.Number
+	a.minimum, a.maximum = min(a.minimum, value.Number), max(a.maximum, value.Number)
 	if a.spread != nil {
-		a.spread.add(value.number)
+		a.spread.add(value.Number)
 	}
-	if value.when.Before(a.first) {
-		a.first = value.when
+	if value.When.Before(a.first) {
+		a.first = value.When
 	}
-	if value.when.After(a.last) {
-		a.last = value.when
+	if value.When.After(a.last) {
+		a.last = value.When
 	}
 }
 
 // values are the aggregates as expressions see them. Without values there is neither minimum, maximum, mean nor
 // percentile, and times have no sum.
-func (a *aggregate) values(c *column, wanted []percentile) map[string]any {
+func (a *aggregate) values(c *tableschema.Column, wanted []percentile) map[string]any {
 	values := map[string]any{"count": float64(a.count)}
-	if c.timed() {
+	if c.Timed() {
 		if a.count > 0 {
 			values["min"], values["max"] = a.first, a.last
 		}
@@ -70,18 +71,18 @@ func (a *aggregate) values(c *column, wanted []percentile) map[string]any {
 // disableRules takes out the rules on columns that the file lacks, with a finding for each: they do not hold.
 func (r *run) disableRules() {
 	for i, rule := range r.engine.rowRules {
-		if lacking := r.lacking(rule.columns); lacking != "" {
+		if reason := r.lacking(rule.columns); reason != "" {
 			r.disabled[i] = true
-			r.notEvaluated(rule.id, "it needs the column "+engine.Clip(lacking)+", which is missing")
+			r.notEvaluated(rule.id, reason)
 		}
 	}
 }
 
-// lacking returns the name of the first column that the file does not have.
+// lacking says which is the first of some columns that the file does not have.
 func (r *run) lacking(columns []int) string {
 	for _, i := range columns {
 		if !r.present[i] {
-			return r.engine.columns[i].name
+			return "it needs the column " + engine.Clip(r.engine.columns[i].Name) + ", which is missing"
 		}
 	}
 	return ""
@@ -161,12 +162,12 @@ func (r *run) ruleTarget(rule *rowRule) (string, int) {
 	if rule.column < 0 || !r.present[rule.column] {
 		return "", 0
 	}
-	return r.engine.columns[rule.column].name, r.starts[rule.column]
+	return r.engine.columns[rule.column].Name, r.starts[rule.column]
 }
 
 // anyBroken reports whether a rule would read a value that does not have its column's type.
 func (r *run) anyBroken(columns []int) bool {
-	return slices.ContainsFunc(columns, func(i int) bool { return r.cells[i].broken })
+	return slices.ContainsFunc(columns, func(i int) bool { return r.cells[i].Broken })
 }
 
 // countRow evaluates the conditions of dataset rules on the current row.
@@ -186,8 +187,7 @@ func (r *run) countRow(ctx context.Context) error {
 			if tally.reason != "" || r.anyBroken(counted.columns) {
 				continue
 			}
-			if lacking := r.lacking(counted.columns); lacking != "" {
-				tally.reason = "it needs the column " + engine.Clip(lacking) + ", which is missing"
+			if tally.reason = r.lacking(counted.columns); tally.reason != "" {
 				continue
 			}
 			met, reason, err := counted.condition.Holds(ctx, r.variables)

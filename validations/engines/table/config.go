@@ -3,36 +3,36 @@ package table
 import (
 	"encoding/json"
 	"fmt"
-	"mime"
-	"path"
+	"io"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+	"github.com/simplevalidations/simplevalidations/validations/engines/table/tablefile"
+	"github.com/simplevalidations/simplevalidations/validations/engines/table/tableschema"
 )
 
 // stepConfig is the configuration of a table step.
 type stepConfig struct {
 	Schema       schemaConfig        `json:"schema"`
-	Dialect      dialectConfig       `json:"dialect,omitzero"`
+	Dialect      tablefile.Dialect   `json:"dialect,omitzero"`
 	RowRules     []rowRuleConfig     `json:"row_rules,omitempty"`
 	DatasetRules []datasetRuleConfig `json:"dataset_rules,omitempty"`
 }
 
-// tableSchema is the part of Table Schema that is checked. Its names are those of that specification.
+// schemaConfig is the part of Table Schema that is checked. Its names are those of that specification.
 type schemaConfig struct {
 	schemaAnnotations
 
-	Fields        []fieldConfig   `json:"fields"`
-	PrimaryKey    json.RawMessage `json:"primaryKey,omitempty"`    //nolint:tagliatelle // Table Schema's own name
-	MissingValues missingValues   `json:"missingValues,omitempty"` //nolint:tagliatelle // Table Schema's own name
+	Fields        []tableschema.Field       `json:"fields"`
+	PrimaryKey    json.RawMessage           `json:"primaryKey,omitempty"`    //nolint:tagliatelle // of Table Schema
+	MissingValues tableschema.MissingValues `json:"missingValues,omitempty"` //nolint:tagliatelle // of Table Schema
 
 	UniqueKeys  []json.RawMessage  `json:"uniqueKeys,omitempty"`  //nolint:tagliatelle // Table Schema's own name
 	ForeignKeys []foreignKeyConfig `json:"foreignKeys,omitempty"` //nolint:tagliatelle // Table Schema's own name
 	FieldsMatch json.RawMessage    `json:"fieldsMatch,omitempty"` //nolint:tagliatelle // Table Schema's own name
 
-	Further furtherMembers `json:",embed"`
+	Further tableschema.Further `json:",embed"`
 }
 
 // schemaAnnotations are members for people and other programs, which are ignored.
@@ -48,88 +48,6 @@ type schemaAnnotations struct {
 	Sources      json.RawMessage `json:"sources,omitempty"`
 	Licenses     json.RawMessage `json:"licenses,omitempty"`
 	Contributors json.RawMessage `json:"contributors,omitempty"`
-}
-
-// fieldAnnotations are those of a field.
-type fieldAnnotations struct {
-	Title       json.RawMessage `json:"title,omitempty"`
-	Description json.RawMessage `json:"description,omitempty"`
-	RDFType     json.RawMessage `json:"rdfType,omitempty"` //nolint:tagliatelle // Table Schema's own name
-	Example     json.RawMessage `json:"example,omitempty"`
-	Examples    json.RawMessage `json:"examples,omitempty"`
-}
-
-type fieldConfig struct {
-	fieldAnnotations
-
-	Name        string      `json:"name"`
-	Type        string      `json:"type,omitempty"`
-	Format      string      `json:"format,omitempty"`
-	DecimalChar string      `json:"decimalChar,omitempty"` //nolint:tagliatelle // Table Schema's own name
-	GroupChar   string      `json:"groupChar,omitempty"`   //nolint:tagliatelle // Table Schema's own name
-	BareNumber  *bool       `json:"bareNumber,omitempty"`  //nolint:tagliatelle // Table Schema's own name
-	TrueValues  []string    `json:"trueValues,omitempty"`  //nolint:tagliatelle // Table Schema's own name
-	FalseValues []string    `json:"falseValues,omitempty"` //nolint:tagliatelle // Table Schema's own name
-	Constraints constraints `json:"constraints,omitzero"`
-	// ItemType and Delimiter are of lists, Categories of strings and integers.
-	ItemType      string        `json:"itemType,omitempty"` //nolint:tagliatelle // Table Schema's own name
-	Delimiter     string        `json:"delimiter,omitempty"`
-	Categories    []labeled     `json:"categories,omitempty"`
-	MissingValues missingValues `json:"missingValues,omitempty"` //nolint:tagliatelle // Table Schema's own name
-
-	Further furtherMembers `json:",embed"`
-}
-
-// labeled is a value, or an object with a value and its label.
-type labeled json.RawMessage
-
-// UnmarshalJSON takes the value of an object.
-func (l *labeled) UnmarshalJSON(text []byte) error {
-	var object struct {
-		Value json.RawMessage `json:"value"`
-	}
-	*l = slices.Clone(text)
-	if json.Unmarshal(text, &object) == nil && object.Value != nil {
-		*l = labeled(object.Value)
-	}
-	return nil
-}
-
-// missingValues are the texts that mean no value.
-type missingValues []labeled
-
-func (m missingValues) texts() []string {
-	texts := make([]string, len(m))
-	for i, value := range m {
-		texts[i] = scalarText(json.RawMessage(value))
-	}
-	return texts
-}
-
-type constraints struct {
-	Required         bool              `json:"required,omitempty"`
-	Unique           bool              `json:"unique,omitempty"`
-	Minimum          json.RawMessage   `json:"minimum,omitempty"`
-	Maximum          json.RawMessage   `json:"maximum,omitempty"`
-	ExclusiveMinimum json.RawMessage   `json:"exclusiveMinimum,omitempty"` //nolint:tagliatelle // of Table Schema
-	ExclusiveMaximum json.RawMessage   `json:"exclusiveMaximum,omitempty"` //nolint:tagliatelle // of Table Schema
-	MinLength        *int              `json:"minLength,omitempty"`        //nolint:tagliatelle // of Table Schema
-	MaxLength        *int              `json:"maxLength,omitempty"`        //nolint:tagliatelle // of Table Schema
-	Pattern          string            `json:"pattern,omitempty"`
-	Enum             []json.RawMessage `json:"enum,omitempty"`
-	JSONSchema       json.RawMessage   `json:"jsonSchema,omitempty"` //nolint:tagliatelle // of Table Schema
-	// Level says to some programs how grave a violation is; it checks nothing.
-	Level json.RawMessage `json:"level,omitempty"`
-}
-
-// dialectConfig overrides what the media type and the name of the file say.
-type dialectConfig struct {
-	Delimiter string  `json:"delimiter,omitempty"`
-	Quote     *string `json:"quote,omitempty"`
-	Encoding  string  `json:"encoding,omitempty"`
-	Header    *bool   `json:"header,omitempty"`
-	// Sheet is the name of a sheet of a spreadsheet; without it the first one is checked.
-	Sheet string `json:"sheet,omitempty"`
 }
 
 // rowRuleConfig is a rule that must hold for every row for which When holds.
@@ -156,59 +74,14 @@ type datasetRuleConfig struct {
 	Group []string `json:"group,omitempty"`
 }
 
-// checkDialect returns what is wrong with a dialect.
-func checkDialect(d dialectConfig) []engine.ConfigError {
-	faults := []engine.ConfigError{}
-	if d.Delimiter != "" && !isSeparator(d.Delimiter) {
-		detail := "use one ASCII character"
-		faults = append(faults, engine.NewConfigError("/dialect/delimiter", "dialect.delimiter", detail))
-	}
-	if d.Quote != nil && *d.Quote != "" && (!isSeparator(*d.Quote) || *d.Quote == d.Delimiter) {
-		detail := "use one ASCII character other than the delimiter, or nothing"
-		faults = append(faults, engine.NewConfigError("/dialect/quote", "dialect.quote", detail))
-	}
-	if _, known := engine.DecoderFor(d.Encoding); !known {
-		detail := "use " + engine.KnownEncodings
-		faults = append(faults, engine.NewConfigError("/dialect/encoding", "dialect.encoding", detail))
-	}
-	return faults
-}
-
-func isSeparator(text string) bool {
-	return len(text) == 1 && text[0] < 0x7f && (text[0] > ' ' || text[0] == '\t' || text[0] == ' ')
-}
-
-// dialect is how the document is written: as configured, else as its type or name says.
-func (d dialectConfig) dialect(doc engine.Document) csvDialect {
-	found := csvDialect{delimiter: ',', quote: '"'}
-	mediaType, _, err := mime.ParseMediaType(doc.MediaType)
-	if err == nil && mediaType == "text/tab-separated-values" || strings.EqualFold(path.Ext(doc.Filename), ".tsv") {
-		found.delimiter = '\t'
-	}
-	if d.Delimiter != "" {
-		found.delimiter = d.Delimiter[0]
-	}
-	if d.Quote != nil {
-		found.quote = 0
-		if *d.Quote != "" {
-			found.quote = (*d.Quote)[0]
-		}
-	}
-	return found
-}
-
-func (d dialectConfig) hasHeader() bool {
-	return d.Header == nil || *d.Header
-}
-
 // compileColumns returns the columns of a schema, or what is wrong with them.
-func compileColumns(schema schemaConfig, limits engine.Limits) ([]*column, []engine.ConfigError) {
+func compileColumns(schema schemaConfig, limits engine.Limits) ([]*tableschema.Column, []engine.ConfigError) {
 	faults := []engine.ConfigError{}
 	if len(schema.Fields) == 0 || len(schema.Fields) > limits.MaxColumns {
 		detail := fmt.Sprintf("a schema has 1 to %d fields", limits.MaxColumns)
 		return nil, engine.Refuse("/schema/fields", "schema.fields", detail)
 	}
-	columns := []*column{}
+	columns := []*tableschema.Column{}
 	names := map[string]bool{}
 	for i, field := range schema.Fields {
 		at := engine.Pointer("schema", "fields", strconv.Itoa(i))
@@ -216,19 +89,37 @@ func compileColumns(schema schemaConfig, limits engine.Limits) ([]*column, []eng
 			faults = append(faults, engine.NewConfigError(at+"/name", "schema.name", "a field needs a unique name"))
 		}
 		names[field.Name] = true
-		c, found := compileColumn(field, at, limits)
-		c.missing = []string{""}
-		for _, values := range []missingValues{schema.MissingValues, field.MissingValues} {
-			if values != nil {
-				c.missing = values.texts()
-			}
-		}
+		c, found := tableschema.Compile(field, schema.MissingValues, at, limits)
 		faults = append(faults, found...)
 		columns = append(columns, c)
 	}
 	return columns, faults
 }
 
-func columnIndex(columns []*column, name string) int {
-	return slices.IndexFunc(columns, func(c *column) bool { return c.name == name })
+// read reads a configuration without its checks; one that cannot be read is taken for an empty one.
+func read(config json.RawMessage) stepConfig {
+	var c stepConfig
+	if err := json.Unmarshal(config, &c); err != nil {
+		return stepConfig{}
+	}
+	return c
+}
+
+// Charset is the encoding of a table that a step with this configuration checks.
+func Charset(config json.RawMessage, content io.ReaderAt, mediaType string) (string, error) {
+	return read(config).Dialect.Charset(content, mediaType)
+}
+
+// OpenRecords reads a table from a source in UTF-8. The document says which dialect the configuration means.
+func OpenRecords(source io.Reader, config json.RawMessage, doc engine.Document) (*tablefile.Records, error) {
+	c := read(config)
+	var names []string
+	for _, field := range c.Schema.Fields {
+		names = append(names, field.Name)
+	}
+	return tablefile.OpenRecords(source, c.Dialect, names, doc)
+}
+
+func columnIndex(columns []*tableschema.Column, name string) int {
+	return slices.IndexFunc(columns, func(c *tableschema.Column) bool { return c.Name == name })
 }

@@ -94,11 +94,11 @@ func (r *run) datasetObstacle(i int) string {
 	if !r.complete {
 		return "the table was not read to its end"
 	}
-	if lacking := r.lacking(union(rule.columns, rule.group)); lacking != "" {
-		return "it needs the column " + engine.Clip(lacking) + ", which is missing"
+	if reason := r.lacking(union(rule.columns, rule.group)); reason != "" {
+		return reason
 	}
 	if len(rule.group) > 0 && r.groups[i].stopped {
-		return "the table has too many groups: the memory for them is used up"
+		return tooManyGroups
 	}
 	return ""
 }
@@ -111,7 +111,7 @@ func (r *run) datasetVariables(rule *datasetRule, judged *tally) map[string]any 
 	columns := map[string]map[string]any{}
 	for j, at := range rule.columns {
 		column := r.engine.columns[at]
-		columns[column.name] = judged.aggregates[j].values(column, rule.percentiles[at])
+		columns[column.Name] = judged.aggregates[j].values(column, rule.percentiles[at])
 	}
 	return map[string]any{
 		"rows": int64(judged.rows), "count": int64(judged.count), "counts": counts, "columns": columns,

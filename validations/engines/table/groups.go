@@ -2,6 +2,9 @@ package table
 
 import "maps"
 
+// tooManyGroups is why a rule has no verdict.
+const tooManyGroups = "the table has too many groups: the memory for them is used up"
+
 // groupBytes is about what one group takes in memory beside the texts of its values.
 const groupBytes = 256
 
@@ -41,7 +44,7 @@ func (r *run) groupOf(i int) (*tally, bool) {
 		}
 	}
 	for _, at := range rule.group {
-		group.group[r.engine.columns[at].name] = r.engine.columns[at].native(r.cells[at])
+		group.group[r.engine.columns[at].Name] = r.engine.columns[at].NativeOf(r.cells[at])
 	}
 	known.known[string(r.key)] = group
 	return group, true
@@ -52,7 +55,7 @@ func (t *tally) add(r *run, rule *datasetRule) {
 	t.rows++
 	t.count++
 	for j, at := range rule.columns {
-		if value := r.cells[at]; !value.missing && !value.broken {
+		if value := r.cells[at]; !value.Missing && !value.Broken {
 			t.aggregates[j].add(value)
 		}
 	}
@@ -62,11 +65,11 @@ func (t *tally) add(r *run, rule *datasetRule) {
 func (r *run) groupKey(columns []int) {
 	r.key = r.key[:0]
 	for _, at := range columns {
-		if r.cells[at].missing {
+		if r.cells[at].Missing {
 			r.key = append(r.key, 0)
 			continue
 		}
-		r.key = r.engine.columns[at].appendKey(append(r.key, 1), r.cells[at])
+		r.key = r.engine.columns[at].AppendKey(append(r.key, 1), r.cells[at])
 	}
 }
 
@@ -101,12 +104,12 @@ func (r *run) recall(i int) bool {
 		cost = groupBytes + len(r.key) + valueBytes*len(rule.previous)
 	}
 	for _, at := range rule.previous {
-		before[r.engine.columns[at].name] = r.engine.columns[at].native(r.cells[at])
-		cost += max(0, len(r.cells[at].text)-valueBytes)
+		before[r.engine.columns[at].Name] = r.engine.columns[at].NativeOf(r.cells[at])
+		cost += max(0, len(r.cells[at].Text)-valueBytes)
 	}
 	if !r.budget.take(int64(cost)) {
 		past.stopped, past.rows = true, nil
-		r.notEvaluated(rule.id, "the table has too many groups: the memory for them is used up")
+		r.notEvaluated(rule.id, tooManyGroups)
 		return false
 	}
 	return ok

@@ -9,12 +9,14 @@ import (
 	"strings"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+	"github.com/simplevalidations/simplevalidations/validations/engines/table/tablefile"
+	"github.com/simplevalidations/simplevalidations/validations/engines/table/tableschema"
 )
 
 // readHeader reports whether there is nothing to read after it.
 func (r *run) readHeader(ctx context.Context) (bool, error) {
-	_, isKeyed := r.records.(keyed)
-	if isKeyed || !r.engine.dialect.hasHeader() {
+	_, isKeyed := r.records.(tablefile.Keyed)
+	if isKeyed || !r.engine.dialect.HasHeader() {
 		for i := range r.engine.columns {
 			r.order = append(r.order, i)
 			r.present[i] = true
@@ -22,9 +24,9 @@ func (r *run) readHeader(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	err := r.next(ctx)
-	text, isText := r.records.(*csvReader)
+	text, isText := r.records.(*tablefile.CSV)
 	if isText {
-		if what := foreignFormat(text.raw); what != "" {
+		if what := tablefile.ForeignFormat(text.Raw()); what != "" {
 			message := "the file is not CSV: it looks like " + what
 			r.find("", 0, engine.Finding{Code: "csv.encoding", Message: message})
 			return true, nil
@@ -40,7 +42,7 @@ func (r *run) readHeader(ctx context.Context) (bool, error) {
 			return true, nil
 		}
 	}
-	r.checkHeader(r.records.fields())
+	r.checkHeader(r.records.Values())
 	return false, nil
 }
 
@@ -51,11 +53,11 @@ func (r *run) noHeader(err error) (bool, error) {
 		r.collector.Add("", engine.Failure("csv.empty", "the table is empty"))
 		return true, nil
 	}
-	fault, ok := errors.AsType[*rowError](err)
-	if text, isText := r.records.(*csvReader); ok && isText && fault.code == "csv.encoding" {
-		fault.message = "the header is not text in the table's encoding"
-		if engine.IsUTF16(text.raw) {
-			fault.message += "; it looks like UTF-16, leave encoding out of the dialect"
+	fault, ok := errors.AsType[*tablefile.Error](err)
+	if text, isText := r.records.(*tablefile.CSV); ok && isText && fault.Code == "csv.encoding" {
+		fault.Message = "the header is not text in the table's encoding"
+		if engine.IsUTF16(text.Raw()) {
+			fault.Message += "; it looks like UTF-16, leave encoding out of the dialect"
 		}
 	}
 	_, err = r.unreadable(err)
@@ -64,14 +66,14 @@ func (r *run) noHeader(err error) (bool, error) {
 
 // likelyDelimiter names the delimiter of a header that is one field only because it has another one than the dialect.
 func (r *run) likelyDelimiter() string {
-	cells, columns := r.records.fields(), r.engine.columns
-	if len(cells) != 1 || columnIndex(columns, string(cells[0].text)) >= 0 {
+	cells, columns := r.records.Values(), r.engine.columns
+	if len(cells) != 1 || columnIndex(columns, string(cells[0].Text)) >= 0 {
 		return ""
 	}
 	for _, other := range []struct{ delimiter, name string }{
 		{";", "semicolons"}, {"\t", "tabs"}, {"|", "vertical bars"}, {",", "commas"},
 	} {
-		names := strings.Split(string(cells[0].text), other.delimiter)
+		names := strings.Split(string(cells[0].Text), other.delimiter)
 		if len(names) > 1 && slices.ContainsFunc(names, func(name string) bool {
 			return columnIndex(columns, strings.Trim(name, `"`)) >= 0
 		}) {
@@ -81,7 +83,7 @@ func (r *run) likelyDelimiter() string {
 	return ""
 }
 
-func (r *run) checkHeader(names []field) {
+func (r *run) checkHeader(names []tablefile.Value) {
 	if r.engine.match == matchExact {
 		r.checkOrder(names)
 	}
@@ -89,7 +91,7 @@ func (r *run) checkHeader(names []field) {
 	missing := []string{}
 	for i, column := range r.engine.columns {
 		if !r.present[i] {
-			missing = append(missing, column.name)
+			missing = append(missing, column.Name)
 		}
 	}
 	if !r.engine.match.allowsUnknown() {
@@ -111,21 +113,21 @@ func (r *run) checkHeader(names []field) {
 }
 
 // assign gives each field of the file the column of its name. It returns the names that no column has.
-func (r *run) assign(names []field) []field {
-	unknown := []field{}
+func (r *run) assign(names []tablefile.Value) []tablefile.Value {
+	unknown := []tablefile.Value{}
 	for i, field := range names {
-		name := string(field.text)
+		name := string(field.Text)
 		at := columnIndex(r.engine.columns, name)
 		switch {
 		case name == "":
 			message := fmt.Sprintf("field %d of the header has no name", i+1)
-			r.find("", field.start, engine.Finding{Code: "csv.header.empty", Message: message})
+			r.find("", field.Start, engine.Finding{Code: "csv.header.empty", Message: message})
 		case at < 0:
 			unknown = append(unknown, field)
 		case r.present[at]:
 			at = -1
 			message := engine.Clip(name) + " occurs twice"
-			r.find(name, field.start, engine.Finding{Code: "csv.header.duplicate", Message: message})
+			r.find(name, field.Start, engine.Finding{Code: "csv.header.duplicate", Message: message})
 		default:
 			r.present[at] = true
 		}
@@ -135,19 +137,19 @@ func (r *run) assign(names []field) []field {
 }
 
 // findUnknown reports a name that no column has, and suggests a similar missing column.
-func (r *run) findUnknown(name field, missing []string) {
-	text := string(name.text)
+func (r *run) findUnknown(name tablefile.Value, missing []string) {
+	text := string(name.Text)
 	message := engine.Clip(text) + " is " + engine.NotAllowed(text, missing)
-	r.find(engine.Clip(text), name.start, engine.Finding{Code: "csv.header.unknown", Message: message})
+	r.find(engine.Clip(text), name.Start, engine.Finding{Code: "csv.header.unknown", Message: message})
 }
 
 // checkOrder reports the first name of a header that is in another place than in the schema.
-func (r *run) checkOrder(names []field) {
+func (r *run) checkOrder(names []tablefile.Value) {
 	for i, name := range names {
-		text := string(name.text)
+		text := string(name.Text)
 		if at := columnIndex(r.engine.columns, text); at >= 0 && at != i {
 			message := fmt.Sprintf("%s is column %d, the schema has it as column %d", engine.Clip(text), i+1, at+1)
-			r.find(engine.Clip(text), name.start, engine.Finding{Code: "csv.header.order", Message: message})
+			r.find(engine.Clip(text), name.Start, engine.Finding{Code: "csv.header.order", Message: message})
 			return
 		}
 	}
@@ -155,12 +157,12 @@ func (r *run) checkOrder(names []field) {
 
 // checkMembers reports the names of a record's members that no column has, each once.
 func (r *run) checkMembers() {
-	records, isKeyed := r.records.(keyed)
+	records, isKeyed := r.records.(tablefile.Keyed)
 	if !isKeyed || r.engine.match.allowsUnknown() {
 		return
 	}
-	for _, name := range records.unknown() {
-		text := string(name.text)
+	for _, name := range records.Unknown() {
+		text := string(name.Text)
 		if r.members[text] || len(r.members) >= r.engine.limits.MaxColumns {
 			continue
 		}
@@ -169,10 +171,10 @@ func (r *run) checkMembers() {
 	}
 }
 
-func namesOfColumns(columns []*column) []string {
+func namesOfColumns(columns []*tableschema.Column) []string {
 	names := make([]string, 0, len(columns))
 	for _, c := range columns {
-		names = append(names, c.name)
+		names = append(names, c.Name)
 	}
 	return names
 }

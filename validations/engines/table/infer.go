@@ -2,7 +2,6 @@ package table
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +10,11 @@ import (
 	"strconv"
 	"strings"
 
+	jsonv2 "github.com/go-json-experiment/json"
+
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+	"github.com/simplevalidations/simplevalidations/validations/engines/table/tablefile"
+	"github.com/simplevalidations/simplevalidations/validations/engines/table/tableschema"
 )
 
 // sampleRows is how many rows of a sample are read.
@@ -26,8 +29,8 @@ const (
 
 // candidate is a type that the values of a column may have.
 type candidate struct {
-	field fieldConfig
-	*column
+	field tableschema.Field
+	*tableschema.Column
 }
 
 // guess is what is known of a column of a sample.
@@ -39,7 +42,7 @@ type guess struct {
 	choices    map[string]bool
 	distinct   *seen
 	isRepeated bool
-	low, high  cell
+	low, high  tableschema.Cell
 }
 
 // Infer proposes a configuration from a sample. Its error is the end of the context, a failure to read, or what is
@@ -49,15 +52,12 @@ func Infer(ctx context.Context, doc engine.Document, limits engine.Limits) (engi
 	if err != nil {
 		return engine.Inferred{}, fmt.Errorf("read the sample: %w", err)
 	}
-	e := &Engine{dialect: dialect, limits: limits}
-	for _, name := range names {
-		e.columns = append(e.columns, &column{name: name})
-	}
-	records, err := e.open(ctx, doc, io.NewSectionReader(doc.Content, 0, doc.Size))
+	content := io.NewSectionReader(doc.Content, 0, doc.Size)
+	records, err := tablefile.Open(ctx, doc, content, dialect, names, limits)
 	if err != nil {
 		return engine.Inferred{}, fmt.Errorf("read the sample: %w", err)
 	}
-	defer closeSource(records)
+	defer tablefile.Close(records)
 	budget := newUniqueness(limits.MaxUniqueBytes)
 	guesses := make([]*guess, len(names))
 	for i, name := range names {
@@ -72,18 +72,20 @@ func Infer(ctx context.Context, doc engine.Document, limits engine.Limits) (engi
 
 // sampleColumns reads the names of the columns and the delimiter that separates them. A delimiter by which the header
 // cannot be read, as quotes and commas by a semicolon, leaves the choice to the others.
-func sampleColumns(ctx context.Context, doc engine.Document, limits engine.Limits) (dialectConfig, []string, error) {
-	dialect, most := dialectConfig{}, []string(nil)
+func sampleColumns(
+	ctx context.Context, doc engine.Document, limits engine.Limits,
+) (tablefile.Dialect, []string, error) {
+	dialect, most := tablefile.Dialect{}, []string(nil)
 	var fault error
 	delimiters := []string{"", ";", "\t", "|"}
-	if formatOf(doc) != formatCSV {
+	if tablefile.FormatOf(doc) != tablefile.FormatCSV {
 		delimiters = delimiters[:1]
 	}
 	for _, delimiter := range delimiters {
-		e := &Engine{dialect: dialectConfig{Delimiter: delimiter}, limits: limits}
-		names, err := e.sampleNames(ctx, doc)
+		tried := tablefile.Dialect{Delimiter: delimiter}
+		names, err := sampleNames(ctx, doc, tried, limits)
 		if len(names) > max(len(most), 1) || delimiter == "" {
-			dialect, most, fault = e.dialect, names, err
+			dialect, most, fault = tried, names, err
 		}
 	}
 	if fault != nil {
@@ -102,16 +104,19 @@ func sampleColumns(ctx context.Context, doc engine.Document, limits engine.Limit
 }
 
 // sampleNames reads the header, or the names of all members where records name their values.
-func (e *Engine) sampleNames(ctx context.Context, doc engine.Document) ([]string, error) {
-	records, err := e.open(ctx, doc, io.NewSectionReader(doc.Content, 0, doc.Size))
+func sampleNames(
+	ctx context.Context, doc engine.Document, dialect tablefile.Dialect, limits engine.Limits,
+) ([]string, error) {
+	content := io.NewSectionReader(doc.Content, 0, doc.Size)
+	records, err := tablefile.Open(ctx, doc, content, dialect, nil, limits)
 	if err != nil {
 		return nil, err
 	}
-	defer closeSource(records)
-	objects, isKeyed := records.(keyed)
+	defer tablefile.Close(records)
+	objects, isKeyed := records.(tablefile.Keyed)
 	names := []string{}
 	for range sampleRows {
-		err := records.next()
+		err := records.Next()
 		if errors.Is(err, io.EOF) {
 			return names, nil
 		}
@@ -119,14 +124,14 @@ func (e *Engine) sampleNames(ctx context.Context, doc engine.Document) ([]string
 			return nil, err
 		}
 		switch {
-		case records.blank():
+		case records.Blank():
 			continue
 		case isKeyed:
-			names = append(names, newNames(names, objects.unknown())...)
+			names = append(names, newNames(names, objects.Unknown())...)
 		default:
 			names, err = headerNames(records)
 		}
-		if err != nil || !isKeyed || len(names) > e.limits.MaxColumns {
+		if err != nil || !isKeyed || len(names) > limits.MaxColumns {
 			return names, err
 		}
 	}
@@ -134,21 +139,21 @@ func (e *Engine) sampleNames(ctx context.Context, doc engine.Document) ([]string
 }
 
 // sampleFault says why the current record cannot be part of a table, or returns nil.
-func sampleFault(records source, err error) error {
-	if text, isText := records.(*csvReader); isText && foreignFormat(text.raw) != "" {
-		return errors.New("it looks like " + foreignFormat(text.raw))
+func sampleFault(records tablefile.Source, err error) error {
+	if text, isText := records.(*tablefile.CSV); isText && tablefile.ForeignFormat(text.Raw()) != "" {
+		return errors.New("it looks like " + tablefile.ForeignFormat(text.Raw()))
 	}
-	if fault := new(rowError); errors.As(err, &fault) && records.at() > 0 {
-		return fmt.Errorf("line %d: %w", records.at(), err)
+	if fault := new(tablefile.Error); errors.As(err, &fault) && records.At() > 0 {
+		return fmt.Errorf("line %d: %w", records.At(), err)
 	}
 	return err
 }
 
 // newNames are the names of members that are not known yet.
-func newNames(known []string, members []field) []string {
+func newNames(known []string, members []tablefile.Value) []string {
 	var added []string
 	for _, f := range members {
-		if name := string(f.text); !slices.Contains(known, name) {
+		if name := string(f.Text); !slices.Contains(known, name) {
 			added = append(added, name)
 		}
 	}
@@ -156,13 +161,13 @@ func newNames(known []string, members []field) []string {
 }
 
 // headerNames answers all names also where one of them is wrong, because their number tells the delimiter.
-func headerNames(records source) ([]string, error) {
+func headerNames(records tablefile.Source) ([]string, error) {
 	names := []string{}
 	var err error
-	for _, f := range records.fields() {
-		name := string(f.text)
+	for _, f := range records.Values() {
+		name := string(f.Text)
 		if name == "" || slices.Contains(names, name) {
-			err = fmt.Errorf("line %d: every column needs a unique name", records.at())
+			err = fmt.Errorf("line %d: every column needs a unique name", records.At())
 		}
 		names = append(names, name)
 	}
@@ -173,29 +178,34 @@ func headerNames(records source) ([]string, error) {
 // separate the columns.
 func newGuess(name string, hasCommas bool, budget *uniqueness) *guess {
 	g := &guess{name: name, choices: map[string]bool{}, distinct: budget.newSeen()}
-	fields := []fieldConfig{{Type: "integer"}, {Type: "number"}}
+	fields := []tableschema.Field{{Type: "integer"}, {Type: "number"}}
 	if hasCommas {
-		fields = append(fields, fieldConfig{Type: "number", DecimalChar: ",", GroupChar: "."})
+		fields = append(fields, tableschema.Field{Type: "number", DecimalChar: ",", GroupChar: "."})
 	}
-	fields = append(fields,
-		fieldConfig{Type: "boolean"},
-		fieldConfig{Type: "date"}, fieldConfig{Type: "date", Format: "%d.%m.%Y"},
-		fieldConfig{Type: "datetime"}, fieldConfig{Type: "datetime", Format: "%Y-%m-%d %H:%M:%S"},
-		fieldConfig{Type: "datetime", Format: "%Y-%m-%d %H:%M"},
-		fieldConfig{Type: "datetime", Format: "%d.%m.%Y %H:%M"},
-		fieldConfig{Type: "datetime", Format: "%d.%m.%Y %H:%M:%S"},
-		fieldConfig{Type: "time"}, fieldConfig{Type: "object"}, fieldConfig{Type: "array"}, fieldConfig{Type: "string"},
-	)
+	fields = slices.Concat(fields, []tableschema.Field{
+		{Type: "boolean"},
+		{Type: "date"},
+		{Type: "date", Format: "%d.%m.%Y"},
+		{Type: "datetime"},
+		{Type: "datetime", Format: "%Y-%m-%d %H:%M:%S"},
+		{Type: "datetime", Format: "%Y-%m-%d %H:%M"},
+		{Type: "datetime", Format: "%d.%m.%Y %H:%M"},
+		{Type: "datetime", Format: "%d.%m.%Y %H:%M:%S"},
+		{Type: "time"},
+		{Type: "object"},
+		{Type: "array"},
+		{Type: "string"},
+	})
 	for _, field := range fields {
 		field.Name = name
-		compiled, _ := compileColumn(field, "", engine.DefaultLimits())
+		compiled, _ := tableschema.Compile(field, nil, "", engine.DefaultLimits())
 		g.candidates = append(g.candidates, &candidate{field, compiled})
 	}
 	return g
 }
 
-func readSample(ctx context.Context, records source, guesses []*guess) (int, error) {
-	if _, isKeyed := records.(keyed); !isKeyed {
+func readSample(ctx context.Context, records tablefile.Source, guesses []*guess) (int, error) {
+	if _, isKeyed := records.(tablefile.Keyed); !isKeyed {
 		if err := nextOfSample(ctx, records); err != nil {
 			return 0, err
 		}
@@ -208,36 +218,36 @@ func readSample(ctx context.Context, records source, guesses []*guess) (int, err
 		if err != nil {
 			return rows, sampleFault(records, err)
 		}
-		fields := records.fields()
+		fields := records.Values()
 		if len(fields) != len(guesses) {
-			return rows, fmt.Errorf("line %d has %d fields, the header has %d", records.at(), len(fields), len(guesses))
+			return rows, fmt.Errorf("line %d has %d fields, the header has %d", records.At(), len(fields), len(guesses))
 		}
 		for i, f := range fields {
-			guesses[i].add(f, records.at())
+			guesses[i].add(f, records.At())
 		}
 	}
 }
 
-func nextOfSample(ctx context.Context, records source) error {
+func nextOfSample(ctx context.Context, records tablefile.Source) error {
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := records.next(); err != nil || !records.blank() {
+		if err := records.Next(); err != nil || !records.Blank() {
 			return err
 		}
 	}
 }
 
 // add drops the candidates that a value rules out.
-func (g *guess) add(f field, line int) {
-	text := string(f.text)
-	if f.native == nativeNull || f.native == nativeText && text == "" {
+func (g *guess) add(f tablefile.Value, line int) {
+	text := string(f.Text)
+	if f.Native == tablefile.NativeNull || f.Native == tablefile.NativeText && text == "" {
 		g.missing++
 		return
 	}
 	g.values++
-	if first, _ := g.distinct.first(f.text, line); first > 0 {
+	if first, _ := g.distinct.first(f.Text, line); first > 0 {
 		g.isRepeated = true
 	}
 	if len(g.choices) <= maxChoices {
@@ -252,58 +262,53 @@ func (g *guess) add(f field, line int) {
 	}
 	g.candidates = kept
 	if len(kept) > 0 {
-		g.extend(kept[0].read(f, text))
+		g.extend(kept[0].Read(f, text))
 	}
 }
 
 // fits reports whether a value is one of the type. Digits with a leading zero are identifiers, and 1 is not a boolean.
-func (c *candidate) fits(f field, text string) bool {
-	if f.native == nativeText {
+func (c *candidate) fits(f tablefile.Value, text string) bool {
+	if f.Native == tablefile.NativeText {
 		switch {
-		case c.numeric() && len(text) > 1 && text[0] == '0' && strings.Trim(text, "0123456789") == "":
+		case c.Numeric() && len(text) > 1 && text[0] == '0' && strings.Trim(text, "0123456789") == "":
 			return false
-		case c.kind == typeBoolean && (text == "0" || text == "1"):
+		case c.Kind == tableschema.TypeBoolean && (text == "0" || text == "1"):
 			return false
 		}
 	}
-	return !c.read(f, text).broken
+	return !c.Read(f, text).Broken
 }
 
 // extend keeps the smallest and the largest value of the first candidate, which later values may replace by another.
-func (g *guess) extend(value cell) {
+func (g *guess) extend(value tableschema.Cell) {
 	c := g.candidates[0]
-	if g.values == 1 || c.compare(value, c.parseAgain(g.low)) < 0 {
+	if g.values == 1 || c.Compare(value, c.parseAgain(g.low)) < 0 {
 		g.low = value
 	}
-	if g.values == 1 || c.compare(value, c.parseAgain(g.high)) > 0 {
+	if g.values == 1 || c.Compare(value, c.parseAgain(g.high)) > 0 {
 		g.high = value
 	}
 }
 
 // parseAgain reads a value that another candidate has read.
-func (c *candidate) parseAgain(value cell) cell {
-	if again := c.parse(value.text); !again.broken {
+func (c *candidate) parseAgain(value tableschema.Cell) tableschema.Cell {
+	if again := c.Parse(value.Text); !again.Broken {
 		return again
 	}
 	return value
 }
 
 // propose writes the configuration. What a sample cannot prove is a note.
-func propose(guesses []*guess, dialect dialectConfig, rows int) (engine.Inferred, error) {
+func propose(guesses []*guess, dialect tablefile.Dialect, rows int) (engine.Inferred, error) {
 	inferred := engine.Inferred{Notes: map[string]string{}}
 	var config struct {
 		Schema struct {
-			Fields []json.RawMessage `json:"fields"`
+			Fields []tableschema.Field `json:"fields"`
 		} `json:"schema"`
-		Dialect *dialectConfig `json:"dialect,omitempty"`
+		Dialect *tablefile.Dialect `json:"dialect,omitempty"`
 	}
 	for i, g := range guesses {
-		field := g.field(rows)
-		text, err := json.Marshal(field)
-		if err != nil {
-			return engine.Inferred{}, fmt.Errorf("write a field: %w", err)
-		}
-		config.Schema.Fields = append(config.Schema.Fields, text)
+		config.Schema.Fields = append(config.Schema.Fields, g.field(rows))
 		if note := g.note(rows); note != "" {
 			inferred.Notes[engine.Pointer("schema", "fields", strconv.Itoa(i), "name")] = note
 		}
@@ -312,33 +317,19 @@ func propose(guesses []*guess, dialect dialectConfig, rows int) (engine.Inferred
 		config.Dialect = &dialect
 	}
 	var err error
-	if inferred.Config, err = json.Marshal(config); err != nil {
+	if inferred.Config, err = jsonv2.Marshal(config); err != nil {
 		return engine.Inferred{}, fmt.Errorf("write a configuration: %w", err)
 	}
 	return inferred, nil
 }
 
-// inferredField is the part of a field that a sample shows.
-type inferredField struct {
-	Name        string          `json:"name"`
-	Type        string          `json:"type"`
-	Format      string          `json:"format,omitempty"`
-	DecimalChar string          `json:"decimalChar,omitempty"` //nolint:tagliatelle // Table Schema's own name
-	GroupChar   string          `json:"groupChar,omitempty"`   //nolint:tagliatelle // Table Schema's own name
-	Constraints map[string]bool `json:"constraints,omitempty"`
-}
-
-func (g *guess) field(rows int) inferredField {
+// field is what the sample shows of a column.
+func (g *guess) field(rows int) tableschema.Field {
 	if g.values == 0 || len(g.candidates) == 0 {
-		return inferredField{Name: g.name, Type: string(typeAny)}
+		return tableschema.Field{Name: g.name, Type: string(tableschema.TypeAny)}
 	}
-	best := g.candidates[0].field
-	field := inferredField{
-		Name: g.name, Type: best.Type, Format: best.Format, DecimalChar: best.DecimalChar, GroupChar: best.GroupChar,
-	}
-	if g.missing == 0 && rows > 0 {
-		field.Constraints = map[string]bool{"required": true}
-	}
+	field := g.candidates[0].field
+	field.Constraints.Required = g.missing == 0 && rows > 0
 	return field
 }
 
@@ -363,13 +354,13 @@ func (g *guess) note(rows int) string {
 // span names the smallest and the largest value, or the choices of a column of strings.
 func (g *guess) span() string {
 	best := g.candidates[0]
-	if best.numeric() || best.timed() || best.kind == typeTime {
-		if g.low.text == g.high.text {
+	if best.Numeric() || best.Timed() || best.Kind == tableschema.TypeTime {
+		if g.low.Text == g.high.Text {
 			return ""
 		}
-		return fmt.Sprintf("from %s to %s", engine.Clip(g.low.text), engine.Clip(g.high.text))
+		return fmt.Sprintf("from %s to %s", engine.Clip(g.low.Text), engine.Clip(g.high.Text))
 	}
-	if best.kind != typeString || len(g.choices) > maxChoices || g.values < enoughRows {
+	if best.Kind != tableschema.TypeString || len(g.choices) > maxChoices || g.values < enoughRows {
 		return ""
 	}
 	choices := slices.Sorted(maps.Keys(g.choices))

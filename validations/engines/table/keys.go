@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+	"github.com/simplevalidations/simplevalidations/validations/engines/table/tableschema"
 )
 
 // rowKey is a list of columns whose values together occur once.
@@ -40,14 +41,14 @@ type foreignKeyConfig struct {
 		Package     string `json:"package,omitempty"`
 		DataPackage string `json:"datapackage,omitempty"`
 
-		Further furtherMembers `json:",embed"`
+		Further tableschema.Further `json:",embed"`
 	} `json:"reference"`
 
-	Further furtherMembers `json:",embed"`
+	Further tableschema.Further `json:",embed"`
 }
 
 // compileKeys returns the keys of a schema, or what is wrong with them.
-func (s *schemaConfig) compileKeys(columns []*column) ([]rowKey, []engine.ConfigError) {
+func (s *schemaConfig) compileKeys(columns []*tableschema.Column) ([]rowKey, []engine.ConfigError) {
 	var keys []rowKey
 	var faults []engine.ConfigError
 	if len(s.PrimaryKey) > 0 {
@@ -64,7 +65,7 @@ func (s *schemaConfig) compileKeys(columns []*column) ([]rowKey, []engine.Config
 	return keys, faults
 }
 
-func (s *schemaConfig) compileForeignKeys(columns []*column) ([]foreignKey, []engine.ConfigError) {
+func (s *schemaConfig) compileForeignKeys(columns []*tableschema.Column) ([]foreignKey, []engine.ConfigError) {
 	const code = "schema.foreign_key"
 	var keys []foreignKey
 	var faults []engine.ConfigError
@@ -90,12 +91,9 @@ func (s *schemaConfig) compileForeignKeys(columns []*column) ([]foreignKey, []en
 }
 
 // keyColumns reads the columns of a key, which the specification allows to be one name or a list of names.
-func keyColumns(raw json.RawMessage, columns []*column, at, code string) ([]int, []engine.ConfigError) {
-	var list []string
-	var one string
-	if err := json.Unmarshal(raw, &one); err == nil {
-		list = []string{one}
-	} else if err := json.Unmarshal(raw, &list); err != nil || len(list) == 0 {
+func keyColumns(raw json.RawMessage, columns []*tableschema.Column, at, code string) ([]int, []engine.ConfigError) {
+	list := engine.TextsOf(raw)
+	if len(list) == 0 {
 		return nil, engine.Refuse(at, code, "use a name or a list of names")
 	}
 	key := []int{}
@@ -109,10 +107,10 @@ func keyColumns(raw json.RawMessage, columns []*column, at, code string) ([]int,
 	return key, nil
 }
 
-func namesOf(columns []*column, key []int) string {
+func namesOf(columns []*tableschema.Column, key []int) string {
 	names := make([]string, 0, len(key))
 	for _, i := range key {
-		names = append(names, columns[i].name)
+		names = append(names, columns[i].Name)
 	}
 	return strings.Join(names, ", ")
 }
@@ -123,13 +121,13 @@ func (r *run) keyOf(columns []int) (int, bool) {
 	r.key = r.key[:0]
 	for _, i := range columns {
 		value := r.cells[i]
-		if !r.present[i] || value.broken {
+		if !r.present[i] || value.Broken {
 			return -1, false
 		}
-		if value.missing {
+		if value.Missing {
 			return i, true
 		}
-		r.key = r.engine.columns[i].appendKey(r.key, value)
+		r.key = r.engine.columns[i].AppendKey(r.key, value)
 	}
 	return -1, true
 }
@@ -144,8 +142,8 @@ func (r *run) checkKeys() {
 				return fmt.Sprintf("duplicate of row %d (%s)", row, key.names)
 			})
 		case key.complete:
-			r.findValue(missing, r.cells[missing], key.code, func(c *column, _ cell) string {
-				return c.name + " is part of the primary key and is missing"
+			r.findValue(missing, r.cells[missing], key.code, func(c *tableschema.Column, _ tableschema.Cell) string {
+				return c.Name + " is part of the primary key and is missing"
 			})
 		}
 	}
@@ -188,12 +186,12 @@ func (r *run) checkReferences() {
 		if _, known := state.open[string(r.key)]; known {
 			continue
 		}
-		text := r.cells[key.columns[0]].text
+		text := r.cells[key.columns[0]].Text
 		if !r.budget.take(int64(referenceBytes + len(r.key) + len(text))) {
 			r.stopReferences(state, key)
 			continue
 		}
-		state.open[string(r.key)] = reference{r.row, r.records.at(), text}
+		state.open[string(r.key)] = reference{r.row, r.records.At(), text}
 	}
 }
 
@@ -201,13 +199,13 @@ func (r *run) stopReferences(state *references, key foreignKey) {
 	state.stopped, state.open = true, nil
 	limited := "references were checked only up to here: the memory for them is used up"
 	at := key.columns[0]
-	r.find(r.engine.columns[at].name, r.starts[at], engine.Finding{Code: "csv.limit.unique", Message: limited})
+	r.find(r.engine.columns[at].Name, r.starts[at], engine.Finding{Code: "csv.limit.unique", Message: limited})
 }
 
 // concludeReferences reports the references that no row answered. Only a table that was read to its end has all rows.
 func (r *run) concludeReferences() {
 	for i, key := range r.engine.foreignKeys {
-		state, name := r.references[i], r.engine.columns[key.columns[0]].name
+		state, name := r.references[i], r.engine.columns[key.columns[0]].Name
 		switch {
 		case key.resource != "":
 			message := fmt.Sprintf("references of %s to the table %s are not checked: a step has one table",

@@ -9,10 +9,8 @@ import (
 	"strings"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+	"github.com/simplevalidations/simplevalidations/validations/engines/table/tableschema"
 )
-
-// furtherMembers are the members of a schema that this engine does not know.
-type furtherMembers map[string]json.RawMessage
 
 // annotations are members that publishers use in addition to those of the specification. They check nothing.
 var annotations = map[string]bool{
@@ -23,46 +21,50 @@ var annotations = map[string]bool{
 	"units": true, "updated": true, "uri": true, "url": true,
 }
 
-// slips refuses members whose names resemble those of known members: a misspelt check would let wrong tables pass.
-func slips(further furtherMembers, of any, at string) []engine.ConfigError {
-	var faults []engine.ConfigError
-	for _, name := range slices.Sorted(maps.Keys(further)) {
-		fault := engine.UnknownMember(at+engine.Pointer(name), reflect.TypeOf(of))
-		if annotations[name] {
-			continue
+// eachFurther calls visit for the members of the schema and of its fields that this engine does not know, with the type
+// of the object that has them.
+func (s *schemaConfig) eachFurther(visit func(at, name string, of reflect.Type)) {
+	walk := func(at string, further tableschema.Further, of reflect.Type) {
+		for _, name := range slices.Sorted(maps.Keys(further)) {
+			if !annotations[name] {
+				visit(at+engine.Pointer(name), name, of)
+			}
 		}
-		if fault.Meant == "" && reflect.TypeOf(of) == reflect.TypeFor[fieldConfig]() {
-			fault = misplaced(at + engine.Pointer(name))
+	}
+	walk("/schema", s.Further, reflect.TypeFor[schemaConfig]())
+	for i, field := range s.Fields {
+		at := engine.Pointer("schema", "fields", strconv.Itoa(i))
+		walk(at, field.Further, reflect.TypeFor[tableschema.Field]())
+	}
+}
+
+// slips refuses members whose names resemble those of known members: a misspelt check would let wrong tables pass.
+func (s *schemaConfig) slips() []engine.ConfigError {
+	var faults []engine.ConfigError
+	s.eachFurther(func(at, _ string, of reflect.Type) {
+		fault := engine.UnknownMember(at, of)
+		if fault.Meant == "" && of == reflect.TypeFor[tableschema.Field]() {
+			fault = misplaced(at)
 		}
 		if fault.Meant != "" {
 			faults = append(faults, fault)
 		}
-	}
+	})
 	return faults
 }
 
 // misplaced is the fault of a constraint that is a direct member of a field.
 func misplaced(at string) engine.ConfigError {
-	fault := engine.UnknownMember(at, reflect.TypeFor[constraints]())
+	fault := engine.UnknownMember(at, reflect.TypeFor[tableschema.Constraints]())
 	name := at[strings.LastIndexByte(at, '/')+1:]
 	switch {
-	case engine.HasMember(reflect.TypeFor[constraints](), name):
+	case engine.HasMember(reflect.TypeFor[tableschema.Constraints](), name):
 		fault.Meant = "constraints"
 		fault.Detail = `belongs in "constraints", where it is checked`
 	case fault.Meant != "":
 		fault.Detail += ` It belongs in "constraints"`
 	}
 	return fault
-}
-
-// slips are those of a schema and of its fields.
-func (s *schemaConfig) slips() []engine.ConfigError {
-	faults := slips(s.Further, *s, "/schema")
-	for i, field := range s.Fields {
-		at := engine.Pointer("schema", "fields", strconv.Itoa(i))
-		faults = append(faults, slips(field.Further, field, at)...)
-	}
-	return faults
 }
 
 // maxWarnings bounds the warnings about one step.
@@ -74,11 +76,11 @@ func Warnings(config json.RawMessage, _ engine.Limits) []engine.ConfigError {
 	if len(engine.DecodeConfig(config, &c)) > 0 {
 		return nil
 	}
-	doubts := doubtful(c.Schema.Further, "/schema")
-	for i, field := range c.Schema.Fields {
-		at := engine.Pointer("schema", "fields", strconv.Itoa(i))
-		doubts = append(doubts, doubtful(field.Further, at)...)
-	}
+	var doubts []engine.ConfigError
+	c.Schema.eachFurther(func(at, name string, _ reflect.Type) {
+		detail := engine.Quote(name) + " is not a member of Table Schema, so it is ignored"
+		doubts = append(doubts, engine.NewConfigError(at, codeUnknownMember, detail))
+	})
 	if more := len(doubts) - maxWarnings; more > 0 {
 		words := engine.Plural(more, "more member checks nothing", "more members check nothing")
 		doubts = append(doubts[:maxWarnings], engine.NewConfigError("/schema", codeUnknownMember, words))
@@ -87,16 +89,3 @@ func Warnings(config json.RawMessage, _ engine.Limits) []engine.ConfigError {
 }
 
 const codeUnknownMember = "schema.unknown_member"
-
-// doubtful returns the members that no specification knows.
-func doubtful(further furtherMembers, at string) []engine.ConfigError {
-	var doubts []engine.ConfigError
-	for _, name := range slices.Sorted(maps.Keys(further)) {
-		if annotations[name] {
-			continue
-		}
-		detail := engine.Quote(name) + " is not a member of Table Schema, so it is ignored"
-		doubts = append(doubts, engine.NewConfigError(at+engine.Pointer(name), codeUnknownMember, detail))
-	}
-	return doubts
-}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 	"github.com/simplevalidations/simplevalidations/validations/engines/expression"
+	"github.com/simplevalidations/simplevalidations/validations/engines/table/tableschema"
 )
 
 const (
@@ -143,20 +144,20 @@ func fromAscending(pattern uint64) float64 {
 }
 
 // percentiles are those of a column that an expression reads. Other members that a column does not have are faults.
-func (c *ruleCompiler) percentiles(column *column, e *expression.Expression, at string) []percentile {
+func (c *ruleCompiler) percentiles(column *tableschema.Column, e *expression.Expression, at string) []percentile {
 	if e == nil {
 		return nil
 	}
 	known := []string{"count", "sum", "min", "max", "mean"}
-	if column.timed() {
+	if column.Timed() {
 		known = []string{"count", "min", "max"}
 	}
 	var found []percentile
-	for _, name := range e.ReadsBelow("columns", column.name).Names {
+	for _, name := range e.ReadsBelow("columns", column.Name).Names {
 		percent, ok := percentOf(name)
 		switch {
 		case slices.Contains(known, name):
-		case ok && column.numeric():
+		case ok && column.Numeric():
 			found = append(found, percentile{name, percent})
 		default:
 			c.Fault(at, noAggregate(name, known, column))
@@ -166,16 +167,16 @@ func (c *ruleCompiler) percentiles(column *column, e *expression.Expression, at 
 }
 
 // noAggregate suggests what rules can read of a column instead.
-func noAggregate(name string, known []string, of *column) string {
-	words := "columns." + of.name + " has no " + engine.Quote(name)
-	if of.numeric() {
+func noAggregate(name string, known []string, of *tableschema.Column) string {
+	words := "columns." + of.Name + " has no " + engine.Quote(name)
+	if of.Numeric() {
 		known = append(known, "median")
 	}
 	if likely := engine.Nearest(name, known); likely != "" {
 		return words + "; did you mean " + likely + "?"
 	}
 	words += "; use " + strings.Join(known, ", ")
-	if of.numeric() {
+	if of.Numeric() {
 		words += ", or p95 and others for percentiles"
 	}
 	return words

@@ -9,6 +9,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 	"github.com/simplevalidations/simplevalidations/validations/engines/expression"
+	"github.com/simplevalidations/simplevalidations/validations/engines/table/tableschema"
 )
 
 // rowRule is a compiled rowRuleConfig.
@@ -54,12 +55,12 @@ type rowCount struct {
 // tableRules compiles the rules of one table.
 type ruleCompiler struct {
 	*expression.Rules
-	columns []*column
+	columns []*tableschema.Column
 	row     *cel.Env
 	dataset *cel.Env
 }
 
-func newRuleCompiler(columns []*column, limits engine.Limits) (*ruleCompiler, error) {
+func newRuleCompiler(columns []*tableschema.Column, limits engine.Limits) (*ruleCompiler, error) {
 	texts := cel.MapType(cel.StringType, cel.DynType)
 	row, err := expression.NewEnv(limits, cel.Variable("row", texts), cel.Variable("previous", texts))
 	if err != nil {
@@ -190,7 +191,7 @@ func (c *ruleCompiler) columnsOf(row string, e *expression.Expression, at string
 	found := []int{}
 	used := e.Reads(row)
 	for i, column := range c.columns {
-		if used.Whole || slices.Contains(used.Names, column.name) {
+		if used.Whole || slices.Contains(used.Names, column.Name) {
 			found = append(found, i)
 		}
 	}
@@ -219,22 +220,13 @@ func (c *ruleCompiler) datasetColumns(e *expression.Expression, counts map[strin
 	found := []int{}
 	for _, name := range used.Names {
 		i := columnIndex(c.columns, name)
-		if i < 0 || !c.columns[i].numeric() && !c.columns[i].timed() {
+		if i < 0 || !c.columns[i].Numeric() && !c.columns[i].Timed() {
 			c.Fault(at, "there is no field "+engine.Quote(name)+" with numbers or times")
 			continue
 		}
 		found = append(found, i)
 	}
 	return found
-}
-
-func (c *column) numeric() bool {
-	return c.kind == typeNumber || c.kind == typeInteger
-}
-
-// timed reports whether rules see the values of the column as timestamps.
-func (c *column) timed() bool {
-	return c.kind == typeDate || c.kind == typeDatetime
 }
 
 func union(a, b []int) []int {

@@ -8,12 +8,14 @@ import (
 	"slices"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+	"github.com/simplevalidations/simplevalidations/validations/engines/table/tablefile"
+	"github.com/simplevalidations/simplevalidations/validations/engines/table/tableschema"
 )
 
 // run is the state of one run over one table.
 type run struct {
 	engine    *Engine
-	records   source
+	records   tablefile.Source
 	collector *engine.Collector
 	// order gives for each field of the file the column it belongs to, -1 for none.
 	order []int
@@ -22,7 +24,7 @@ type run struct {
 
 	row   int
 	count int
-	cells []cell
+	cells []tableschema.Cell
 	// starts are the offsets of the columns' cells in the current record.
 	starts []int
 	// variables are what expressions on rows see. The map of the row is refilled for each row.
@@ -32,7 +34,7 @@ type run struct {
 	// members are the names of members that were reported as unknown.
 	members map[string]bool
 
-	patterns patternWork
+	patterns tableschema.PatternWork
 	budget   *uniqueness
 	// spreads is the memory for percentiles, where a rule reads some.
 	spreads    *uniqueness
@@ -51,18 +53,18 @@ type run struct {
 	complete bool
 }
 
-func newRun(e *Engine, records source, c *engine.Collector) *run {
+func newRun(e *Engine, records tablefile.Source, c *engine.Collector) *run {
 	r := &run{
 		engine:     e,
 		records:    records,
 		collector:  c,
 		present:    make([]bool, len(e.columns)),
-		cells:      make([]cell, len(e.columns)),
+		cells:      make([]tableschema.Cell, len(e.columns)),
 		starts:     make([]int, len(e.columns)),
 		shown:      map[string]any{},
 		members:    map[string]bool{},
 		before:     map[string]any{},
-		patterns:   patternWork{most: e.limits.MaxPatternWork},
+		patterns:   tableschema.PatternWork{Most: e.limits.MaxPatternWork},
 		budget:     newUniqueness(e.limits.MaxUniqueBytes),
 		unique:     make([]*seen, len(e.columns)),
 		aggregates: make([]aggregate, len(e.columns)),
@@ -71,8 +73,8 @@ func newRun(e *Engine, records source, c *engine.Collector) *run {
 	r.variables = map[string]any{"row": r.shown, "previous": r.before}
 	for i, column := range e.columns {
 		// What the file has no column for stays missing.
-		r.cells[i].missing = true
-		if column.unique {
+		r.cells[i].Missing = true
+		if column.Unique {
 			r.unique[i] = r.budget.newSeen()
 		}
 	}
@@ -136,7 +138,7 @@ func (r *run) read(ctx context.Context) error {
 			r.find("", 0, engine.Finding{Code: "csv.limit.rows", Message: message})
 			return nil
 		}
-		if err := errors.Join(r.checkRow(ctx), r.patterns.failed); err != nil {
+		if err := errors.Join(r.checkRow(ctx), r.patterns.Failed); err != nil {
 			return err
 		}
 	}
@@ -145,7 +147,7 @@ func (r *run) read(ctx context.Context) error {
 // end notes that the whole file was read. A file without a header is empty if it has no row.
 func (r *run) end() {
 	r.complete = true
-	if _, isKeyed := r.records.(keyed); isKeyed && r.row == 0 {
+	if _, isKeyed := r.records.(tablefile.Keyed); isKeyed && r.row == 0 {
 		r.collector.Add("", engine.Failure("csv.empty", "the table is empty"))
 	}
 }
@@ -158,10 +160,10 @@ func (r *run) next(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("check table: %w", err)
 		}
-		err := r.records.next()
-		if err == nil && r.records.blank() {
+		err := r.records.Next()
+		if err == nil && r.records.Blank() {
 			if blank == 0 {
-				first = r.records.at()
+				first = r.records.At()
 			}
 			blank++
 			continue
@@ -177,12 +179,12 @@ func (r *run) next(ctx context.Context) error {
 
 // unreadable reports a record that cannot be read. It answers whether nothing behind it can be read either.
 func (r *run) unreadable(err error) (bool, error) {
-	fault, ok := errors.AsType[*rowError](err)
+	fault, ok := errors.AsType[*tablefile.Error](err)
 	if !ok {
 		return true, err
 	}
-	r.find("", fault.offset, engine.Finding{Code: fault.code, Message: fault.message})
-	return fault.final, nil
+	r.find("", fault.Offset, engine.Finding{Code: fault.Code, Message: fault.Message})
+	return fault.Final, nil
 }
 
 // find reports an error at an offset of the current record. The path is the column's name.
@@ -193,19 +195,19 @@ func (r *run) find(path string, offset int, f engine.Finding) {
 		f.Severity = engine.SeverityError
 	}
 	if !r.collector.Full(engine.CheckKey{Code: f.Code, Path: path, Severity: f.Severity}) {
-		f = r.records.place(f, offset)
+		f = r.records.Place(f, offset)
 	}
 	r.collector.Add(path, f)
 }
 
 // findValue reports an error about a value.
-func (r *run) findValue(i int, value cell, code string, words wording) {
+func (r *run) findValue(i int, value tableschema.Cell, code string, words tableschema.Wording) {
 	column := r.engine.columns[i]
 	f := engine.Finding{Code: code}
-	if !r.full(code, column.name) {
+	if !r.full(code, column.Name) {
 		f.Message = words(column, value)
 	}
-	r.find(column.name, r.starts[i], f)
+	r.find(column.Name, r.starts[i], f)
 }
 
 // full reports whether errors of a code are only counted from now on.
@@ -214,11 +216,11 @@ func (r *run) full(code, path string) bool {
 }
 
 func (r *run) checkRow(ctx context.Context) error {
-	if got, want := len(r.records.fields()), len(r.order); got != want {
+	if got, want := len(r.records.Values()), len(r.order); got != want {
 		f := engine.Finding{Code: "csv.row.field_count"}
 		if !r.full(f.Code, "") {
 			wanted := "schema"
-			if r.engine.dialect.hasHeader() {
+			if r.engine.dialect.HasHeader() {
 				wanted = "header"
 			}
 			f.Message = fmt.Sprintf("row has %s, %s has %d", engine.Plural(got, "field", "fields"), wanted, want)
@@ -232,16 +234,16 @@ func (r *run) checkRow(ctx context.Context) error {
 	}
 	r.count++
 	r.checkMembers()
-	for i, field := range r.records.fields() {
+	for i, field := range r.records.Values() {
 		if at := r.order[i]; at >= 0 {
-			r.starts[at] = field.start
+			r.starts[at] = field.Start
 			r.checkCell(at, field)
 		}
 	}
 	r.checkKeys()
 	r.checkReferences()
 	for _, i := range r.engine.shown {
-		r.shown[r.engine.columns[i].name] = r.engine.columns[i].native(r.cells[i])
+		r.shown[r.engine.columns[i].Name] = r.engine.columns[i].NativeOf(r.cells[i])
 	}
 	if err := r.checkRules(ctx); err != nil {
 		return err
@@ -251,47 +253,33 @@ func (r *run) checkRow(ctx context.Context) error {
 
 // isEmpty says whether the row of a text has nothing between its delimiters.
 func (r *run) isEmpty() bool {
-	fields := r.records.fields()
-	_, isText := r.records.(*csvReader)
-	return isText && len(fields) > 1 && !slices.ContainsFunc(fields, func(f field) bool { return len(f.text) > 0 })
+	fields := r.records.Values()
+	_, isText := r.records.(*tablefile.CSV)
+	hasText := func(f tablefile.Value) bool { return len(f.Text) > 0 }
+	return isText && len(fields) > 1 && !slices.ContainsFunc(fields, hasText)
 }
 
-func (r *run) checkCell(i int, f field) {
+func (r *run) checkCell(i int, f tablefile.Value) {
 	column := r.engine.columns[i]
-	text := string(f.text)
-	if f.native == nativeNull || f.native == nativeText && slices.Contains(column.missing, text) {
-		r.cells[i] = cell{missing: true, broken: column.required}
-		if column.required {
-			r.findValue(i, r.cells[i], "csv.required", missingValue)
-		}
-		return
-	}
-	if f.native == nativeFault {
-		r.cells[i] = cell{text: text, broken: true}
-		r.findValue(i, r.cells[i], "csv.cell_error", failedFormula)
-		return
-	}
-	value := column.read(f, text)
-	r.cells[i] = value
-	if value.broken {
-		r.findValue(i, value, column.typeCode, wrongType)
-		return
-	}
-	column.violations(value, &r.patterns, func(code string, words wording) {
+	value := column.Check(f, &r.patterns, func(code string, value tableschema.Cell, words tableschema.Wording) {
 		r.findValue(i, value, code, words)
 	})
+	r.cells[i] = value
+	if value.Missing || value.Broken {
+		return
+	}
 	r.aggregates[i].add(value)
 	if r.unique[i] != nil {
-		r.key = column.appendKey(r.key[:0], value)
+		r.key = column.AppendKey(r.key[:0], value)
 		r.checkDuplicate(r.unique[i], i, "csv.unique", func(row int) string {
-			return fmt.Sprintf("%s %s is a duplicate of row %d", column.name, engine.Quote(text), row)
+			return fmt.Sprintf("%s %s is a duplicate of row %d", column.Name, engine.Quote(value.Text), row)
 		})
 	}
 }
 
 // checkDuplicate looks the key up; the message is made for the row of the first one.
 func (r *run) checkDuplicate(s *seen, i int, code string, message func(row int) string) {
-	name := r.engine.columns[i].name
+	name := r.engine.columns[i].Name
 	row, remembered := s.first(r.key, r.row)
 	switch {
 	case !remembered:

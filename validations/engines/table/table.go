@@ -7,19 +7,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"slices"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+	"github.com/simplevalidations/simplevalidations/validations/engines/table/tablefile"
+	"github.com/simplevalidations/simplevalidations/validations/engines/table/tableschema"
 )
 
 // Engine checks tables row by row, with no more than one row in memory.
 type Engine struct {
-	columns      []*column
+	columns      []*tableschema.Column
 	keys         []rowKey
 	foreignKeys  []foreignKey
 	match        fieldsMatch
-	dialect      dialectConfig
+	dialect      tablefile.Dialect
 	rowRules     []rowRule
 	datasetRules []datasetRule
 	// shown are the columns whose values expressions may see.
@@ -41,7 +42,7 @@ func Compile(config json.RawMessage, limits engine.Limits) (*Engine, []engine.Co
 	keys, faults := c.Schema.compileKeys(columns)
 	foreignKeys, found := c.Schema.compileForeignKeys(columns)
 	match, unknown := c.Schema.compileMatch()
-	faults = slices.Concat(faults, found, unknown, checkDialect(c.Dialect))
+	faults = slices.Concat(faults, found, unknown, c.Dialect.Check())
 	if len(c.RowRules)+len(c.DatasetRules) > limits.MaxRules {
 		detail := fmt.Sprintf("at most %d rules are allowed", limits.MaxRules)
 		return nil, append(faults, engine.NewConfigError("/row_rules", "rule.too_many", detail))
@@ -101,21 +102,21 @@ func (e *Engine) Run(ctx context.Context, doc engine.Document) (engine.Report, e
 		return c.Finish(), nil
 	}
 	content := io.NewSectionReader(doc.Content, 0, doc.Size)
-	records, err := e.open(ctx, doc, content)
-	if fault, ok := errors.AsType[*rowError](err); ok {
-		c.Add("", engine.Failure(fault.code, fault.message))
+	records, err := tablefile.Open(ctx, doc, content, e.dialect, namesOfColumns(e.columns), e.limits)
+	if fault, ok := errors.AsType[*tablefile.Error](err); ok {
+		c.Add("", engine.Failure(fault.Code, fault.Message))
 		return c.Finish(), nil
 	}
 	if err != nil {
 		return engine.Report{}, err
 	}
-	defer closeSource(records)
+	defer tablefile.Close(records)
 	run := newRun(e, records, c)
 	if err := run.read(ctx); err != nil {
 		return engine.Report{}, err
 	}
 	if run.complete {
-		if err := wholeRead(records, content); err != nil {
+		if err := tablefile.CheckEnd(records, content); err != nil {
 			return engine.Report{}, err
 		}
 	}
@@ -124,36 +125,4 @@ func (e *Engine) Run(ctx context.Context, doc engine.Document) (engine.Report, e
 		return engine.Report{}, err
 	}
 	return c.Finish(), nil
-}
-
-// wholeRead makes sure that a table of text that ended was read to the end of its document.
-func wholeRead(records source, content *io.SectionReader) error {
-	switch records.(type) {
-	case *csvReader, *jsonLines:
-		if at, err := content.Seek(0, io.SeekCurrent); err != nil || at < content.Size() {
-			return fmt.Errorf("read table: %w", errors.Join(err, io.ErrUnexpectedEOF))
-		}
-	}
-	return nil
-}
-
-// encoding is the dialect's, else the charset of the media type, else UTF-16 where the file has its byte order mark, as
-// spreadsheets write "Unicode text".
-func (e *Engine) encoding(content io.ReaderAt, mediaType string) (string, error) {
-	if e.dialect.Encoding != "" {
-		return e.dialect.Encoding, nil
-	}
-	if _, parameters, err := mime.ParseMediaType(mediaType); err == nil {
-		if _, known := engine.DecoderFor(parameters["charset"]); known && parameters["charset"] != "" {
-			return parameters["charset"], nil
-		}
-	}
-	var mark [2]byte
-	if _, err := content.ReadAt(mark[:], 0); err != nil && !errors.Is(err, io.EOF) {
-		return "", fmt.Errorf("read table: %w", err)
-	}
-	if engine.IsUTF16(mark[:]) {
-		return "utf-16", nil
-	}
-	return "", nil
 }

@@ -19,17 +19,17 @@ type identifiers struct {
 	reader *xmltext.Reader
 	lines  *engine.Lines
 	open   []*typed
-	named  map[string]holder
-	uses   []use
+	named  map[string]idDecl
+	uses   []idRef
 	// most is how many references may wait for IDs that come later.
 	most   int
 	faults []identifierFault
 	// repeats are the complaints of xmllint about attributes whose ID another attribute has.
-	repeats map[repeat]string
+	repeats map[duplicateID]string
 }
 
-// repeat identifies an attribute as xmllint does: by local names and the line in which the start tag ends.
-type repeat struct {
+// duplicateID identifies an attribute as xmllint does: by local names and the line in which the start tag ends.
+type duplicateID struct {
 	line               int
 	element, attribute string
 }
@@ -41,21 +41,21 @@ type typed struct {
 	text    strings.Builder
 }
 
-// holder is the offset of the element that has an ID, and whether the ID is the value of an attribute.
-type holder struct {
+// idDecl is the offset of the element that has an ID, and whether the ID is the value of an attribute.
+type idDecl struct {
 	element     int
 	inAttribute bool
 }
 
-// use is a reference to an ID. The attribute is empty if the reference is the text of the element.
-type use struct {
+// idRef is a reference to an ID. The attribute is empty if the reference is the text of the element.
+type idRef struct {
 	id, attribute, name string
 	element             int
 }
 
 // identifierFault is a finding about the element at an offset.
 type identifierFault struct {
-	use
+	idRef
 	message string
 }
 
@@ -66,7 +66,8 @@ func (s *schema) readIdentifiers(text []byte) (*identifiers, error) {
 	}
 	x := &identifiers{
 		model: xsd.NewModel(s.bundle), reader: xmltext.NewReader(text, s.limits),
-		lines: engine.NewLines(text, s.limits.MaxExcerpt), named: map[string]holder{}, repeats: map[repeat]string{},
+		lines: engine.NewLines(text, s.limits.MaxExcerpt),
+		named: map[string]idDecl{}, repeats: map[duplicateID]string{},
 		most: s.limits.MaxValues,
 	}
 	x.reader.Visit, x.reader.Follow = x.begin, x.follow
@@ -94,7 +95,7 @@ func (x *identifiers) rephrase(found []*complaint) {
 		return
 	}
 	for _, one := range found {
-		if message, known := x.repeats[repeat{one.line, one.element, one.attribute}]; known {
+		if message, known := x.repeats[duplicateID{one.line, one.element, one.attribute}]; known {
 			one.finding.Message = message
 		}
 	}
@@ -166,7 +167,7 @@ func (x *identifiers) value(kind xsd.Identifier, value, attribute string, e *xml
 		return
 	}
 	for _, id := range ids {
-		u := use{id: id, attribute: attribute, name: xmltext.Written(e.Name), element: e.Start}
+		u := idRef{id: id, attribute: attribute, name: xmltext.Written(e.Name), element: e.Start}
 		if kind == xsd.ID {
 			x.name(u, e)
 		} else if _, known := x.named[id]; !known && len(x.uses) <= x.most {
@@ -176,23 +177,23 @@ func (x *identifiers) value(kind xsd.Identifier, value, attribute string, e *xml
 }
 
 // name records the place of an ID.
-func (x *identifiers) name(u use, e *xmltext.Element) {
+func (x *identifiers) name(u idRef, e *xmltext.Element) {
 	first, known := x.named[u.id]
 	if !known {
-		x.named[u.id] = holder{u.element, u.attribute != ""}
+		x.named[u.id] = idDecl{u.element, u.attribute != ""}
 		return
 	}
 	message := fmt.Sprintf("%s repeats the ID %s of line %d", u, engine.Quote(u.id), x.lines.Line(first.element))
 	if first.inAttribute && u.attribute != "" {
 		local := u.attribute[strings.IndexByte(u.attribute, ':')+1:]
-		x.repeats[repeat{x.lines.Line(e.End - 1), e.Name.Local, local}] = message
+		x.repeats[duplicateID{x.lines.Line(e.End - 1), e.Name.Local, local}] = message
 		return
 	}
 	x.faults = append(x.faults, identifierFault{u, message})
 }
 
 // String describes the place of a reference.
-func (u use) String() string {
+func (u idRef) String() string {
 	if u.attribute == "" {
 		return "<" + u.name + ">"
 	}

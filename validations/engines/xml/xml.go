@@ -96,14 +96,15 @@ func read(content []byte, limits engine.Limits) ([]byte, *engine.Finding) {
 }
 
 // Describe says what a step demands of documents.
-func Describe(config json.RawMessage) []engine.Promise {
+func Describe(config json.RawMessage) []engine.Requirement {
 	var c stepConfig
 	if len(engine.DecodeConfig(config, &c)) > 0 {
 		return nil
 	}
-	promises := []engine.Promise{{Words: "the document is well-formed XML"}}
+	requirements := []engine.Requirement{{Words: "the document is well-formed XML"}}
 	if c.Schema != "" {
-		promises = append(promises, engine.Promise{Words: "it is valid against the XML Schema of this step"})
+		valid := engine.Requirement{Words: "it is valid against the XML Schema of this step"}
+		requirements = append(requirements, valid)
 	}
-	return promises
+	return requirements
 }

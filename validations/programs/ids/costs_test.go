@@ -3,12 +3,11 @@ package main_test
 import (
 	"encoding/json"
 	"fmt"
-	"os/exec"
 	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 
+	"github.com/simplevalidations/simplevalidations/validations/engines/enginetest/process"
 	"github.com/simplevalidations/simplevalidations/validations/programs/port"
 
 	program "github.com/simplevalidations/simplevalidations/validations/programs/ids"
@@ -37,7 +36,7 @@ func TestMemory(t *testing.T) {
 			rows.WriteString(row(i))
 		}
 		allowed := int64(64<<20 + 12*size)
-		if used := rss(t, config, modelOf("IFC4", rows.String()), allowed); used > allowed {
+		if used := process.PeakMemory(t, config, modelOf("IFC4", rows.String()), allowed); used > allowed {
 			t.Errorf("%s: used %d bytes for a model of %d, want at most %d", name, used, size, allowed)
 		}
 	}
@@ -77,30 +76,6 @@ func TestPromises(t *testing.T) {
 		},
 		{Subject: "Doors", Words: `no object in the model: class "IFCDOOR"`},
 	}, got)
-}
-
-// rss is the most memory that the program had in the check of a document, in bytes, where it may use so much.
-func rss(tb testing.TB, config, document string, allowed int64) int64 {
-	tb.Helper()
-	request := port.Request{
-		Version: port.Version, Task: port.TaskCheck, Config: json.RawMessage(config), Size: int64(len(document)),
-		Limits: port.Limits{Findings: 1000, PerCheck: 100, Excerpt: 200},
-	}
-	first, err := json.Marshal(request)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	command := exec.CommandContext(tb.Context(), built)
-	command.Env = []string{"GOMAXPROCS=1", fmt.Sprintf("GOMEMLIMIT=%d", allowed*8/10)}
-	command.Stdin = strings.NewReader(string(first) + "\n" + document)
-	if output, err := command.CombinedOutput(); err != nil {
-		tb.Fatalf("check: %v\n%.500s", err, output)
-	}
-	usage, ok := command.ProcessState.SysUsage().(*syscall.Rusage)
-	if !ok {
-		tb.Fatal("the memory of the process is not known")
-	}
-	return usage.Maxrss << 10
 }
 
 // allocations counts those of the check of a document.

@@ -1,84 +1,42 @@
 package main_test
 
 import (
-	"encoding/json"
-	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/simplevalidations/simplevalidations/validations/engines/enginetest/process"
 	"github.com/simplevalidations/simplevalidations/validations/programs/port"
 )
 
-// built is the program, which TestMain builds.
-var built string
-
 func TestMain(m *testing.M) {
-	os.Exit(func() int {
-		dir, err := os.MkdirTemp("", "ids-")
-		if err == nil {
-			defer func() { _ = os.RemoveAll(dir) }()
-			built = filepath.Join(dir, "ids")
-			err = exec.Command("go", "build", "-o", built, ".").Run()
-		}
-		if err != nil {
-			fmt.Fprintln(os.Stderr, "build the program:", err)
-			return 1
-		}
-		return m.Run()
-	}())
-}
-
-// process sends a request to the program, as the service does, and returns its exit code and the lines that it answers.
-func process(tb testing.TB, request port.Request, document string) (int, []port.Line) {
-	tb.Helper()
-	request.Version, request.Size = port.Version, int64(len(document))
-	request.Limits = port.Limits{Findings: 1000, PerCheck: 100, Excerpt: 200}
-	first, err := json.Marshal(request)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	command := exec.CommandContext(tb.Context(), built)
-	command.Env, command.Dir = []string{}, "/"
-	command.Stdin = strings.NewReader(string(first) + "\n" + document)
-	output, _ := command.Output() // The exit code is looked at.
-	var answer []port.Line
-	for text := range strings.Lines(string(output)) {
-		var line port.Line
-		if err := json.Unmarshal([]byte(text), &line); err != nil {
-			tb.Fatalf("answer %q: %v", text, err)
-		}
-		answer = append(answer, line)
-	}
-	return command.ProcessState.ExitCode(), answer
+	os.Exit(process.Main(m))
 }
 
 func TestProcess(t *testing.T) {
 	t.Parallel()
-	config := json.RawMessage(text(t, "schemas/house.ids-step.json"))
+	config := text(t, "schemas/house.ids-step.json")
 	model := text(t, "bad/house.ifc")
-	code, answer := process(t, port.Request{Task: port.TaskCheck, Config: config}, model)
+	code, answer := process.Answer(t, port.TaskCheck, config, model)
 	if code != port.ExitAnswered || len(answer) != 8 || answer[7].Counts == nil || answer[7].Counts.Errors != 7 {
 		t.Errorf("answer to a bad model = %d, %+v", code, answer)
 	} else if first := answer[0].Finding; first.Code != "ids.attribute" || first.Line != 22 ||
 		!strings.HasPrefix(model[*first.Offset:], "#21=IFCWALL(") {
 		t.Errorf("first finding = %+v", first)
 	}
-	code, answer = process(t, port.Request{Task: port.TaskCheck, Config: config}, text(t, "good/house.ifc"))
+	code, answer = process.Answer(t, port.TaskCheck, config, text(t, "good/house.ifc"))
 	if code != port.ExitAnswered || len(answer) != 1 || *answer[0].Counts != (port.Counts{}) {
 		t.Errorf("answer to a good model = %d, %+v", code, answer)
 	}
-	code, answer = process(t, port.Request{Task: port.TaskConfigure, Config: config}, "")
+	code, answer = process.Answer(t, port.TaskConfigure, config, "")
 	if code != port.ExitAnswered || len(answer) < 2 || answer[0].Promise == nil {
 		t.Errorf("answer to a configuration = %d, %+v", code, answer)
 	}
-	code, answer = process(t, port.Request{Task: port.TaskConfigure, Config: json.RawMessage(`{"ids": "<a/>"}`)}, "")
+	code, answer = process.Answer(t, port.TaskConfigure, `{"ids": "<a/>"}`, "")
 	if code != port.ExitAnswered || len(answer) != 1 || answer[0].Fault.Line != 1 {
 		t.Errorf("answer to a fault = %d, %+v", code, answer)
 	}
-	code, answer = process(t, port.Request{Task: port.TaskCheck, Config: json.RawMessage(`{}`)}, model)
+	code, answer = process.Answer(t, port.TaskCheck, `{}`, model)
 	if code == port.ExitAnswered || len(answer) != 0 {
 		t.Errorf("answer to a configuration that is wrong = %d, %+v", code, answer)
 	}

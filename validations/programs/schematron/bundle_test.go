@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/enginetest/process"
 )
 
 // lines is a schema with this content, on lines of its own.
@@ -32,7 +34,7 @@ func folder(tb testing.TB, files map[string]string) func(name string) string {
 // bundled is what the program writes to standard output, or its complaint.
 func bundled(tb testing.TB, file string) (string, string) {
 	tb.Helper()
-	command := exec.CommandContext(tb.Context(), built, "bundle", file)
+	command := exec.CommandContext(tb.Context(), process.Built, "bundle", file)
 	var complaint strings.Builder
 	command.Stderr = &complaint
 	output, err := command.Output()

@@ -2,13 +2,11 @@ package main_test
 
 import (
 	"encoding/json"
-	"fmt"
-	"os/exec"
 	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 
+	"github.com/simplevalidations/simplevalidations/validations/engines/enginetest/process"
 	"github.com/simplevalidations/simplevalidations/validations/programs/port"
 
 	schematron "github.com/simplevalidations/simplevalidations/validations/programs/schematron"
@@ -22,7 +20,8 @@ func TestMemory(t *testing.T) {
 		`value='//node()'/><rule context='a | text()'><assert test='..'/></rule></pattern></schema>"}`
 	for name, text := range map[string]string{"Elements": "<a/>", "Texts": "a<!---->"} {
 		allowed := int64(96 * size)
-		if used := rss(t, config, "<r>"+strings.Repeat(text, size/len(text))+"</r>", allowed); used > allowed {
+		document := "<r>" + strings.Repeat(text, size/len(text)) + "</r>"
+		if used := process.PeakMemory(t, config, document, allowed); used > allowed {
 			t.Errorf("%s: used %d bytes for a document of %d, want at most %d", name, used, size, allowed)
 		}
 	}
@@ -51,30 +50,6 @@ func TestPromises(t *testing.T) {
 		{Subject: "b", Expression: "a: c", Otherwise: "No {name()}", Severity: "ERROR"},
 		{Expression: "a: not(d)", Severity: "INFO"},
 	}, got)
-}
-
-// rss is the most memory that the program had in the check of a document, in bytes, where it may use so much.
-func rss(tb testing.TB, config, document string, allowed int64) int64 {
-	tb.Helper()
-	request := port.Request{
-		Version: port.Version, Task: port.TaskCheck, Config: json.RawMessage(config), Size: int64(len(document)),
-		Limits: port.Limits{Findings: 1000, PerCheck: 100, Excerpt: 200},
-	}
-	first, err := json.Marshal(request)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	command := exec.CommandContext(tb.Context(), built)
-	command.Env = []string{"GOMAXPROCS=1", fmt.Sprintf("GOMEMLIMIT=%d", allowed*8/10)}
-	command.Stdin = strings.NewReader(string(first) + "\n" + document)
-	if output, err := command.CombinedOutput(); err != nil {
-		tb.Fatalf("check: %v\n%.500s", err, output)
-	}
-	usage, ok := command.ProcessState.SysUsage().(*syscall.Rusage)
-	if !ok {
-		tb.Fatal("the memory of the process is not known")
-	}
-	return usage.Maxrss << 10
 }
 
 // allocations counts those of the check of a document.

@@ -1,0 +1,86 @@
+package model
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/dictionary"
+)
+
+// The classes of zones and spaces, and the field that names a zone.
+const (
+	ZoneKey  = "zone"
+	SpaceKey = "space"
+	ZoneName = "zone_name"
+)
+
+// IsSurface reports whether objects of a class bound a zone.
+func IsSurface(class *dictionary.Class) bool {
+	return class != nil && class.Label != nil && slices.Contains(class.Label.Gives, "SurfaceNames") &&
+		dictionary.Find(class.Fields, ZoneName) >= 0
+}
+
+// Value is the number in a field, and whether there is one.
+func (o *Object) Value(name string) (float64, bool) {
+	f := o.Field(name)
+	if f == nil {
+		return 0, false
+	}
+	return f.Number()
+}
+
+// Is reports whether a field has a text, in any case.
+func (o *Object) Is(name, text string) bool {
+	f := o.Field(name)
+	return f != nil && strings.EqualFold(f.Text, text)
+}
+
+// IsExpression reports whether the value is that of a parametric model, which has expressions in place of values.
+func (f *Field) IsExpression() bool {
+	return f.Kind == WrittenText && f.Text != "" && (f.Text[0] == '=' || f.Text[0] == '$')
+}
+
+// Number is the value of a field that has one. As in EnergyPlus a number has only digits, signs, a point and an
+// exponent.
+func (f *Field) Number() (float64, bool) {
+	if f.Kind == JSONText || f.Kind == JSONOther {
+		return 0, false
+	}
+	return parseNumber(f.Text)
+}
+
+// NumberText is a number as a message has it.
+func NumberText(value float64) string {
+	return strconv.FormatFloat(value, 'g', -1, 64)
+}
+
+func parseNumber(text string) (float64, bool) {
+	if strings.Trim(text, "+-.0123456789eE") != "" {
+		return 0, false
+	}
+	value, err := strconv.ParseFloat(text, 64)
+	return value, err == nil
+}
+
+// IsWord reports whether the value is a word that may stand for a number. In an IDF, EnergyPlus takes Autosize and
+// Autocalculate for each other.
+func (f *Field) IsWord() bool {
+	if f.Kind != WrittenText {
+		return slices.Contains(f.Spec.Words, f.Text)
+	}
+	return f.IsOneOf(f.Spec.Words) || f.IsOneOf([]string{"Autosize", "Autocalculate"})
+}
+
+// IsOneOf compares a value with choices. EnergyPlus ignores case in an IDF, but not in an epJSON.
+func (f *Field) IsOneOf(choices []string) bool {
+	if f.Kind != WrittenText {
+		return slices.Contains(choices, f.Text)
+	}
+	return slices.ContainsFunc(choices, func(choice string) bool { return strings.EqualFold(choice, f.Text) })
+}
+
+// HasExpressions reports whether a field holds an expression, so that not all of the object is known.
+func (o *Object) HasExpressions() bool {
+	return slices.ContainsFunc(o.Fields, func(f Field) bool { return f.IsExpression() })
+}

@@ -1,0 +1,273 @@
+package tablefile
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+)
+
+// csvDialect is how a table is written. A quote of 0 means that nothing is quoted.
+type csvDialect struct {
+	delimiter byte
+	quote     byte
+}
+
+// CSV is a table of lines of text. It reads records one by one and keeps only the current one. The standard library's
+// reader has no bound on a field and counts columns in bytes.
+type CSV struct {
+	source  *bufio.Reader
+	dialect csvDialect
+	limits  engine.Limits
+
+	// line is the line on which the current record begins, nextLine the one behind it.
+	line     int
+	nextLine int
+	// raw is the current record as it stands in the file, without the end of its last line.
+	raw        []byte
+	lineStarts []int
+	// values holds the texts of the cells, with quotes removed; ends are their ends in it.
+	values []byte
+	ends   []int
+	cells  []Value
+}
+
+func newCSV(source io.Reader, dialect csvDialect, limits engine.Limits) (*CSV, error) {
+	r := &CSV{source: bufio.NewReaderSize(source, window), dialect: dialect, limits: limits, nextLine: 1}
+	head, err := r.source.Peek(len(engine.BOM))
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("read table: %w", err)
+	}
+	if string(head) == engine.BOM {
+		if _, err := r.source.Discard(len(engine.BOM)); err != nil {
+			return nil, fmt.Errorf("read table: %w", err)
+		}
+	}
+	return r, nil
+}
+
+// At is the line on which the current record begins.
+func (r *CSV) At() int {
+	return r.line
+}
+
+// Values are those of the current record. The start of one is its offset in the record, its quote included.
+func (r *CSV) Values() []Value {
+	return r.cells
+}
+
+// Raw is the current record as it stands in the file, without the end of its last line.
+func (r *CSV) Raw() []byte {
+	return r.raw
+}
+
+// ForeignFormat names the format of a file by its first bytes, where it is one that people rename to .csv.
+func ForeignFormat(head []byte) string {
+	for _, known := range []struct{ magic, name string }{
+		{"PK\x03\x04", "a spreadsheet (.xlsx, .ods) or a ZIP archive; send .xlsx as such, or export the sheet as CSV"},
+		{"\xd0\xcf\x11\xe0", "a spreadsheet of Excel (.xls); export the sheet as CSV"},
+		{"\x1f\x8b", "a file compressed by gzip; decompress it"},
+		{"PAR1", "Parquet; export the table as CSV"},
+	} {
+		if bytes.HasPrefix(head, []byte(known.magic)) {
+			return known.name
+		}
+	}
+	return ""
+}
+
+// Blank reports whether the current record is a line without any text.
+func (r *CSV) Blank() bool {
+	return len(r.raw) == 0
+}
+
+// Place fills in where a cell of the current record is.
+func (r *CSV) Place(f engine.Finding, start int) engine.Finding {
+	start = min(start, len(r.raw))
+	begin, line := 0, r.line
+	for _, lineStart := range r.lineStarts {
+		if lineStart > start {
+			break
+		}
+		begin = lineStart
+		line++
+	}
+	end := len(r.raw)
+	if newline := bytes.IndexByte(r.raw[begin:], '\n'); newline >= 0 {
+		end = begin + newline
+	}
+	f.Line = line
+	f.Column = utf8.RuneCount(r.raw[begin:start]) + 1
+	f.Excerpt = engine.Excerpt(r.raw[begin:end], start-begin, r.limits.MaxExcerpt)
+	return f
+}
+
+// Next reads one record, up to the end of a line that no quote holds open. It returns io.EOF at the end and *Error
+// for a record that cannot be read.
+func (r *CSV) Next() error {
+	r.line = r.nextLine
+	r.raw, r.values = r.raw[:0], r.values[:0]
+	r.lineStarts, r.ends, r.cells = r.lineStarts[:0], r.ends[:0], r.cells[:0]
+	for {
+		more, err := r.cell()
+		if err != nil {
+			return err
+		}
+		if !more {
+			break
+		}
+		if len(r.cells) >= r.limits.MaxColumns {
+			message := fmt.Sprintf("row has more than %d fields; the rest is not read", r.limits.MaxColumns)
+			return &Error{Code: "csv.limit.columns", Message: message, Final: true}
+		}
+	}
+	begin := 0
+	for i, end := range r.ends {
+		r.cells[i].Text = r.values[begin:end:end]
+		begin = end
+	}
+	if at := engine.BadTextAt(r.raw); at >= 0 {
+		return &Error{Code: "csv.encoding", Message: "the row is not text in the table's encoding", Offset: at}
+	}
+	return nil
+}
+
+// cell reads one field and the delimiter or line end behind it. It answers whether another field follows.
+func (r *CSV) cell() (bool, error) {
+	start := len(r.raw)
+	b, err := r.byte()
+	if err != nil {
+		if errors.Is(err, io.EOF) && (start > 0 || len(r.cells) > 0) {
+			r.endCell(start)
+			return false, nil
+		}
+		return false, err
+	}
+	if b == r.dialect.quote && r.dialect.quote != 0 {
+		b, err = r.quoted(start)
+	} else {
+		b, err = r.plain(b)
+	}
+	if errors.Is(err, io.EOF) {
+		r.endCell(start)
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	r.endCell(start)
+	if b == r.dialect.delimiter {
+		return true, nil
+	}
+	return false, r.endLine(b)
+}
+
+func (r *CSV) endCell(start int) {
+	r.cells = append(r.cells, Value{Start: start})
+	r.ends = append(r.ends, len(r.values))
+}
+
+// plain reads to the end of a field that is not quoted and returns the byte that ended it.
+func (r *CSV) plain(b byte) (byte, error) {
+	for b != r.dialect.delimiter && b != '\n' && b != '\r' {
+		r.values = append(r.values, b)
+		var err error
+		if b, err = r.byte(); err != nil {
+			return 0, err
+		}
+	}
+	return b, nil
+}
+
+// quoted reads a quoted field, in which the quote itself is doubled and lines may end.
+func (r *CSV) quoted(start int) (byte, error) {
+	for {
+		b, err := r.byte()
+		if errors.Is(err, io.EOF) {
+			message := "a quoted field is not closed"
+			return 0, &Error{Code: "csv.malformed", Message: message, Offset: start, Final: true}
+		}
+		if err != nil {
+			return 0, err
+		}
+		if b != r.dialect.quote {
+			r.values = append(r.values, b)
+			if b == '\n' {
+				r.lineStarts = append(r.lineStarts, len(r.raw))
+			}
+			continue
+		}
+		if b, err = r.byte(); err != nil {
+			return 0, err
+		}
+		switch b {
+		case r.dialect.quote:
+			r.values = append(r.values, b)
+		case r.dialect.delimiter, '\n', '\r':
+			return b, nil
+		default:
+			return 0, r.skipLine(len(r.raw) - 1)
+		}
+	}
+}
+
+// skipLine passes over the rest of a line that has text behind a closing quote.
+func (r *CSV) skipLine(offset int) error {
+	malformed := &Error{Code: "csv.malformed", Message: "text follows the end of a quoted field", Offset: offset}
+	for {
+		b, err := r.byte()
+		if errors.Is(err, io.EOF) {
+			return malformed
+		}
+		if err != nil {
+			return err
+		}
+		if b == '\n' || b == '\r' {
+			if err := r.endLine(b); err != nil {
+				return err
+			}
+			return malformed
+		}
+	}
+}
+
+// endLine takes the end of the line off the record. Lines end with LF, CRLF or CR, also mixed.
+func (r *CSV) endLine(b byte) error {
+	r.raw = r.raw[:len(r.raw)-1]
+	r.nextLine = r.line + len(r.lineStarts) + 1
+	if b != '\r' {
+		return nil
+	}
+	following, err := r.source.Peek(1)
+	if err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		return fmt.Errorf("read table: %w", err)
+	}
+	if following[0] == '\n' {
+		_, err = r.source.Discard(1)
+	}
+	return err
+}
+
+// byte reads one byte into the record.
+func (r *CSV) byte() (byte, error) {
+	b, err := r.source.ReadByte()
+	if err != nil {
+		if errors.Is(err, io.EOF) {
+			return 0, io.EOF
+		}
+		return 0, fmt.Errorf("read table: %w", err)
+	}
+	if len(r.raw) >= r.limits.MaxRecordBytes {
+		message := fmt.Sprintf("row is longer than %d bytes; is a quote not closed?", r.limits.MaxRecordBytes)
+		return 0, &Error{Code: "csv.limit.record", Message: message, Final: true}
+	}
+	r.raw = append(r.raw, b)
+	return b, nil
+}

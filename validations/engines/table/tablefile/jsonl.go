@@ -1,0 +1,166 @@
+package tablefile
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+)
+
+// jsonLines reads a table of JSON Lines (jsonlines.org): an object on each line, whose members are the values by the
+// names of their columns. A member that is missing is a missing value, as null is.
+type jsonLines struct {
+	source  lineReader
+	columns map[string]int
+	limits  engine.Limits
+
+	line   int
+	raw    []byte
+	cells  []Value
+	others []Value
+}
+
+func newJSONLines(content io.Reader, columns []string, limits engine.Limits) *jsonLines {
+	r := &jsonLines{
+		source:  lineReader{bufio.NewReaderSize(content, window), limits.MaxRecordBytes},
+		columns: map[string]int{},
+		limits:  limits,
+		cells:   make([]Value, len(columns)),
+	}
+	for i, name := range columns {
+		r.columns[name] = i
+	}
+	return r
+}
+
+// Blank implements Source.
+func (r *jsonLines) Blank() bool {
+	return len(bytes.TrimSpace(r.raw)) == 0
+}
+
+// Values implements Source.
+func (r *jsonLines) Values() []Value {
+	return r.cells
+}
+
+// Unknown implements Keyed.
+func (r *jsonLines) Unknown() []Value {
+	return r.others
+}
+
+// At implements Source.
+func (r *jsonLines) At() int {
+	return r.line
+}
+
+// Place implements Source.
+func (r *jsonLines) Place(f engine.Finding, start int) engine.Finding {
+	start = min(start, len(r.raw))
+	f.Line = r.line
+	f.Column = utf8.RuneCount(r.raw[:start]) + 1
+	f.Excerpt = engine.Excerpt(r.raw, start, r.limits.MaxExcerpt)
+	return f
+}
+
+// Next implements Source.
+func (r *jsonLines) Next() error {
+	r.line++
+	clear(r.cells)
+	r.others = r.others[:0]
+	if err := r.readLine(); err != nil {
+		return err
+	}
+	for i := range r.cells {
+		r.cells[i].Native = NativeNull
+	}
+	if r.Blank() {
+		return nil
+	}
+	if at := engine.BadTextAt(r.raw); at >= 0 {
+		return &Error{Code: "csv.encoding", Message: "the row is not text in UTF-8", Offset: at}
+	}
+	return r.readObject()
+}
+
+// readLine reads one line, without its end.
+func (r *jsonLines) readLine() error {
+	var err error
+	r.raw, err = r.source.read(r.raw[:0])
+	if err != nil && (!errors.Is(err, io.EOF) || len(r.raw) == 0) {
+		return err
+	}
+	r.raw = bytes.TrimRight(r.raw, "\r\n")
+	if r.line == 1 {
+		r.raw = engine.TrimBOM(r.raw)
+	}
+	return nil
+}
+
+func (r *jsonLines) readObject() error {
+	decoder := jsontext.NewDecoder(bytes.NewReader(r.raw))
+	token, err := decoder.ReadToken()
+	if err == nil && token.Kind() != jsontext.KindBeginObject {
+		return &Error{Code: "csv.malformed", Message: "the line is not a JSON object"}
+	}
+	for err == nil && decoder.PeekKind() != jsontext.KindEndObject {
+		err = r.readMember(decoder)
+	}
+	if err == nil {
+		_, err = decoder.ReadToken()
+	}
+	if err == nil {
+		if _, err = decoder.ReadToken(); errors.Is(err, io.EOF) {
+			return nil
+		}
+		err = cmpError(err, "text follows the object")
+	}
+	at := int(decoder.InputOffset())
+	if fault, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		at, err = int(fault.ByteOffset), fault.Err
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = errors.New("it ends too early")
+	}
+	message := "the line is not a JSON object: " + engine.ClipTo(err.Error(), engine.MaxMessage)
+	return &Error{Code: "csv.malformed", Message: message, Offset: at}
+}
+
+// cmpError returns the error, or a new one with the words if it is nil.
+func cmpError(err error, words string) error {
+	if err != nil {
+		return err
+	}
+	return errors.New(words)
+}
+
+func (r *jsonLines) readMember(decoder *jsontext.Decoder) error {
+	name, err := decoder.ReadToken()
+	if err != nil {
+		return err
+	}
+	at, known := r.columns[name.String()]
+	if !known {
+		start := int(decoder.InputOffset()) - len(name.String()) - len(`""`)
+		r.others = append(r.others, Value{Text: []byte(name.String()), Start: max(start, 0)})
+		return decoder.SkipValue()
+	}
+	value, err := decoder.ReadValue()
+	if err != nil {
+		return err
+	}
+	f, err := scalar(value)
+	f.Start = int(decoder.InputOffset()) - len(value)
+	if f.Native == NativeJSON {
+		f.Text = bytes.Clone(value)
+	}
+	if err != nil {
+		return err
+	}
+	r.cells[at] = f
+	return nil
+}

@@ -1,0 +1,213 @@
+// Package tablefile reads the records of a table from CSV, XLSX, JSON Lines and Parquet as streams, in bounded memory.
+// It knows the columns by their names only; what their values have to be is the matter of package tableschema.
+package tablefile
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/simplevalidations/simplevalidations/core/mediatype"
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+)
+
+// Source gives the records of a table one by one, whatever the format of its file. A record and its values are valid
+// until the next one is read.
+type Source interface {
+	// Next reads one record. It returns io.EOF after the last one and *Error for one that cannot be read.
+	Next() error
+	// Blank says that the current record has no text.
+	Blank() bool
+	// Values are those of the current record.
+	Values() []Value
+	// At is the line of the file or the row of the sheet where the current record begins.
+	At() int
+	// Place fills in where a value of the current record is that begins at start.
+	Place(f engine.Finding, start int) engine.Finding
+}
+
+// Keyed is a source whose records name their values. Its values are those of the schema's columns.
+type Keyed interface {
+	Source
+	// Unknown are the members of the current record that the schema does not know.
+	Unknown() []Value
+}
+
+// Value is one value of a record.
+type Value struct {
+	Text []byte
+	// Start tells Place where the value is.
+	Start  int
+	Native Native
+	// When is the value of a time.
+	When time.Time
+	// Shown is what a spreadsheet shows of a number, where that is not its text.
+	Shown string
+}
+
+// Native is the type that a value has in its file. In CSV every value is a text.
+type Native byte
+
+// The types of values. NativeFault is a cell of a spreadsheet whose formula failed.
+const (
+	NativeText Native = iota
+	NativeNull
+	NativeNumber
+	NativeTruth
+	NativeTime
+	NativeJSON
+	NativeFault
+)
+
+// Error is why the rest of a table cannot be read, or why one record cannot.
+type Error struct {
+	Code    string
+	Message string
+	// Offset is where in the record the reason lies.
+	Offset int
+	// Final says that nothing after it can be read.
+	Final bool
+}
+
+// Error makes it an error of the source.
+func (e *Error) Error() string {
+	return e.Message
+}
+
+// tooLarge is the error of a part that is beyond a limit of bytes.
+func tooLarge(what string, size uint64, limit int64) error {
+	message := fmt.Sprintf("%s has %d bytes, at most %d are checked", what, size, limit)
+	return &Error{Code: "csv.limit.bytes", Message: message, Final: true}
+}
+
+// Format is how a file holds a table.
+type Format int
+
+// The formats of tables.
+const (
+	FormatCSV Format = iota
+	FormatXLSX
+	FormatJSONLines
+	FormatParquet
+)
+
+// FormatOf goes by the media type, and by the ending of the name where the type says nothing.
+func FormatOf(doc engine.Document) Format {
+	mediaType, _, err := mime.ParseMediaType(doc.MediaType)
+	if err != nil || mediaType == mediatype.Binary {
+		if types := mediatype.OfName(path.Base(doc.Filename)); len(types) > 0 {
+			mediaType = types[0]
+		}
+	}
+	switch mediatype.Canonical(strings.ToLower(mediaType)) {
+	case mediatype.XLSX:
+		return FormatXLSX
+	case mediatype.JSONLines:
+		return FormatJSONLines
+	case mediatype.Parquet:
+		return FormatParquet
+	default:
+		return FormatCSV
+	}
+}
+
+// Open returns the records of a document, for columns of these names; close them. Its error is *Error where the
+// document is at fault.
+//
+//nolint:ireturn // which source it is depends on the document
+func Open(
+	ctx context.Context, doc engine.Document, content *io.SectionReader, d Dialect, columns []string,
+	limits engine.Limits,
+) (Source, error) {
+	switch FormatOf(doc) {
+	case FormatXLSX:
+		return openXLSX(ctx, content, d, len(columns), limits)
+	case FormatJSONLines:
+		return newJSONLines(content, columns, limits), nil
+	case FormatParquet:
+		return openParquet(ctx, content, d, limits)
+	default:
+		encoding, err := d.Charset(content, doc.MediaType)
+		if err != nil {
+			return nil, err
+		}
+		decode, known := engine.DecoderFor(encoding)
+		if !known {
+			return nil, fmt.Errorf("unknown encoding %q in a compiled table", encoding)
+		}
+		return newCSV(decode(content), d.csv(doc), limits)
+	}
+}
+
+// Close ends what goes on behind some sources.
+func Close(records Source) {
+	if closer, ok := records.(io.Closer); ok {
+		_ = closer.Close() // Everything that was wanted is read.
+	}
+}
+
+// CheckEnd makes sure that a table of text that ended was read to the end of its document.
+func CheckEnd(records Source, content *io.SectionReader) error {
+	switch records.(type) {
+	case *CSV, *jsonLines:
+		if at, err := content.Seek(0, io.SeekCurrent); err != nil || at < content.Size() {
+			return fmt.Errorf("read table: %w", errors.Join(err, io.ErrUnexpectedEOF))
+		}
+	}
+	return nil
+}
+
+// window is how much of a file of text is read at once.
+const window = 64 << 10
+
+// lineReader reads lines up to a length.
+type lineReader struct {
+	source *bufio.Reader
+	most   int
+}
+
+// read appends the next line to a text. The error is io.EOF at the end, also behind a last line without an end.
+func (r lineReader) read(line []byte) ([]byte, error) {
+	for {
+		part, err := r.source.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case len(line) > r.most:
+			message := fmt.Sprintf("row is longer than %d bytes", r.most)
+			return line, &Error{Code: "csv.limit.record", Message: message, Final: true}
+		case errors.Is(err, bufio.ErrBufferFull):
+		case err != nil && !errors.Is(err, io.EOF):
+			return line, fmt.Errorf("read table: %w", err)
+		default:
+			return line, err
+		}
+	}
+}
+
+// scalar reads a value of JSON. Of an object or an array it returns the type alone.
+func scalar(value jsontext.Value) (Value, error) {
+	var err error
+	f := Value{}
+	switch value.Kind() {
+	case jsontext.KindNull:
+		f.Native = NativeNull
+	case jsontext.KindTrue, jsontext.KindFalse:
+		f.Native, f.Text = NativeTruth, bytes.Clone(value)
+	case jsontext.KindNumber:
+		f.Native, f.Text = NativeNumber, bytes.Clone(value)
+	case jsontext.KindBeginObject, jsontext.KindBeginArray:
+		f.Native = NativeJSON
+	default:
+		f.Text, err = jsontext.AppendUnquote(nil, value)
+	}
+	return f, err
+}

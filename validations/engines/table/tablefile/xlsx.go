@@ -1,0 +1,380 @@
+package tablefile
+
+import (
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+)
+
+// xlsxReader reads the rows of one sheet of an Office Open XML workbook (ECMA-376, part 1) as a stream. Libraries that
+// were tried end quietly where a sheet is damaged, which would pass it, and do not tell dates from numbers in a stream.
+type xlsxReader struct {
+	book   *workbook
+	sheet  string
+	parts  *xmlParts
+	limits engine.Limits
+	// width is the number of fields that a row has at least: spreadsheets leave out empty cells at the end.
+	width int
+
+	// row is the current one, ahead the next that the file has; rows between them are blank.
+	row, ahead int
+	cells      []Value
+	pending    []Value
+	ended      bool
+}
+
+// openXLSX opens the sheet of the dialect, or the first one.
+func openXLSX(
+	ctx context.Context, content *io.SectionReader, dialect Dialect, columns int, limits engine.Limits,
+) (*xlsxReader, error) {
+	book, err := openWorkbook(ctx, content, content.Size(), limits)
+	if err != nil {
+		return nil, err
+	}
+	name, part, err := book.sheet(dialect.Sheet)
+	if err != nil {
+		return nil, err
+	}
+	parts, err := book.open(ctx, part, limits.MaxTableBytes)
+	if err != nil {
+		return nil, err
+	}
+	r := &xlsxReader{book: book, sheet: name, parts: parts, limits: limits}
+	if !dialect.HasHeader() {
+		r.width = columns
+	}
+	return r, nil
+}
+
+// Blank implements Source.
+func (r *xlsxReader) Blank() bool {
+	for _, f := range r.cells {
+		if len(f.Text) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Values implements Source.
+func (r *xlsxReader) Values() []Value {
+	return r.cells
+}
+
+// At implements Source.
+func (r *xlsxReader) At() int {
+	return r.row
+}
+
+// Place counts rows and columns of the sheet as lines and columns. The excerpt has the address that people know.
+func (r *xlsxReader) Place(f engine.Finding, start int) engine.Finding {
+	f.Line, f.Column = r.row, start+1
+	f.Excerpt = r.sheet + "!" + columnLetters(start) + strconv.Itoa(r.row)
+	if start < len(r.cells) && len(r.cells[start].Text) > 0 {
+		text := r.cells[start].Text
+		if shown := r.cells[start].Shown; shown != "" {
+			text = []byte(shown)
+		}
+		f.Excerpt += ": " + engine.Excerpt(text, 0, r.limits.MaxExcerpt)
+	}
+	return f
+}
+
+// Next reads the next row; rows that the file leaves out are blank. The header is the first row with a value.
+func (r *xlsxReader) Next() error {
+	for {
+		if err := r.nextRow(); err != nil || r.width > 0 {
+			return err
+		}
+	}
+}
+
+func (r *xlsxReader) nextRow() error {
+	r.row++
+	if r.ahead < r.row && !r.ended {
+		if err := r.readRow(); err != nil {
+			return err
+		}
+	}
+	r.cells = r.cells[:0]
+	switch {
+	case r.ahead == r.row:
+		r.cells, r.pending = r.pending, r.cells
+	case r.ended && r.ahead < r.row:
+		return io.EOF
+	}
+	if r.width == 0 && !r.Blank() {
+		r.width = len(r.cells)
+	}
+	for len(r.cells) < r.width {
+		r.cells = append(r.cells, Value{Start: len(r.cells), Native: NativeNull})
+	}
+	return nil
+}
+
+// readRow reads the next row that the file has into pending.
+func (r *xlsxReader) readRow() error {
+	for {
+		start, err := r.parts.element("row", "sheetData")
+		if errors.Is(err, io.EOF) {
+			r.ended = true
+			return r.parts.toEnd()
+		}
+		if err != nil {
+			return err
+		}
+		number, err := rowNumber(start, r.ahead)
+		if err != nil {
+			return r.malformed(err)
+		}
+		r.ahead = number
+		r.pending = r.pending[:0]
+		if err := r.readCells(); err != nil {
+			return err
+		}
+		if !allEmpty(r.pending) {
+			return nil
+		}
+		// A row with formats but without values is left out as if the file did not have it.
+	}
+}
+
+// rowNumber is the number that a row says of itself, or the one after the last. Rows go downwards.
+func rowNumber(start xml.StartElement, last int) (int, error) {
+	text := attribute(start, "r")
+	if text == "" {
+		return last + 1, nil
+	}
+	const maxRow = 1 << 20
+	number, err := strconv.Atoi(text)
+	if err != nil || number <= last || number > maxRow {
+		return 0, fmt.Errorf("row %s is in the wrong place", engine.Quote(text))
+	}
+	return number, nil
+}
+
+func (r *xlsxReader) readCells() error {
+	for {
+		start, err := r.parts.element("c", "row")
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		at, err := r.cellColumn(start)
+		if err != nil {
+			return err
+		}
+		f, err := r.readCell(start)
+		if err != nil {
+			return err
+		}
+		if len(f.Text) == 0 {
+			continue
+		}
+		if at >= r.limits.MaxColumns {
+			message := fmt.Sprintf("row has more than %d fields; the rest is not read", r.limits.MaxColumns)
+			return &Error{Code: "csv.limit.columns", Message: message, Final: true}
+		}
+		for len(r.pending) < at {
+			r.pending = append(r.pending, Value{Start: len(r.pending), Native: NativeNull})
+		}
+		f.Start = at
+		r.pending = append(r.pending, f)
+	}
+}
+
+// cellColumn is the column that a cell says of itself, or the one after the last. Cells go to the right.
+func (r *xlsxReader) cellColumn(start xml.StartElement) (int, error) {
+	reference := attribute(start, "r")
+	if reference == "" {
+		return len(r.pending), nil
+	}
+	at, err := columnOf(reference)
+	if err != nil || at < len(r.pending) {
+		return 0, r.malformed(fmt.Errorf("cell %s is in the wrong place", engine.Quote(reference)))
+	}
+	return at, nil
+}
+
+// readCell reads the value of one cell: its v, or its is for a text that stands in the cell itself.
+func (r *xlsxReader) readCell(start xml.StartElement) (Value, error) {
+	var value, inline strings.Builder
+	depth := []string{}
+	for {
+		token, err := r.parts.token()
+		if err != nil {
+			return Value{}, err
+		}
+		switch t := token.(type) {
+		case xml.StartElement:
+			depth = append(depth, t.Name.Local)
+		case xml.EndElement:
+			if len(depth) == 0 {
+				return r.typed(attribute(start, "t"), attribute(start, "s"), value.String(), inline.String())
+			}
+			depth = depth[:len(depth)-1]
+		case xml.CharData:
+			switch strings.Join(depth, "/") {
+			case "v":
+				value.Write(t)
+			case "is/t", "is/r/t":
+				inline.Write(t)
+			}
+		}
+	}
+}
+
+// typed reads a value by the type and the style of its cell (ECMA-376 part 1, 18.18.11).
+func (r *xlsxReader) typed(kind, style, value, inline string) (Value, error) {
+	switch kind {
+	case "s":
+		return r.shared(value)
+	case "inlineStr":
+		return Value{Text: []byte(inline)}, nil
+	case "str":
+		return Value{Text: []byte(value)}, nil
+	case "e":
+		return Value{Text: []byte(value), Native: NativeFault}, nil
+	case "b":
+		isTrue := strings.TrimSpace(value) == "1" || value == "true"
+		return Value{Text: strconv.AppendBool(nil, isTrue), Native: NativeTruth}, nil
+	case "d":
+		return isoCell(value), nil
+	default:
+		return r.number(value, style)
+	}
+}
+
+// shared is one of the texts that the cells of a workbook share.
+func (r *xlsxReader) shared(index string) (Value, error) {
+	i, err := strconv.Atoi(index)
+	if err != nil || i < 0 || i >= r.book.strings.len() {
+		return Value{}, r.malformed(fmt.Errorf("there is no shared string %s", engine.Quote(index)))
+	}
+	return Value{Text: r.book.strings.at(i)}, nil
+}
+
+func (r *xlsxReader) number(value, style string) (Value, error) {
+	if value == "" {
+		return Value{}, nil
+	}
+	number, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+	if err != nil || math.IsInf(number, 0) || math.IsNaN(number) {
+		return Value{}, r.malformed(fmt.Errorf("the number %s cannot be read", engine.Quote(value)))
+	}
+	return r.numeric(number, r.book.styles.of(style)), nil
+}
+
+// numeric is a number by its style: a time, or a number as people see it.
+func (r *xlsxReader) numeric(number float64, style cellStyle) Value {
+	if style.isTime {
+		if when, ok := serialTime(number, r.book.from1904); ok {
+			return Value{Text: []byte(timeText(when, number)), Native: NativeTime, When: when}
+		}
+	}
+	text := strconv.FormatFloat(number, 'g', -1, 64)
+	// Identifiers have 16 digits and more; larger numbers are written with an exponent everywhere.
+	const plainBelow = 1e21
+	if math.Abs(number) < plainBelow {
+		text = strconv.FormatFloat(number, 'f', -1, 64)
+	}
+	shown := text
+	if missing := style.digits - len(shown); missing > 0 && !strings.ContainsAny(shown, "-.e") {
+		shown = strings.Repeat("0", missing) + shown
+	}
+	return Value{Text: []byte(text), Native: NativeNumber, Shown: shown}
+}
+
+// isoCell is a cell that holds a time as a text.
+func isoCell(value string) Value {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", time.DateOnly} {
+		if when, err := time.Parse(layout, value); err == nil {
+			return Value{Text: []byte(value), Native: NativeTime, When: when.UTC()}
+		}
+	}
+	return Value{Text: []byte(value)}
+}
+
+// serialTime is the time that a number of days means. Days are counted from 1900 as if that had been a leap year, or
+// from 1904.
+func serialTime(days float64, from1904 bool) (time.Time, bool) {
+	const leapDay, lastDay = 60, 2958466
+	if days < 0 || days >= lastDay {
+		return time.Time{}, false
+	}
+	epoch := time.Date(1899, time.December, 30, 0, 0, 0, 0, time.UTC)
+	switch {
+	case from1904:
+		epoch = time.Date(1904, time.January, 1, 0, 0, 0, 0, time.UTC)
+	case days < leapDay:
+		epoch = epoch.AddDate(0, 0, 1)
+	}
+	whole, part := math.Modf(days)
+	// A double has the time of a day to about a microsecond; spreadsheets show milliseconds.
+	offset := time.Duration(math.Round(part*24*60*60*1000)) * time.Millisecond
+	return epoch.AddDate(0, 0, int(whole)).Add(offset), true
+}
+
+// timeText writes a time of a cell as Table Schema does: without a date below one day, without a time at midnight.
+func timeText(when time.Time, days float64) string {
+	switch whole, part := math.Modf(days); {
+	case whole == 0 && part > 0:
+		return when.Format("15:04:05.999")
+	case part == 0:
+		return when.Format(time.DateOnly)
+	default:
+		return when.Format("2006-01-02T15:04:05.999")
+	}
+}
+
+func (r *xlsxReader) malformed(err error) error {
+	r.row = max(r.row, r.ahead)
+	return malformedWorkbook(err)
+}
+
+func malformedWorkbook(err error) error {
+	message := "the workbook is damaged: " + engine.ClipTo(err.Error(), engine.MaxMessage)
+	return &Error{Code: "csv.malformed", Message: message, Final: true}
+}
+
+func allEmpty(fields []Value) bool {
+	for _, f := range fields {
+		if len(f.Text) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// columnOf is the index of the column in a reference such as AB12.
+func columnOf(reference string) (int, error) {
+	const letters, maxLetters = 26, 3
+	column, i := 0, 0
+	for ; i < len(reference) && reference[i] >= 'A' && reference[i] <= 'Z'; i++ {
+		column = column*letters + int(reference[i]-'A') + 1
+	}
+	if i == 0 || i > maxLetters {
+		return 0, strconv.ErrSyntax
+	}
+	return column - 1, nil
+}
+
+// columnLetters is the name of a column in a spreadsheet.
+func columnLetters(column int) string {
+	const letters = 26
+	name := ""
+	for column++; column > 0; column = (column - 1) / letters {
+		name = string(rune('A'+(column-1)%letters)) + name
+	}
+	return name
+}

@@ -1,0 +1,132 @@
+package tablefile
+
+import (
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// maxNesting is how deep the elements of a part may nest. Spreadsheets need less than ten levels, and some work is done
+// for each level.
+const maxNesting = 100
+
+// xmlParts reads the XML of one part of a workbook as a stream. One token takes a bounded amount of memory.
+type xmlParts struct {
+	decoder *xml.Decoder
+	source  *boundedReader
+	depth   int
+}
+
+// boundedReader gives an error where more is read than was allowed since the last time, and once the run has ended: a
+// small archive may hold a large part.
+type boundedReader struct {
+	source      io.Reader
+	left, limit int
+	ended       func() error
+}
+
+var errTokenTooLong = errors.New("a text or tag is too long")
+
+// Read reads no more than is left.
+func (b *boundedReader) Read(p []byte) (int, error) {
+	if err := b.ended(); err != nil {
+		return 0, err
+	}
+	if b.left <= 0 {
+		return 0, errTokenTooLong
+	}
+	n, err := b.source.Read(p)
+	b.left -= n
+	return n, err
+}
+
+func newXMLParts(ctx context.Context, content io.Reader, maxToken int) *xmlParts {
+	source := &boundedReader{source: content, left: maxToken, limit: maxToken, ended: ctx.Err}
+	return &xmlParts{decoder: xml.NewDecoder(source), source: source}
+}
+
+// token returns the next token, io.EOF after the last one, and *Error if it is not XML.
+func (p *xmlParts) token() (xml.Token, error) {
+	p.source.left = p.source.limit
+	token, err := p.decoder.Token()
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, io.EOF
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return nil, fmt.Errorf("read a workbook: %w", err)
+	case err != nil:
+		return nil, malformedWorkbook(err)
+	}
+	switch token.(type) {
+	case xml.Directive:
+		return nil, malformedWorkbook(errors.New("its XML has a document type"))
+	case xml.StartElement:
+		p.depth++
+		if p.depth > maxNesting {
+			return nil, malformedWorkbook(fmt.Errorf("its XML nests deeper than %d levels", maxNesting))
+		}
+	case xml.EndElement:
+		p.depth--
+	}
+	return token, nil
+}
+
+// element reads to the start of the next element of a name, and returns io.EOF at the end of its parent or of the part.
+func (p *xmlParts) element(name, parent string) (xml.StartElement, error) {
+	for {
+		token, err := p.token()
+		if err != nil {
+			return xml.StartElement{}, err
+		}
+		switch t := token.(type) {
+		case xml.StartElement:
+			if t.Name.Local == name {
+				return t, nil
+			}
+		case xml.EndElement:
+			if t.Name.Local == parent {
+				return xml.StartElement{}, io.EOF
+			}
+		}
+	}
+}
+
+// each calls visit for the start of every element of a name, or of all for "".
+func (p *xmlParts) each(name string, visit func(xml.StartElement) error) error {
+	for {
+		token, err := p.token()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if start, ok := token.(xml.StartElement); ok && (name == "" || start.Name.Local == name) {
+			if err := visit(start); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// toEnd reads what is left, so that damage after the last row is found as well.
+func (p *xmlParts) toEnd() error {
+	for {
+		if _, err := p.token(); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("after the last row: %w", err)
+		}
+	}
+}
+
+func attribute(e xml.StartElement, name string) string {
+	for _, a := range e.Attr {
+		if a.Name.Local == name && a.Name.Space == "" {
+			return a.Value
+		}
+	}
+	return ""
+}

@@ -1,0 +1,344 @@
+package tableschema
+
+import (
+	"cmp"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+)
+
+// Type is a type of Table Schema.
+type Type string
+
+// The types, in the order of the specification; those of the last block came with its version 2.
+const (
+	TypeString   Type = "string"
+	TypeNumber   Type = "number"
+	TypeInteger  Type = "integer"
+	TypeBoolean  Type = "boolean"
+	TypeDate     Type = "date"
+	TypeDatetime Type = "datetime"
+
+	TypeTime      Type = "time"
+	TypeYear      Type = "year"
+	TypeYearMonth Type = "yearmonth"
+	TypeObject    Type = "object"
+	TypeArray     Type = "array"
+	TypeGeopoint  Type = "geopoint"
+	TypeAny       Type = "any"
+
+	TypeDuration Type = "duration"
+	TypeGeoJSON  Type = "geojson"
+	TypeList     Type = "list"
+)
+
+// typeWords are all types, with the words for a value that is of another one.
+var typeWords = map[Type]string{
+	TypeString:    "",
+	TypeNumber:    "is not a number",
+	TypeInteger:   "is not an integer",
+	TypeBoolean:   "is not true or false",
+	TypeDate:      "is not a valid date",
+	TypeDatetime:  "is not a valid date-time",
+	TypeTime:      "is not a valid time",
+	TypeYear:      "is not a valid year",
+	TypeYearMonth: "is not a valid month of a year",
+	TypeObject:    "is not a JSON object",
+	TypeArray:     "is not a JSON array",
+	TypeGeopoint:  "is not a valid point",
+	TypeAny:       "",
+	TypeDuration:  "is not a valid duration",
+	TypeGeoJSON:   "is not valid GeoJSON",
+	TypeList:      "is not a list of the items that the schema describes",
+}
+
+// Column is what one column must satisfy.
+type Column struct {
+	Name string
+	Kind Type
+	// format is that of strings and geopoints; times and numbers have theirs compiled.
+	format      string
+	times       timeFormat
+	numbers     *numberFormat
+	trueValues  []string
+	falseValues []string
+	// typeCode is the code of a value of the wrong type.
+	typeCode  string
+	required  bool
+	Unique    bool
+	bounds    []bound
+	minLength *int
+	maxLength *int
+	pattern   *wholePattern
+	enum      []Cell
+	enumText  string
+	// items are the column of the items of a list, which stand between delimiters.
+	items     *Column
+	delimiter string
+	// missing are the texts that mean no value.
+	missing []string
+}
+
+// Compile returns the column of a field, or what is wrong with it. The texts that mean no value are those of the schema
+// where the field has none of its own.
+func Compile(
+	field Field, missing MissingValues, at string, limits engine.Limits,
+) (*Column, []engine.ConfigError) {
+	c := &Column{
+		Name:      field.Name,
+		Kind:      Type(field.Type),
+		required:  field.Constraints.Required,
+		Unique:    field.Constraints.Unique,
+		minLength: field.Constraints.MinLength,
+		maxLength: field.Constraints.MaxLength,
+		missing:   []string{""},
+	}
+	for _, values := range []MissingValues{missing, field.MissingValues} {
+		if values != nil {
+			c.missing = values.texts()
+		}
+	}
+	if c.Kind == "" {
+		c.Kind = TypeString
+	}
+	c.typeCode = "csv.type." + string(c.Kind)
+	if _, known := typeWords[c.Kind]; !known {
+		names := slices.Sorted(maps.Keys(typeWords))
+		detail := fmt.Sprintf("use one of %v", names)
+		candidates := make([]string, len(names))
+		for i, name := range names {
+			candidates[i] = string(name)
+		}
+		if meant := engine.Nearest(field.Type, candidates); meant != "" {
+			detail = "did you mean " + meant + "? " + detail
+		}
+		return c, engine.Refuse(at+"/type", "schema.type", detail)
+	}
+	faults := c.compileFormat(field, at)
+	at += "/constraints"
+	if (c.minLength != nil || c.maxLength != nil) && !c.Kind.hasLength() {
+		detail := "only strings, lists, arrays and objects have a length"
+		faults = append(faults, engine.NewConfigError(at, "schema.constraint", detail))
+	}
+	if len(field.Constraints.JSONSchema) > 0 {
+		detail := "values are not checked by a JSON Schema"
+		faults = append(faults, engine.NewConfigError(at+"/jsonSchema", "schema.constraint", detail))
+	}
+	for i, raw := range []json.RawMessage{
+		field.Constraints.Minimum, field.Constraints.Maximum,
+		field.Constraints.ExclusiveMinimum, field.Constraints.ExclusiveMaximum,
+	} {
+		faults = append(faults, c.compileBound(raw, boundKinds[i], at)...)
+	}
+	faults = append(faults, c.compileEnum(field.Constraints.Enum, at+"/enum")...)
+	faults = append(faults, c.compileCategories(field, at)...)
+	if field.Constraints.Pattern != "" {
+		var err error
+		if c.pattern, err = compilePattern(field.Constraints.Pattern, limits); err != nil {
+			detail := engine.ClipTo(err.Error(), 2*engine.MaxQuoted)
+			faults = append(faults, engine.NewConfigError(at+"/pattern", "schema.pattern", detail))
+		}
+	}
+	return c, faults
+}
+
+// compileFormat reads how values are written.
+func (c *Column) compileFormat(field Field, at string) []engine.ConfigError {
+	c.trueValues, c.falseValues = field.TrueValues, field.FalseValues
+	if c.trueValues == nil {
+		c.trueValues = defaultTrue
+	}
+	if c.falseValues == nil {
+		c.falseValues = defaultFalse
+	}
+	decimalChar := cmp.Or(field.DecimalChar, ".")
+	bare := field.BareNumber == nil || *field.BareNumber
+	if decimalChar != "." || field.GroupChar != "" || !bare {
+		c.numbers = newNumberFormat(decimalChar, field.GroupChar, bare)
+	}
+	if decimalChar == field.GroupChar || strings.ContainsAny(decimalChar+field.GroupChar, "0123456789+-") {
+		detail := "decimalChar and groupChar must differ and be neither digits nor signs"
+		return engine.Refuse(at+"/groupChar", "schema.format", detail)
+	}
+	if detail := c.compileNamedFormat(field.Format); detail != "" {
+		return engine.Refuse(at+"/format", "schema.format", detail)
+	}
+	if c.Kind == TypeList {
+		return c.compileItems(field, at)
+	}
+	return nil
+}
+
+// compileItems reads what the items of a list are.
+func (c *Column) compileItems(field Field, at string) []engine.ConfigError {
+	c.delimiter = cmp.Or(field.Delimiter, ",")
+	kind := Type(cmp.Or(field.ItemType, string(TypeString)))
+	if kind != TypeString && kind != TypeInteger && kind != TypeNumber && kind != TypeBoolean && !kind.isTime() {
+		detail := "items are of the type string, integer, number, boolean, date, datetime or time"
+		return engine.Refuse(at+"/itemType", "schema.type", detail)
+	}
+	c.items = &Column{Kind: kind, trueValues: defaultTrue, falseValues: defaultFalse}
+	return nil
+}
+
+const defaultOnly = "this type has the default format only"
+
+// namedFormats are the formats beside the default, and what to say of others.
+var namedFormats = map[Type]struct {
+	names []string
+	words string
+}{
+	TypeString:    {slices.Sorted(maps.Keys(stringFormats)), "use default, email, uri, uuid or binary"},
+	TypeGeopoint:  {[]string{"array", "object"}, "use default, array or object"},
+	TypeGeoJSON:   {[]string{formatTopoJSON}, "use default or topojson"},
+	TypeYear:      {[]string{"any"}, defaultOnly},
+	TypeYearMonth: {[]string{"any"}, defaultOnly},
+}
+
+// compileNamedFormat reads the member format and returns what is wrong with it, if anything.
+func (c *Column) compileNamedFormat(format string) string {
+	c.format = format
+	if c.Kind.isTime() && c.Kind != TypeYearMonth {
+		var err error
+		if c.times, err = compileTimeFormat(c.Kind, format); err != nil {
+			return err.Error()
+		}
+		return ""
+	}
+	if format == "" || format == "default" {
+		return ""
+	}
+	known := namedFormats[c.Kind]
+	switch {
+	case slices.Contains(known.names, format):
+		return ""
+	case c.Kind == TypeString && strings.Contains(format, "%"):
+		return known.words + "; only the types date, datetime and time have patterns such as " + engine.Clip(format)
+	default:
+		return cmp.Or(known.words, defaultOnly)
+	}
+}
+
+// Numeric reports whether the values of the column are numbers.
+func (c *Column) Numeric() bool {
+	return c.Kind == TypeNumber || c.Kind == TypeInteger
+}
+
+// Timed reports whether rules see the values of the column as timestamps.
+func (c *Column) Timed() bool {
+	return c.Kind == TypeDate || c.Kind == TypeDatetime
+}
+
+// Compare orders two values of the column.
+func (c *Column) Compare(a, b Cell) int {
+	switch c.Kind {
+	case TypeNumber:
+		return cmp.Compare(a.Number, b.Number)
+	case TypeInteger, TypeYear:
+		return cmp.Compare(a.whole, b.whole)
+	case TypeDate, TypeDatetime, TypeTime, TypeYearMonth:
+		return a.When.Compare(b.When)
+	default:
+		return strings.Compare(a.canonical, b.canonical)
+	}
+}
+
+// same reports whether two texts mean the same value, such as 1 and 1.0 in a column of numbers.
+func (c *Column) same(a, b Cell) bool {
+	if c.Kind == TypeBoolean {
+		return a.truth == b.truth
+	}
+	return c.Compare(a, b) == 0
+}
+
+// AppendKey writes a value so that two values have equal bytes exactly when they are the same.
+func (c *Column) AppendKey(key []byte, value Cell) []byte {
+	switch c.Kind {
+	case TypeNumber:
+		// Adding zero makes -0 and 0 one value.
+		return binary.LittleEndian.AppendUint64(key, math.Float64bits(value.Number+0))
+	case TypeInteger, TypeYear:
+		return binary.LittleEndian.AppendUint64(key, uint64(value.whole)) //nolint:gosec // only the bits matter
+	case TypeDate, TypeDatetime, TypeTime, TypeYearMonth:
+		return value.When.UTC().AppendFormat(key, time.RFC3339Nano)
+	case TypeBoolean:
+		return strconv.AppendBool(key, value.truth)
+	default:
+		key = binary.AppendUvarint(key, uint64(len(value.canonical)))
+		return append(key, value.canonical...)
+	}
+}
+
+// NativeOf is the value as expressions see it. Of a broken value only messages make use.
+func (c *Column) NativeOf(value Cell) any {
+	if value.Missing {
+		return nil
+	}
+	if value.Broken {
+		return value.Text
+	}
+	switch c.Kind {
+	case TypeNumber:
+		return value.Number
+	case TypeInteger, TypeYear:
+		return value.whole
+	case TypeBoolean:
+		return value.truth
+	case TypeDate, TypeDatetime:
+		return value.When
+	case TypeTime:
+		return value.canonical
+	default:
+		return value.Text
+	}
+}
+
+// Found takes something that is wrong with a value.
+type Found func(code string, value Cell, words Wording)
+
+// Wording makes the message of a finding about a value. Those of a column are made once, so that nothing is spent where
+// a finding is only counted.
+type Wording func(c *Column, value Cell) string
+
+func missingValue(c *Column, _ Cell) string {
+	return c.Name + " is missing"
+}
+
+func failedFormula(c *Column, value Cell) string {
+	return c.Name + " has no value: its formula ended with " + engine.Quote(value.Text)
+}
+
+// wrongType is the message about a value of the wrong type.
+func wrongType(c *Column, value Cell) string {
+	words := typeWords[c.Kind]
+	switch {
+	case c.Kind == TypeInteger && outOfRange(value.Text):
+		words = "does not fit into a 64-bit integer; the type number accepts it, rounded"
+	case c.Kind == TypeNumber && slices.Contains([]string{"nan", "inf", "-inf"}, strings.ToLower(value.Text)):
+		words += `; list it in "missingValues" if it stands for a missing value`
+	case c.Kind == TypeNumber && outOfRange(value.Text):
+		words = "is outside the range of numbers, about ±1.8e308"
+	case c.Kind == TypeString:
+		words = "is not a string"
+		if stringFormats[c.format] != nil {
+			words = "is not a valid " + c.format
+		}
+	}
+	return c.Name + " " + engine.Quote(value.Text) + " " + words
+}
+
+// outOfRange reports whether a text that its column refuses is a number nevertheless.
+func outOfRange(text string) bool {
+	_, whole := strconv.ParseInt(text, 10, 64)
+	_, decimal := strconv.ParseFloat(text, 64)
+	return errors.Is(whole, strconv.ErrRange) || errors.Is(decimal, strconv.ErrRange)
+}

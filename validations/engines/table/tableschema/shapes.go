@@ -1,0 +1,164 @@
+package tableschema
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// durationPattern is the form of durations in XML Schema, and of weeks in ISO 8601.
+var durationPattern = regexp.MustCompile(
+	`^-?P(?:\d+W|(?:\d+Y)?(?:\d+M)?(?:\d+D)?(?:T(?:\d+H)?(?:\d+M)?(?:\d+(?:\.\d+)?S)?)?)$`)
+
+func isDuration(text string) bool {
+	return durationPattern.MatchString(text) && !strings.HasSuffix(text, "P") && !strings.HasSuffix(text, "T")
+}
+
+// parseShape reads a value that is more than a number or a word.
+func (c *Column) parseShape(value *Cell) error {
+	var err error
+	switch c.Kind {
+	case TypeObject, TypeArray:
+		value.canonical, err = parseJSON(value.Text, c.Kind)
+	case TypeGeopoint:
+		value.canonical, err = parseGeopoint(value.Text, c.format)
+	case TypeGeoJSON:
+		value.canonical, err = parseGeoJSON(value.Text, c.format)
+	case TypeList:
+		err = c.parseList(value.Text)
+	default:
+		if !isDuration(value.Text) {
+			err = errNotOfType
+		}
+	}
+	return err
+}
+
+// parseList reads a list of the type list, whose items stand between delimiters.
+func (c *Column) parseList(text string) error {
+	for item := range strings.SplitSeq(text, c.delimiter) {
+		if c.items.Parse(item).Broken {
+			return errNotOfType
+		}
+	}
+	return nil
+}
+
+// size is what the lengths of a schema are about: characters, items or members.
+func (c *Column) size(value Cell) (int, string, string) {
+	switch c.Kind {
+	case TypeArray:
+		var items []json.RawMessage
+		if json.Unmarshal([]byte(value.canonical), &items) == nil {
+			return len(items), "item", "items"
+		}
+	case TypeObject, TypeGeoJSON:
+		var members map[string]json.RawMessage
+		if json.Unmarshal([]byte(value.canonical), &members) == nil {
+			return len(members), "member", "members"
+		}
+	case TypeList:
+		return 1 + strings.Count(value.Text, c.delimiter), "item", "items"
+	default:
+	}
+	return utf8.RuneCountInString(value.Text), "character", "characters"
+}
+
+// geometries are the types of geometries of GeoJSON, with how deep their coordinates are nested and the least number of
+// them in the innermost list.
+var geometries = map[string]struct{ depth, least int }{
+	"Point": {0, 0}, "MultiPoint": {1, 0}, "LineString": {1, 2}, "MultiLineString": {2, 2}, "Polygon": {2, 4},
+	"MultiPolygon": {3, 4},
+}
+
+// parseGeoJSON reads an object of GeoJSON (RFC 7946), or of TopoJSON.
+func parseGeoJSON(text, format string) (string, error) {
+	canonical, err := parseJSON(text, TypeObject)
+	if err != nil {
+		return "", err
+	}
+	var object map[string]any
+	if json.Unmarshal([]byte(canonical), &object) != nil {
+		return "", errNotOfType
+	}
+	if format == formatTopoJSON {
+		_, hasObjects := object["objects"].(map[string]any)
+		_, hasArcs := object["arcs"].([]any)
+		if object["type"] != "Topology" || !hasObjects || !hasArcs {
+			return "", errNotOfType
+		}
+		return canonical, nil
+	}
+	if !isGeoJSON(object) {
+		return "", errNotOfType
+	}
+	return canonical, nil
+}
+
+const formatTopoJSON = "topojson"
+
+func isGeoJSON(object map[string]any) bool {
+	switch object["type"] {
+	case "FeatureCollection":
+		return allObjects(object["features"], isFeature)
+	case "Feature":
+		return isFeature(object)
+	default:
+		return isGeometry(object)
+	}
+}
+
+func isFeature(object map[string]any) bool {
+	geometry, hasGeometry := object["geometry"]
+	properties, hasProperties := object["properties"]
+	if object["type"] != "Feature" || !hasGeometry || !hasProperties {
+		return false
+	}
+	_, isObject := properties.(map[string]any)
+	shape, isShape := geometry.(map[string]any)
+	return (properties == nil || isObject) && (geometry == nil || isShape && isGeometry(shape))
+}
+
+func isGeometry(object map[string]any) bool {
+	name, _ := object["type"].(string)
+	if name == "GeometryCollection" {
+		return allObjects(object["geometries"], isGeometry)
+	}
+	form, known := geometries[name]
+	return known && isNested(object["coordinates"], form.depth, form.least)
+}
+
+func allObjects(value any, holds func(object map[string]any) bool) bool {
+	items, ok := value.([]any)
+	for _, item := range items {
+		object, isObject := item.(map[string]any)
+		ok = ok && isObject && holds(object)
+	}
+	return ok
+}
+
+// isNested says whether a value is a position, or lists of positions of a depth.
+func isNested(value any, depth, least int) bool {
+	items, ok := value.([]any)
+	if !ok || depth == 1 && len(items) < least {
+		return false
+	}
+	if depth > 0 {
+		for _, item := range items {
+			ok = ok && isNested(item, depth-1, least)
+		}
+		return ok
+	}
+	for _, item := range items {
+		_, isNumber := item.(float64)
+		ok = ok && isNumber
+	}
+	return ok && len(items) >= 2
+}
+
+// hasLength says whether values of a type have a number of characters, items or members.
+func (t Type) hasLength() bool {
+	return slices.Contains([]Type{TypeString, TypeAny, TypeArray, TypeObject, TypeGeoJSON, TypeList}, t)
+}

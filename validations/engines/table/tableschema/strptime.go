@@ -1,0 +1,261 @@
+package tableschema
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// timePattern is a pattern of strptime, part by part. The package time has layouts instead, which take decimals behind
+// any seconds, an hour 0 in the morning and zones of 24 hours, and refuse am where they want AM.
+type timePattern []timePart
+
+// timePart is a directive, or a byte that means itself.
+type timePart struct {
+	directive byte
+	literal   byte
+	// isFixed says that a number has all its digits, because another number stands beside it.
+	isFixed bool
+}
+
+// clockTime collects what the parts of a text say.
+type clockTime struct {
+	year, month, day, yearDay  int
+	hour, minute, second, nano int
+	offset                     int
+	// half is a in the morning, p in the afternoon, and 0 where nothing says.
+	half byte
+}
+
+// numbers are the directives for numbers: their most digits, their bounds and where they belong.
+var numbers = map[byte]struct {
+	digits, low, high int
+	of                func(c *clockTime) *int
+}{
+	'Y': {4, 0, 9999, func(c *clockTime) *int { return &c.year }},
+	'y': {2, 0, 99, func(c *clockTime) *int { return &c.year }},
+	'm': {2, 1, 12, func(c *clockTime) *int { return &c.month }},
+	'd': {2, 1, 31, func(c *clockTime) *int { return &c.day }},
+	'j': {3, 1, 366, func(c *clockTime) *int { return &c.yearDay }},
+	'H': {2, 0, 23, func(c *clockTime) *int { return &c.hour }},
+	'I': {2, 1, 12, func(c *clockTime) *int { return &c.hour }},
+	'M': {2, 0, 59, func(c *clockTime) *int { return &c.minute }},
+	'S': {2, 0, 59, func(c *clockTime) *int { return &c.second }},
+	'f': {9, 0, 999_999_999, func(c *clockTime) *int { return &c.nano }},
+}
+
+// compileTimePattern reads a pattern of strptime.
+func compileTimePattern(format string) (timePattern, error) {
+	var pattern timePattern
+	for i := 0; i < len(format); i++ {
+		part, err := compileTimePart(format, i)
+		if err != nil {
+			return nil, err
+		}
+		if format[i] == '%' {
+			i++
+		}
+		// One space stands for any number of them.
+		if part.literal != ' ' || len(pattern) == 0 || pattern[len(pattern)-1].literal != ' ' {
+			pattern = append(pattern, part)
+		}
+	}
+	for i, part := range pattern {
+		hasNeighbour := pattern.isNumber(i-1) || pattern.isNumber(i+1)
+		isYear := part.directive == 'Y' || part.directive == 'y'
+		pattern[i].isFixed = isYear || hasNeighbour && part.directive != 'f'
+	}
+	return pattern, nil
+}
+
+// compileTimePart reads the byte at an offset, and the next one behind a percent sign.
+func compileTimePart(format string, i int) (timePart, error) {
+	switch {
+	case format[i] == '%' && i+1 == len(format):
+		return timePart{}, errDirective
+	case format[i] == '%':
+		letter := format[i+1]
+		switch {
+		case letter == '%':
+			return timePart{literal: letter}, nil
+		case numbers[letter].of == nil && !slices.Contains([]byte("bBaApz"), letter):
+			return timePart{}, errDirective
+		}
+		return timePart{directive: letter}, nil
+	case !isLiteral(format, i):
+		return timePart{}, fmt.Errorf("%q cannot stand between directives", format[i:i+1])
+	default:
+		return timePart{literal: format[i]}, nil
+	}
+}
+
+// isLiteral reports whether a byte of a pattern may mean itself: digits and words stand there by mistake.
+func isLiteral(format string, i int) bool {
+	isLetter := func(at int) bool {
+		return at >= 0 && at < len(format) && (format[at]|0x20 >= 'a' && format[at]|0x20 <= 'z') &&
+			(at == 0 || format[at-1] != '%')
+	}
+	if isLetter(i) {
+		return !isLetter(i-1) && !isLetter(i+1)
+	}
+	return format[i] < '0' || format[i] > '9'
+}
+
+// isNumber reports whether there is a part of this index, and it is a number.
+func (p timePattern) isNumber(i int) bool {
+	return i >= 0 && i < len(p) && numbers[p[i].directive].of != nil
+}
+
+// parse reads a time of exactly this form. Without a zone it is UTC.
+func (p timePattern) parse(text string) (time.Time, bool) {
+	c := clockTime{month: 1, day: 1}
+	for _, part := range p {
+		n := part.read(text, &c)
+		if n < 0 {
+			return time.Time{}, false
+		}
+		text = text[n:]
+	}
+	if text != "" {
+		return time.Time{}, false
+	}
+	return c.moment()
+}
+
+// read answers how many bytes at the beginning of a text the part takes, -1 for none that fit.
+func (p timePart) read(text string, c *clockTime) int {
+	switch p.directive {
+	case 0:
+		return p.readLiteral(text)
+	case 'b', 'B':
+		return readName(text, 12, func(i int) string { return p.clip(time.Month(i + 1).String()) }, &c.month)
+	case 'a', 'A':
+		return readName(text, 7, func(i int) string { return p.clip(time.Weekday(i).String()) }, new(int))
+	case 'p':
+		return readHalf(text, c)
+	case 'z':
+		return readZone(text, c)
+	default:
+		return p.readNumber(text, c)
+	}
+}
+
+func (p timePart) readLiteral(text string) int {
+	n := 0
+	for n < len(text) && text[n] == p.literal && (n == 0 || p.literal == ' ') {
+		n++
+	}
+	if n == 0 {
+		return -1
+	}
+	return n
+}
+
+// clip is a name as the directive has it: %b and %a have three letters.
+func (p timePart) clip(name string) string {
+	if p.directive == 'b' || p.directive == 'a' {
+		return name[:3]
+	}
+	return name
+}
+
+// readName reads one of some names in any case, and counts it from 1.
+func readName(text string, names int, name func(i int) string, into *int) int {
+	for i := range names {
+		if n := len(name(i)); len(text) >= n && strings.EqualFold(text[:n], name(i)) {
+			*into = i + 1
+			return n
+		}
+	}
+	return -1
+}
+
+func readHalf(text string, c *clockTime) int {
+	const n = len("AM")
+	if len(text) < n || !strings.EqualFold(text[:n], "AM") && !strings.EqualFold(text[:n], "PM") {
+		return -1
+	}
+	c.half = text[0] | 0x20
+	return n
+}
+
+// readZone reads Z, +0100 or +01:00.
+func readZone(text string, c *clockTime) int {
+	if strings.HasPrefix(text, "Z") {
+		return 1
+	}
+	if text == "" || text[0] != '+' && text[0] != '-' {
+		return -1
+	}
+	var zone clockTime
+	n := 1
+	for i, part := range []timePart{{directive: 'H', isFixed: true}, {directive: 'M', isFixed: true}} {
+		if i == 1 && strings.HasPrefix(text[n:], ":") {
+			n++
+		}
+		read := part.readNumber(text[n:], &zone)
+		if read < 0 {
+			return -1
+		}
+		n += read
+	}
+	c.offset = (zone.hour*60 + zone.minute) * 60
+	if text[0] == '-' {
+		c.offset = -c.offset
+	}
+	return n
+}
+
+func (p timePart) readNumber(text string, c *clockTime) int {
+	number := numbers[p.directive]
+	n, value := 0, 0
+	for n < min(number.digits, len(text)) && text[n] >= '0' && text[n] <= '9' {
+		value = 10*value + int(text[n]-'0')
+		n++
+	}
+	if n == 0 || p.isFixed && n < number.digits || value < number.low || value > number.high {
+		return -1
+	}
+	*number.of(c) = p.meant(value, number.digits-n)
+	return n
+}
+
+// meant is the year of a century and the nanoseconds of a fraction that lacks some digits, and other numbers as such.
+func (p timePart) meant(value, lacking int) int {
+	switch {
+	case p.directive == 'f':
+		for range lacking {
+			value *= 10
+		}
+	case p.directive == 'y' && value >= 69:
+		// As POSIX has it, 69 is 1969 and 68 is 2068.
+		value += 1900
+	case p.directive == 'y':
+		value += 2000
+	}
+	return value
+}
+
+// moment answers false for a day that the month or the year does not have.
+func (c clockTime) moment() (time.Time, bool) {
+	if c.half == 'a' {
+		c.hour %= 12
+	}
+	if c.half == 'p' && c.hour < 12 {
+		c.hour += 12
+	}
+	if c.yearDay > 0 {
+		c.day = c.yearDay
+		c.month = 1
+	}
+	zone := time.UTC
+	if c.offset != 0 {
+		zone = time.FixedZone("", c.offset)
+	}
+	moment := time.Date(c.year, time.Month(c.month), c.day, c.hour, c.minute, c.second, c.nano, zone)
+	if c.yearDay > 0 {
+		return moment, moment.Year() == c.year
+	}
+	return moment, moment.Day() == c.day
+}
