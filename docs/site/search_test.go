@@ -22,7 +22,7 @@ func TestSearch(t *testing.T) {
 		"BeginningOfAWord": {"cance runs", "/api/docs/cancel-run/", ""},
 		"Plural":           {"retries ready", "/docs/guides/retries/", ""},
 		"Language": {
-			"retry python", "/docs/guides/retries/#programs-for-the-shell-python-go-and-typescript", "",
+			"retry python", "/docs/guides/retries/#programs-for-the-shell-and-python", "",
 		},
 		"NothingHasAll":    {"python zeppelin", "", "No place has all of these words"},
 		"Nothing":          {"zeppelin", "", "Nothing was found for <b>zeppelin</b>"},
@@ -101,7 +101,7 @@ func TestSearchFindsTasks(t *testing.T) {
 	s := setup(t)
 	for query, want := range map[string][]string{
 		"start a run":          {"/api/docs/start-run/"},
-		"retry in Python":      {"/docs/guides/retries/#programs-for-the-shell-python-go-and-typescript"},
+		"retry in Python":      {"/docs/guides/retries/#programs-for-the-shell-and-python"},
 		"exit codes":           {"/docs/guides/cli/#exit-codes"},
 		"rotate a token":       {"/api/docs/rotate-token/"},
 		"cancel a run?":        {"/api/docs/cancel-run/"},

@@ -104,7 +104,7 @@ func TestLayout(t *testing.T) {
 		"previous page":         `<a rel="prev" href="/docs/guides/dashboard/">`,
 		"next page":             `<a rel="next" href="/docs/guides/runs/">`,
 		"tables that scroll":    `<div class="wide" role="group" aria-label="Table" tabindex="0">`,
-		"columns with a scope":  `<th scope="col">Question</th>`,
+		"columns with a scope":  `<th scope="col">Operation</th>`,
 		"code by keyboard":      `<pre tabindex="0"><code class="language-`,
 		"a search without code": `<form role="search" action="/docs/search/">`,
 		"a diagram with a text": `<title id="retry-title">A retry with an idempotency key</title>`,
