@@ -35,7 +35,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # The validators that are programs of their own, each a module.
-PROGRAMS := ids schematron
+PROGRAMS := $(patsubst validations/programs/%/go.mod,%,$(wildcard validations/programs/*/go.mod))
 
 .PHONY: run
 run: programs ## start the service with a demonstration organization, data in .data

@@ -22,9 +22,7 @@ const (
 	program    = "simplevalidations"
 )
 
-// programs are the validators that the service runs as programs of their own. They stand in a folder beside it.
-var programs = []string{"ids", "schematron"}
-
+// programsFolder is where the programs stand, beside the service that runs them.
 const programsFolder = "programs/"
 
 // binary is the program, built for a platform, with the programs that it runs.
@@ -32,12 +30,14 @@ type binary struct {
 	platform
 
 	folder string
+	// programs are the names of the validators that are programs of their own.
+	programs []string
 }
 
 // files are those of the program and its programs, by their names in an archive.
 func (b binary) files() ([]entry, error) {
 	names := []string{program, programsFolder}
-	for _, name := range programs {
+	for _, name := range b.programs {
 		names = append(names, programsFolder+name)
 	}
 	var entries []entry
@@ -59,9 +59,14 @@ func (b binary) files() ([]entry, error) {
 func (r *release) compile(ctx context.Context, work string, p platform) (binary, error) {
 	built := binary{platform: p, folder: filepath.Join(work, p.String())}
 	err := r.compileModule(ctx, p, "", filepath.Join(built.folder, program))
-	for _, name := range programs {
+	modules, malformed := fs.Glob(os.DirFS(r.root), "validations/programs/*/go.mod")
+	err = errors.Join(err, malformed)
+	for _, module := range modules {
+		folder := path.Dir(module)
+		name := path.Base(folder)
+		built.programs = append(built.programs, name)
 		target := filepath.Join(built.folder, filepath.FromSlash(programsFolder), name)
-		err = errors.Join(err, r.compileModule(ctx, p, filepath.Join("validations", "programs", name), target))
+		err = errors.Join(err, r.compileModule(ctx, p, filepath.FromSlash(folder), target))
 	}
 	return built, err
 }

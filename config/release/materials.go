@@ -66,7 +66,7 @@ func (b binary) linked() (*debug.BuildInfo, []*debug.Module, error) {
 		return nil, nil, fmt.Errorf("read what was linked: %w", err)
 	}
 	modules := info.Deps
-	for _, name := range programs {
+	for _, name := range b.programs {
 		own, err := buildinfo.ReadFile(filepath.Join(b.folder, filepath.FromSlash(programsFolder), name))
 		if err != nil {
 			return nil, nil, fmt.Errorf("read what was linked: %w", err)

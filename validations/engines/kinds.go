@@ -285,9 +285,10 @@ func Warnings(name string, config json.RawMessage, limits Limits) []ConfigError 
 // MissingPrograms returns the names of the kinds whose programs are not installed.
 func MissingPrograms(limits Limits) []string {
 	var missing []string
-	for _, carrier := range []program.Kind{idsProgram, schematronProgram} {
-		if _, faults := carrier.Compile(json.RawMessage("{}"), limits); len(faults) > 0 {
-			missing = append(missing, carrier.Program)
+	for _, k := range kinds {
+		_, faults := k.compile(json.RawMessage("{}"), limits)
+		if slices.ContainsFunc(faults, program.IsNotInstalled) {
+			missing = append(missing, k.name)
 		}
 	}
 	return missing

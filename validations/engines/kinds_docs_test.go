@@ -1,12 +1,21 @@
 package engines
 
 import (
-	"cmp"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 )
+
+// Kinds are the names of all kinds, for the tests that stand outside of the package.
+func Kinds() []string {
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = k.name
+	}
+	return names
+}
 
 // TestKindsAreComplete fails where the entry of a kind lacks what nothing else would miss.
 func TestKindsAreComplete(t *testing.T) {
@@ -30,13 +39,6 @@ func TestKindsAreComplete(t *testing.T) {
 	}
 }
 
-// inProgramGuide are the kinds that programs carry, with the section about them.
-func inProgramGuide() map[string]string {
-	return map[string]string{
-		KindSchematron: "program.md#schematron", KindIDS: "program.md#ifc-models-by-ids",
-	}
-}
-
 // TestKindsAreDocumented holds the table of kinds against the pages, the contracts and the clients that list them.
 func TestKindsAreDocumented(t *testing.T) {
 	t.Parallel()
@@ -47,21 +49,22 @@ func TestKindsAreDocumented(t *testing.T) {
 		}
 		return string(content)
 	}
-	v1 := read("docs/guides/v1.md")
+	rows, v1 := read("docs/guides/validators.md"), read("docs/guides/v1.md")
 	// A step has its type in an answer and in a definition.
 	lists := strings.Split(read("docs/openapi.yaml"), "The type of the check.")[1:]
 	if len(lists) != 2 {
 		t.Fatalf("docs/openapi.yaml lists the kinds %d times, want 2", len(lists))
 	}
-	var names []string
 	for _, k := range kinds {
-		names = append(names, k.name)
-		page := "validators/" + cmp.Or(inProgramGuide()[k.name], k.name+".md")
+		page := regexp.MustCompile("\\[`" + k.name + "`\\]\\((validators/[a-z_]+\\.md)").FindStringSubmatch(rows)
+		if page == nil {
+			t.Errorf("docs/guides/validators.md has no link [`%s`](validators/...)", k.name)
+			continue
+		}
 		for file, mention := range map[string]string{
-			"docs/guides/" + strings.Split(page, "#")[0]: "`" + k.name + "`",
-			"docs/guides/validators.md":                  "[`" + k.name + "`](" + page + ")",
-			"docs/workflow-file.schema.json":             `"` + k.name + `"`,
-			"core/client/typescript/src/types.ts":        `"` + k.name + `"`,
+			"docs/guides/" + page[1]:              "`" + k.name + "`",
+			"docs/workflow-file.schema.json":      `"` + k.name + `"`,
+			"core/client/typescript/src/types.ts": `"` + k.name + `"`,
 		} {
 			if !strings.Contains(read(file), mention) {
 				t.Errorf("%s does not mention %s", file, mention)
@@ -74,10 +77,10 @@ func TestKindsAreDocumented(t *testing.T) {
 	for i, list := range lists {
 		described, rest, _ := strings.Cut(list, "enum: [")
 		enum, _, _ := strings.Cut(rest, "]")
-		if want := strings.Join(names, ", "); enum != want {
+		if want := strings.Join(Kinds(), ", "); enum != want {
 			t.Errorf("list %d of docs/openapi.yaml has the enum [%s], want [%s]", i+1, enum, want)
 		}
-		for _, name := range names {
+		for _, name := range Kinds() {
 			if !strings.Contains(described, "* `"+name+"`: ") {
 				t.Errorf("list %d of docs/openapi.yaml does not describe %s", i+1, name)
 			}

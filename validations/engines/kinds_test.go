@@ -3,6 +3,8 @@ package engines_test
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,10 +14,22 @@ import (
 
 func TestDescribe(t *testing.T) {
 	t.Parallel()
-	for name, tt := range map[string]struct {
+	const schematron = `{"schema":"<schema xmlns='http://purl.oclc.org/dsdl/schematron'>` +
+		`<pattern><rule context='bill'><assert test='total'>has a total</assert></rule></pattern></schema>"}`
+	total := []engines.Requirement{
+		{Words: "the document is well-formed XML"},
+		{Expression: "bill: total", Otherwise: "has a total", Severity: engines.SeverityError},
+	}
+	const ids = `{"ids":"<ids xmlns='http://standards.buildingsmart.org/IDS'><info><title>T</title></info>` +
+		`<specifications><specification name='Walls' ifcVersion='IFC4'><applicability maxOccurs='unbounded'>` +
+		`<entity><name><simpleValue>IFCWALL</simpleValue></name></entity></applicability><requirements>` +
+		`<attribute><name><simpleValue>Name</simpleValue></name></attribute></requirements></specification>` +
+		`</specifications></ids>"}`
+	type test struct {
 		kind, config string
 		want         []engines.Requirement
-	}{
+	}
+	tests := map[string]test{
 		"Table": {engines.KindTable, `{"schema":{"fields":[
 				{"name":"kwh","type":"number","constraints":{"required":true,"minimum":0,"maximum":5000}},
 				{"name":"quality","constraints":{"unique":true,"pattern":"^[AEM]$","enum":["A","E","M"]}}],
@@ -59,9 +73,22 @@ func TestDescribe(t *testing.T) {
 		"HTTP": {engines.KindHTTP, `{"url":"https://checks.example/"}`, []engines.Requirement{
 			{Subject: "https://checks.example/", Words: "this service finds no errors in the document"},
 		}},
+		"IDS": {engines.KindIDS, ids, []engines.Requirement{
+			{Words: "the document is an IFC model as a STEP physical file"},
+			{Subject: "Walls", Words: `required for class "IFCWALL": attribute "Name"`},
+		}},
+		"Program":    {engines.KindProgram, `{"program":"schematron","config":` + schematron + `}`, total},
+		"Schematron": {engines.KindSchematron, schematron, total},
 		"Unreadable": {engines.KindTable, `{"schema":[]}`, nil},
 		"Unknown":    {"horoscope", `{}`, nil},
-	} {
+	}
+	tried := slices.Collect(maps.Values(tests))
+	for _, kind := range engines.Kinds() {
+		if !slices.ContainsFunc(tried, func(tt test) bool { return tt.kind == kind && tt.want != nil }) {
+			t.Errorf("no case describes a step of the kind %s", kind)
+		}
+	}
+	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if diff := cmp.Diff(tt.want, engines.Describe(tt.kind, []byte(tt.config))); diff != "" {
@@ -78,10 +105,26 @@ func TestEndOfContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for kind, config := range map[string]string{
+	configs := map[string]string{
+		engines.KindEnergyPlus: `{}`,
+		engines.KindIDS:        `{"ids":"<ids/>"}`,
 		engines.KindJSONSchema: `{"schema": {}}`,
+		engines.KindProgram:    `{"program":"ids"}`,
+		engines.KindRules:      `{"rules":[{"id":"a","assert":"true"}]}`,
+		engines.KindSchematron: `{"schema":"<schema/>"}`,
 		engines.KindTable:      `{"schema": {"fields": [{"name": "a", "type": "string"}]}}`,
-	} {
+		engines.KindXML:        `{}`,
+	}
+	for _, kind := range engines.Kinds() {
+		config, tried := configs[kind]
+		if kind == engines.KindHTTP {
+			// Its documents are checked elsewhere.
+			continue
+		}
+		if !tried {
+			t.Errorf("no case ends the context of a step of the kind %s", kind)
+			continue
+		}
 		_, err := compile(t, kind, config).Run(ctx, engines.NewDocument([]byte("1\n2\n"), "", ""))
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: error = %v, want the context's", kind, err)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"strings"
 	"testing"
 
@@ -95,22 +96,27 @@ func leastPeak(allowed uint64, run func()) uint64 {
 func peak(run func()) uint64 {
 	defer debug.SetGCPercent(debug.SetGCPercent(10))
 	runtime.GC()
-	var before, now runtime.MemStats
-	runtime.ReadMemStats(&before)
+	before := heap()
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		run()
 	}()
-	most := before.HeapAlloc
+	most := before
 	for {
 		select {
 		case <-ended:
-			return most - before.HeapAlloc
+			return most - before
 		default:
-			runtime.ReadMemStats(&now)
-			most = max(most, now.HeapAlloc)
+			most = max(most, heap())
 			runtime.Gosched()
 		}
 	}
+}
+
+// heap returns how many bytes the objects of the heap take. Unlike runtime.ReadMemStats, it does not stop the world.
+func heap() uint64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
 }

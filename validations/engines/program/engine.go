@@ -109,10 +109,15 @@ func (e *Engine) find(pointer string) (*Engine, []engine.ConfigError) {
 	if e.limits.Programs == "" || err != nil || !info.Mode().IsRegular() || info.Mode()&executable == 0 {
 		detail := fmt.Sprintf("this server does not have the program %s: "+
 			"put an executable file of this name into the folder that SV_PROGRAMS names", e.name)
-		return nil, engine.Refuse(pointer, "program.not_installed", detail)
+		return nil, engine.Refuse(pointer, codeNotInstalled, detail)
 	}
 	return e, nil
 }
+
+const codeNotInstalled = "program.not_installed"
+
+// IsNotInstalled reports whether a fault of a configuration is that the program of its step is not on this server.
+func IsNotInstalled(fault engine.ConfigError) bool { return fault.Code == codeNotInstalled }
 
 // Precheck lets the program judge the configuration.
 func (e *Engine) Precheck(ctx context.Context) ([]engine.ConfigError, error) {
