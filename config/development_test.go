@@ -38,6 +38,28 @@ func TestDevelopmentGuide(t *testing.T) {
 	}
 }
 
+// The comments of packages tell in which order to read their files. Each must be there.
+func TestPackageCommentsNameFiles(t *testing.T) {
+	t.Parallel()
+	named := regexp.MustCompile(`[a-z][a-z_/]*\.go\b`)
+	for _, file := range goFiles(t) {
+		if filepath.Base(file) != "doc.go" {
+			continue
+		}
+		comment, err := os.ReadFile(filepath.Join("..", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range named.FindAllString(string(comment), -1) {
+			_, here := os.Stat(filepath.Join("..", filepath.Dir(file), name))
+			_, fromRoot := os.Stat(filepath.Join("..", name))
+			if here != nil && fromRoot != nil {
+				t.Errorf("%s names %s, which is not there", file, name)
+			}
+		}
+	}
+}
+
 // The page of guarantees names a test for each. It must still be in the package, so that the page's command runs it.
 func TestDefectsGuide(t *testing.T) {
 	t.Parallel()

@@ -63,7 +63,7 @@ func (e *Executor) AcceptCallback(
 
 // engineOf returns the engine of the step that made the call.
 func (e *Executor) engineOf(ctx context.Context, r receipt) (*engines.HTTP, error) {
-	ready, err := e.program(ctx, r.run)
+	ready, err := e.plan(ctx, r.run)
 	if err != nil {
 		return nil, err
 	}

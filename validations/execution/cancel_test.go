@@ -141,7 +141,7 @@ func TestCancelRacesWithCompletion(t *testing.T) {
 	}}}
 	definition.Steps[0].Config = []byte("{}")
 	ref := b.publish(t, definition)
-	b.executor.programs.Add(ref.Digest, program{definition: definition, engines: []engines.Engine{
+	b.executor.plans.Add(ref.Digest, plan{definition: definition, engines: []engines.Engine{
 		engine(func(context.Context, engines.Document) (engines.Report, error) {
 			begun <- struct{}{}
 			<-finish

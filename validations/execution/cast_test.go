@@ -130,7 +130,7 @@ func (b *testBundle) workflow(tb testing.TB, definition validations.Definition,
 	tb.Helper()
 	// The name makes the definition another than that of any other run.
 	definition.Accepts = []string{"text/" + uuid.NewString()}
-	ready := program{}
+	ready := plan{}
 	for i, step := range steps {
 		if i == len(definition.Steps) {
 			definition.Steps = append(definition.Steps, validations.Step{})
@@ -142,7 +142,7 @@ func (b *testBundle) workflow(tb testing.TB, definition validations.Definition,
 	ready.definition = definition
 	ref := b.publish(tb, definition)
 	if len(steps) > 0 {
-		b.executor.programs.Add(ref.Digest, ready)
+		b.executor.plans.Add(ref.Digest, ready)
 	}
 	return ref
 }

@@ -26,7 +26,7 @@
 // The next execution begins at the recovery point, so a committed step never runs again. After Config.MaxAttempts the
 // run ends in ERROR. A run that the service could not check never ends in FAIL: that result is about the document.
 //
-// Cancel (sql_cancel.go) raises the epoch as well; whatever the old holder still finds is not written.
+// Cancel (sql_commit.go) raises the epoch as well; whatever the old holder still finds is not written.
 //
 // Checker (check.go) runs the same engines without a database, for the check command.
 package execution

@@ -58,7 +58,7 @@ type resources struct {
 
 // execution is a run whose steps are being executed.
 type execution struct {
-	program
+	plan
 
 	run       *validations.Run
 	document  engines.Document
@@ -89,7 +89,7 @@ func (e *Executor) executeLeased(ctx context.Context, held lease, shared resourc
 		return e.giveUp(ctx, run, validations.CategorySystemError,
 			fmt.Sprintf("The run was started %d times and never finished.", run.Attempts-1))
 	}
-	ready, err := e.program(ctx, run)
+	ready, err := e.plan(ctx, run)
 	if errors.Is(err, validations.ErrDefinition) {
 		return e.giveUp(ctx, run, validations.CategorySystemError, err.Error())
 	}
@@ -105,7 +105,7 @@ func (e *Executor) executeLeased(ctx context.Context, held lease, shared resourc
 		return err
 	}
 	x := execution{
-		program: ready, run: &run, document: document, resources: shared,
+		plan: ready, run: &run, document: document, resources: shared,
 		clock: newRunClock(ready.definition, e.cfg, held.elapsed),
 	}
 	ctx, stop := core.KeepAlive(ctx, e.cfg.Lease/heartbeatsPerLease, errLeaseLost, func(ctx context.Context) bool {

@@ -24,8 +24,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/signing"
 )
 
-// cachedPrograms is how many compiled definitions stay in memory.
-const cachedPrograms = 256
+// cachedPlans is how many compiled definitions stay in memory.
+const cachedPlans = 256
 
 // Config bounds the execution of runs.
 type Config struct {
@@ -60,8 +60,8 @@ type Executor struct {
 	staged  *jobs.Signal
 	metrics *metrics.Runs
 	log     *slog.Logger
-	// programs are never invalidated, because a definition never changes under its digest.
-	programs   *lru.Cache[validations.Digest, program]
+	// plans are never invalidated, because a definition never changes under its digest.
+	plans      *lru.Cache[validations.Digest, plan]
 	compiling  singleflight.Group
 	validators *external.Client
 	announce   Announce
@@ -85,13 +85,13 @@ func New(
 	database *db.DB, cfg Config, runs *validations.Service, staged *jobs.Signal, announce Announce,
 	measured *metrics.Runs, log *slog.Logger,
 ) (*Executor, error) {
-	programs, err := lru.New[validations.Digest, program](cachedPrograms)
+	plans, err := lru.New[validations.Digest, plan](cachedPlans)
 	if err != nil {
-		return nil, fmt.Errorf("make the cache of programs: %w", err)
+		return nil, fmt.Errorf("make the cache of plans: %w", err)
 	}
 	e := &Executor{
 		db: database, cfg: cfg, runs: runs, staged: staged, announce: announce, metrics: measured, log: log,
-		programs:   programs,
+		plans:      plans,
 		validators: external.NewClient(external.NewPolicy(cfg.External.Allow), maxFirstRetryPause).Traced(cfg.Tracer),
 		places:     share.New(enginesPerCPU*runtime.GOMAXPROCS(0), 0, cfg.OrgShare),
 		memory:     share.New(math.MaxInt32, cfg.EngineMemory, cfg.OrgShare),
@@ -108,39 +108,39 @@ func (e *Executor) Tasks(handle func(jobs.Kind, jobs.Handler)) {
 	handle(validations.JobExecute, e.Execute)
 }
 
-// program is a definition that is ready to be executed.
-type program struct {
+// plan is a definition that is ready to be executed.
+type plan struct {
 	definition validations.Definition
 	engines    []engines.Engine
 }
 
-// program returns the compiled definition of a run, from the cache if it is there. Runs that need the same one at once
+// plan returns the compiled definition of a run, from the cache if it is there. Runs that need the same one at once
 // share one compilation, because hundreds may begin together.
-func (e *Executor) program(ctx context.Context, run validations.Run) (program, error) {
+func (e *Executor) plan(ctx context.Context, run validations.Run) (plan, error) {
 	digest := validations.Digest(run.DefinitionDigest)
-	if cached, ok := e.programs.Get(digest); ok {
+	if cached, ok := e.plans.Get(digest); ok {
 		return cached, nil
 	}
 	key := string(append(run.OrgID[:], digest[:]...))
 	shared, err, _ := e.compiling.Do(key, func() (any, error) {
 		return e.compile(context.WithoutCancel(ctx), run.OrgID, digest)
 	})
-	compiled, _ := shared.(program) // There is no other type.
+	compiled, _ := shared.(plan) // There is no other type.
 	return compiled, err
 }
 
 // compile puts the compiled definition into the cache, and returns it.
-func (e *Executor) compile(ctx context.Context, orgID uuid.UUID, digest validations.Digest) (program, error) {
+func (e *Executor) compile(ctx context.Context, orgID uuid.UUID, digest validations.Digest) (plan, error) {
 	definition, err := e.runs.Definition(ctx, orgID, digest)
 	if err != nil {
-		return program{}, err
+		return plan{}, err
 	}
 	compiled, err := definition.Compile()
 	if err != nil {
-		return program{}, err
+		return plan{}, err
 	}
-	ready := program{definition: definition, engines: compiled}
-	e.programs.Add(digest, ready)
+	ready := plan{definition: definition, engines: compiled}
+	e.plans.Add(digest, ready)
 	return ready, nil
 }
 

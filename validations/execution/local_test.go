@@ -298,7 +298,7 @@ func TestAPanicFailsTheAttempt(t *testing.T) {
 	c := setupLocal(t, testConfig(), 4, time.Minute)
 	ref := c.workflow(t, validations.Definition{}, passing)
 	// The definition has no step for the engine.
-	c.executor.programs.Add(ref.Digest, program{engines: []engines.Engine{engine(passing)}})
+	c.executor.plans.Add(ref.Digest, plan{engines: []engines.Engine{engine(passing)}})
 	r, ended := c.begin(t, ref)
 	if completed := <-ended; completed {
 		t.Error("the run is completed")

@@ -25,10 +25,10 @@ func TestAStepWaitsForTheMemoryOfItsDocument(t *testing.T) {
 		<-proceed
 		return engines.Report{}, nil
 	})
-	ready, _ := b.executor.programs.Get(ref.Digest)
+	ready, _ := b.executor.plans.Get(ref.Digest)
 	ready.definition.Steps = slices.Clone(ready.definition.Steps)
 	ready.definition.Steps[0].Type = engines.KindJSONSchema
-	b.executor.programs.Add(ref.Digest, ready)
+	b.executor.plans.Add(ref.Digest, ready)
 	var runs sync.WaitGroup
 	var started []jobs.Job
 	for range 2 {

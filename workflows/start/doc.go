@@ -32,6 +32,6 @@
 //
 // view.go, start.go, attempt.go, batch.go, commit.go, settle.go; then overage.go and rerun.go for what differs there,
 // and spent.go for what is settled before it is tried. The promises rest on claimQuery
-// (core/idempotency/sql_claim.go) and on the usage counters (users/sql_quota.go); why one message:
+// (core/idempotency/sql_claim.go) and on the usage counters (users/quota/sql_quota.go); why one message:
 // docs/adr/0016-starts-in-one-round-trip.md.
 package start
