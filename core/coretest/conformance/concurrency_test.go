@@ -122,8 +122,8 @@ func (s *site) testConcurrency(t *testing.T) {
 	})
 }
 
-// testInFlight keeps the first request waiting for the counter of an organization that nobody else starts runs in: two
-// that wait would keep the server from all other starts.
+// testInFlight keeps the first request waiting for the counter of an organization, on a server that does nothing else:
+// starts that are committed together with it wait as long, and hold the counters of their organizations meanwhile.
 func (s *site) testInFlight(t *testing.T) {
 	t.Parallel()
 	tenant := s.Enroll(t, s.one.URL(), "in-flight")
@@ -138,14 +138,15 @@ func (s *site) testInFlight(t *testing.T) {
 		tenant.ID); err != nil {
 		t.Fatalf("lock the counter: %v", err)
 	}
+	holder := program.Serve(t, s.Settings)
 	answers := make(chan program.Answer, 1)
-	request := c.request(t, s.one.URL())
+	request := c.request(t, holder.URL())
 	go func() {
 		a, _ := s.client.Do(request) // No answer is an empty one, which is not what is wanted below.
 		answers <- a
 	}()
 	s.awaitHeld(t, tx.Conn().PgConn().PID())
-	for _, server := range []*program.Server{s.one, s.other} {
+	for _, server := range []*program.Server{holder, s.one, s.other} {
 		wantComeAgain(t, s.on(t, server, c))
 		wantComeAgain(t, s.on(t, server, c.json(`{"another":"document"}`)))
 	}
