@@ -18,6 +18,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/docs"
 	"github.com/simplevalidations/simplevalidations/docs/reference"
 	"github.com/simplevalidations/simplevalidations/docs/site"
@@ -255,7 +256,7 @@ func checkErrorPage(tb testing.TB, spec core.CodeSpec, page string) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	var problem core.Problem
+	var problem api.Problem
 	if err := json.Unmarshal([]byte(shown), &problem); err != nil {
 		tb.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/migrations"
 	"github.com/simplevalidations/simplevalidations/tasks"
@@ -21,16 +22,6 @@ const (
 	// anybody may send many.
 	probeLife = time.Second
 )
-
-// readyBody says whether the process can do its work. Redis is "degraded" rather than down when it is
-// missing or takes nothing: starts need only the database, and what they stage is queued when Redis is back.
-type readyBody struct {
-	Status string `json:"status"`
-	// Version is the release of this process; during an upgrade others have another one.
-	Version  string `json:"version"`
-	Database string `json:"database"`
-	Redis    string `json:"redis"`
-}
 
 func registerHealth(e *echo.Echo, project *Project) {
 	e.GET("/livez/", func(c echo.Context) error {
@@ -47,13 +38,14 @@ func (p *Project) ready(c echo.Context) error {
 	defer cancel()
 	redisState := make(chan error, 1)
 	go func() { redisState <- tasks.CheckWritable(redisCtx, p.redis) }()
-	body := readyBody{Status: "ok", Version: p.version, Database: p.probe.read(ctx, p.db), Redis: "ok"}
+	body := api.Readiness{Status: "ok", Version: p.version, Database: p.probe.read(ctx, p.db), Redis: "ok"}
 	if body.Database != "ok" {
 		body.Status = "unavailable"
 	}
 	if p.isStopping() {
 		body.Status = "stopping"
 	}
+	// Starts need the database alone, and what they stage is queued when Redis is back.
 	if err := <-redisState; err != nil {
 		body.Redis = "degraded"
 	}

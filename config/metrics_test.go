@@ -19,7 +19,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest/billing"
 	"github.com/simplevalidations/simplevalidations/docs"
 )
@@ -31,12 +31,12 @@ func TestMetrics(t *testing.T) {
 	s.Must(t, http.StatusCreated, used)
 	s.Work(t)
 	s.Must(t, http.StatusCreated, used)
-	s.Refused(t, core.CodeKeyReused, used.With("X-Filename", "another.csv"))
-	s.Refused(t, core.CodeKeyInvalid, used.With("Idempotency-Key", ""))
+	s.Refused(t, api.CodeKeyReused, used.With("X-Filename", "another.csv"))
+	s.Refused(t, api.CodeKeyInvalid, used.With("Idempotency-Key", ""))
 	charging.Script(billing.FailBefore)
-	s.Refused(t, core.CodeUnavailable, used.With("Idempotency-Key", "stuck"))
+	s.Refused(t, api.CodeUnavailable, used.With("Idempotency-Key", "stuck"))
 	s.Must(t, http.StatusCreated, used.With("Idempotency-Key", "stuck"))
-	s.Refused(t, core.CodeNotFound, call{Path: "/nothing/at-all/"})
+	s.Refused(t, api.CodeNotFound, call{Path: "/nothing/at-all/"})
 	s.Must(t, http.StatusOK, s.Cancel(s.Started(t, s.Start(t, "canceled")).ID))
 	s.Exec(t, `INSERT INTO staged_jobs (kind, org_id, subject_id, epoch, attempts) VALUES ('x', $1, $1, 1, 10)`,
 		s.Harbour.ID)
@@ -91,7 +91,7 @@ func TestMetrics(t *testing.T) {
 
 	t.Run("AreNotPublic", func(t *testing.T) {
 		t.Parallel()
-		s.Refused(t, core.CodeNotFound, call{Path: "/metrics"})
+		s.Refused(t, api.CodeNotFound, call{Path: "/metrics"})
 	})
 	t.Run("AreListed", func(t *testing.T) {
 		t.Parallel()

@@ -190,7 +190,7 @@ func (p *Project) ensureWorkflow(
 	ctx context.Context, orgID uuid.UUID, draft workflows.Draft,
 ) (workflows.Version, error) {
 	found, err := p.workflowService.Find(ctx, orgID, draft.Slug, 0)
-	if !core.HasCode(err, core.CodeNotFound) {
+	if !core.IsNotFound(err) {
 		return found, err
 	}
 	return p.workflowService.Create(ctx, orgID, draft)

@@ -13,6 +13,7 @@ import (
 	"github.com/caarlos0/env/v11"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // unreadable says which variables have a value of the wrong kind.
@@ -73,7 +74,7 @@ func kindOf(kind reflect.Type) string {
 }
 
 // inSettings says which rule a setting breaks. A rule that names another member means the variable of that.
-func inSettings(field core.FieldError) string {
+func inSettings(field api.FieldError) string {
 	if other, ok := strings.CutPrefix(field.Detail, core.NeededWith); ok {
 		return core.NeededWith + variableOf(other)
 	}

@@ -7,17 +7,17 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/keyring"
 	mailer "github.com/simplevalidations/simplevalidations/core/mail"
 	"github.com/simplevalidations/simplevalidations/tasks"
 )
 
 // unusable says which settings the parts that use them could not read.
-func unusable(settings Settings) []core.FieldError {
-	var problems []core.FieldError
+func unusable(settings Settings) []api.FieldError {
+	var problems []api.FieldError
 	add := func(name, detail string) {
-		problems = append(problems, core.FieldError{Pointer: "/" + name, Detail: detail})
+		problems = append(problems, api.FieldError{Pointer: "/" + name, Detail: detail})
 	}
 	checkAddresses(settings, add)
 	checkBaseURL(settings, add)

@@ -20,10 +20,10 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	dbtest "github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/coretest/validator"
 	"github.com/simplevalidations/simplevalidations/core/tracing"
-	"github.com/simplevalidations/simplevalidations/validations/web"
 )
 
 // receiver takes spans as an OpenTelemetry collector does.
@@ -280,7 +280,7 @@ func setupTraced(tb testing.TB, r *receiver) (*stage, func() tracing.Origin) {
 			{"id":"check","name":"Check","type":"http","config":{"url":"http://` + listener.Listener.Addr().String() +
 			`/roofs"}}]}}`,
 	})
-	secrets := fixture.Decoded[web.SecretsBody](tb, s.Must(tb, http.StatusOK,
+	secrets := fixture.Decoded[api.SigningSecrets](tb, s.Must(tb, http.StatusOK,
 		call{Path: "/api/signing-secrets/", Token: s.Harbour.Tokens.Owner}))
 	answer := validator.New(secrets.Validators[0].Secret)
 	var mu sync.Mutex

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // Access is the right of a request's caller, as it was when the headers had arrived.
@@ -48,7 +50,7 @@ func ConfirmAfterBody(ctx context.Context) (bool, error) {
 
 // AccessChanged says that the right of the caller has changed while the request arrived.
 func AccessChanged() error {
-	err := NewError(CodeUnavailable,
+	err := NewError(api.CodeUnavailable,
 		"What you may do has changed while the request arrived. This request has changed nothing; send it again.")
 	err.RetryAfter = time.Second
 	return err

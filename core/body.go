@@ -15,6 +15,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 const wrongType = "has the wrong type"
@@ -45,7 +47,7 @@ func ReadJSON(c echo.Context, check *Validator, limit int64, value any) ([]byte,
 func ReadBody(c echo.Context, limit int64, mediaTypes ...string) ([]byte, error) {
 	contentType, _, err := mime.ParseMediaType(c.Request().Header.Get(echo.HeaderContentType))
 	if err != nil || !slices.Contains(mediaTypes, contentType) {
-		return nil, NewError(CodeUnsupportedMediaType,
+		return nil, NewError(api.CodeUnsupportedMediaType,
 			"The body must be sent with Content-Type: "+strings.Join(mediaTypes, " or ")+".")
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(c.Response(), c.Request().Body, limit))
@@ -60,10 +62,10 @@ func ReadBody(c echo.Context, limit int64, mediaTypes ...string) ([]byte, error)
 
 func bodyFault(err error, limit int64) error {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return NewError(CodePayloadTooLarge, fmt.Sprintf("The body is larger than %d bytes.", limit))
+		return NewError(api.CodePayloadTooLarge, fmt.Sprintf("The body is larger than %d bytes.", limit))
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return NewError(CodeRequestTimeout, "The body did not arrive in time.").Because(err)
+		return NewError(api.CodeRequestTimeout, "The body did not arrive in time.").Because(err)
 	}
 	return InvalidPayload("The connection ended before the body was complete.").Because(err)
 }
@@ -142,9 +144,9 @@ func memberName(field reflect.StructField) string {
 
 // invalidBody says what is wrong at a place of the body, and in a sentence that names the place.
 func invalidBody(at jsontext.Pointer, detail string) *Error {
-	field := FieldError{Pointer: string(at), Code: "invalid", Detail: detail}
+	field := api.FieldError{Pointer: string(at), Code: "invalid", Detail: detail}
 	if at == "" {
 		return InvalidPayload("The body "+detail+".", field)
 	}
-	return InvalidPayload(field.sentence(), field)
+	return InvalidPayload(sentence(field), field)
 }

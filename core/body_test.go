@@ -14,6 +14,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 type readBody struct {
@@ -120,8 +121,8 @@ func TestReadJSONRefuses(t *testing.T) {
 			t.Parallel()
 			_, _, err := readJSON(bodyRequest("application/json", tt.body))
 			clientErr, ok := errors.AsType[*core.Error](err)
-			if !ok || clientErr.Code != core.CodeInvalidPayload {
-				t.Fatalf("ReadJSON = %v, want %s", err, core.CodeInvalidPayload)
+			if !ok || clientErr.Code != api.CodeInvalidPayload {
+				t.Fatalf("ReadJSON = %v, want %s", err, api.CodeInvalidPayload)
 			}
 			if clientErr.Detail != tt.detail {
 				t.Errorf("detail = %q, want %q", clientErr.Detail, tt.detail)
@@ -140,8 +141,8 @@ func TestReadJSONRefusesLargeBodies(t *testing.T) {
 	t.Parallel()
 	body := `{"name":"` + strings.Repeat("a", bodyLimit-10) + `"}`
 	_, _, err := readJSON(bodyRequest("application/json", body))
-	if !core.HasCode(err, core.CodePayloadTooLarge) {
-		t.Errorf("ReadJSON = %v, want %s", err, core.CodePayloadTooLarge)
+	if !core.HasCode(err, api.CodePayloadTooLarge) {
+		t.Errorf("ReadJSON = %v, want %s", err, api.CodePayloadTooLarge)
 	}
 }
 
@@ -149,8 +150,8 @@ func TestReadJSONRefusesOtherTypes(t *testing.T) {
 	t.Parallel()
 	for _, contentType := range []string{"", "text/plain", "application/problem+json", "application/json; ="} {
 		_, _, err := readJSON(bodyRequest(contentType, `{"name":"a"}`))
-		if !core.HasCode(err, core.CodeUnsupportedMediaType) {
-			t.Errorf("ReadJSON of %q = %v, want %s", contentType, err, core.CodeUnsupportedMediaType)
+		if !core.HasCode(err, api.CodeUnsupportedMediaType) {
+			t.Errorf("ReadJSON of %q = %v, want %s", contentType, err, api.CodeUnsupportedMediaType)
 		}
 	}
 }
@@ -159,10 +160,10 @@ func TestReadJSONOfABodyThatBreaksOff(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		err  error
-		code core.Code
+		code api.Code
 	}{
-		"BeforeTheDeadline": {io.ErrUnexpectedEOF, core.CodeInvalidPayload},
-		"AtTheDeadline":     {os.ErrDeadlineExceeded, core.CodeRequestTimeout},
+		"BeforeTheDeadline": {io.ErrUnexpectedEOF, api.CodeInvalidPayload},
+		"AtTheDeadline":     {os.ErrDeadlineExceeded, api.CodeRequestTimeout},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -7,18 +7,20 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // Error is an error for the client, made where the rule lives that was broken and rendered as a
 // problem document (RFC 9457) by HandleError.
 type Error struct {
-	Code   Code
+	Code   api.Code
 	Detail string
 	// Retryable begins as the code's own and is false where the rule knows better.
 	Retryable bool
 	// RetryAfter is sent rounded up to whole seconds when it is positive.
 	RetryAfter time.Duration
-	Fields     []FieldError
+	Fields     []api.FieldError
 	// RunID is the run that the request may have started (outcome_unknown).
 	RunID string
 	// Differs names the parts of the request that are not those of the key's first use.
@@ -29,27 +31,8 @@ type Error struct {
 	cause error
 }
 
-// FieldError says what is wrong with one member of the body (Pointer, RFC 6901) or one query, path or
-// header parameter (Parameter). Line and Column are its position in a body that is a text.
-type FieldError struct {
-	Pointer   string `json:"pointer,omitempty"`
-	Parameter string `json:"parameter,omitempty"`
-	Line      int    `json:"line,omitempty"`
-	Column    int    `json:"column,omitempty"`
-	Code      string `json:"code"`
-	Detail    string `json:"detail"`
-}
-
-// Name is what the parameter or the member is called in a form.
-func (f FieldError) Name() string {
-	if f.Parameter != "" {
-		return f.Parameter
-	}
-	return strings.ReplaceAll(strings.TrimPrefix(f.Pointer, "/"), "/", "-")
-}
-
-// sentence says it without the rest of the problem around it.
-func (f FieldError) sentence() string {
+// sentence says what is wrong in one place without the rest of the problem around it.
+func sentence(f api.FieldError) string {
 	text := strings.TrimPrefix(f.Pointer, "/") + f.Parameter + " " + f.Detail
 	if strings.HasSuffix(text, "?") {
 		return text
@@ -58,33 +41,44 @@ func (f FieldError) sentence() string {
 }
 
 // NewError makes an error for the client. The detail says what was wrong and what to do about it.
-func NewError(code Code, detail string) *Error {
-	return &Error{Code: code, Detail: detail, Retryable: code.Spec().Retryable}
+func NewError(code api.Code, detail string) *Error {
+	return &Error{Code: code, Detail: detail, Retryable: Spec(code).Retryable}
 }
 
 // NotFound says that there is no such thing, or none that the caller may know of.
 func NotFound(what string) *Error {
-	return NewError(CodeNotFound, fmt.Sprintf("There is no such %s in your organization.", what))
+	return NewError(api.CodeNotFound, fmt.Sprintf("There is no such %s in your organization.", what))
 }
 
+// IsNotFound reports whether the error is, or wraps, one that says that there is no such thing.
+func IsNotFound(err error) bool { return HasCode(err, api.CodeNotFound) }
+
+// PermissionDenied says what the caller may not do, and who may.
+func PermissionDenied(detail string) *Error { return NewError(api.CodePermissionDenied, detail) }
+
 // InvalidPayload says that the body is at fault.
-func InvalidPayload(detail string, fields ...FieldError) *Error {
-	err := NewError(CodeInvalidPayload, detail)
+func InvalidPayload(detail string, fields ...api.FieldError) *Error {
+	err := NewError(api.CodeInvalidPayload, detail)
 	err.Fields = fields
 	return err
 }
 
+// InvalidField says that one field of a form is at fault.
+func InvalidField(field api.FieldError) *Error {
+	return InvalidPayload("Please look at 1 field again.", field)
+}
+
 // InvalidParameter says that one parameter of the query, the path or the header is at fault.
 func InvalidParameter(parameter, detail string) *Error {
-	field := FieldError{Parameter: parameter, Code: "invalid", Detail: detail}
-	err := NewError(CodeInvalidParameter, field.sentence())
-	err.Fields = []FieldError{field}
+	field := api.FieldError{Parameter: parameter, Code: "invalid", Detail: detail}
+	err := NewError(api.CodeInvalidParameter, sentence(field))
+	err.Fields = []api.FieldError{field}
 	return err
 }
 
 // RateLimited says that the caller has to slow down and may then send the same request again.
 func RateLimited(detail string, wait time.Duration) *Error {
-	err := NewError(CodeRateLimited, detail+" Wait for the time in Retry-After and send the same request again.")
+	err := NewError(api.CodeRateLimited, detail+" Wait for the time in Retry-After and send the same request again.")
 	err.RetryAfter = max(wait, time.Second)
 	return err
 }
@@ -92,7 +86,7 @@ func RateLimited(detail string, wait time.Duration) *Error {
 // Unavailable says that the service cannot answer now, that the request has changed nothing and that it
 // may be sent again.
 func Unavailable(cause error) *Error {
-	err := NewError(CodeUnavailable,
+	err := NewError(api.CodeUnavailable,
 		"The service cannot answer right now. This request has changed nothing; send it again.")
 	err.RetryAfter = time.Second
 	return err.Because(cause)
@@ -129,8 +123,11 @@ func (e *Error) Unwrap() error {
 	return e.cause
 }
 
-// HasCode reports whether the error is, or wraps, one of the code.
-func HasCode(err error, code Code) bool {
-	found, ok := errors.AsType[*Error](err)
-	return ok && found.Code == code
+// Is reports whether the target is the error's code, for errors.Is.
+func (e *Error) Is(target error) bool {
+	code, ok := target.(api.Code)
+	return ok && code == e.Code
 }
+
+// HasCode reports whether the error is, or wraps, one of the code.
+func HasCode(err error, code api.Code) bool { return errors.Is(err, code) }

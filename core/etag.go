@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // ETag names a version of a content by its bytes, in the form of the header.
@@ -69,7 +71,7 @@ func (p Precondition) Check(current any) error {
 		return fmt.Errorf("render what is to be changed: %w", err)
 	}
 	if findTag(p.header, "If-Match", ETag(text), func(tag, _ string) string { return tag }) == "" {
-		return NewError(CodePreconditionFailed,
+		return NewError(api.CodePreconditionFailed,
 			"It was changed since the version that If-Match names. Nothing was changed now. Read it again, and repeat "+
 				"the change with the new ETag if it is still right.")
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 	"gorm.io/gorm"
+
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // DefaultPageSize and MaxPageSize bound the lists.
@@ -33,9 +35,9 @@ type PageQuery struct {
 
 // Page is one page of a list, newest first. Next and Previous are relative addresses, absent at the ends of the list.
 type Page[T any] struct {
-	Next     Optional `json:"next"`
-	Previous Optional `json:"previous"`
-	Results  []T      `json:"results"`
+	Next     api.Optional `json:"next"`
+	Previous api.Optional `json:"previous"`
+	Results  []T          `json:"results"`
 }
 
 // Cursor is a position in a list that is ordered by UUIDv7, newest first.
@@ -158,11 +160,11 @@ func (p Page[T]) GoesOn(cursor Cursor, stopped uuid.UUID, address url.URL) Page[
 	return p
 }
 
-func pageAddress(address url.URL, direction byte, id uuid.UUID) Optional {
+func pageAddress(address url.URL, direction byte, id uuid.UUID) api.Optional {
 	query := address.Query()
 	query.Set("cursor", base64.RawURLEncoding.EncodeToString(append([]byte{direction}, id[:]...)))
 	relative := url.URL{Path: address.Path, RawQuery: query.Encode()}
-	return Optional(relative.String())
+	return api.Optional(relative.String())
 }
 
 // MapPage renders every row of a page.

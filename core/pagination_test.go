@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 func TestPageQuery(t *testing.T) {
@@ -48,8 +49,8 @@ func TestPageQuery(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := query.Parse()
-			if !core.HasCode(err, core.CodeInvalidParameter) {
-				t.Errorf("Parse = %v, want %s", err, core.CodeInvalidParameter)
+			if !core.HasCode(err, api.CodeInvalidParameter) {
+				t.Errorf("Parse = %v, want %s", err, api.CodeInvalidParameter)
 			}
 		})
 	}
@@ -76,7 +77,7 @@ func TestPagesCoverTheListInBothDirections(t *testing.T) {
 		for i := range newestFirst {
 			newestFirst[i] = uuid.UUID{15: byte(total - i)}
 		}
-		turn := func(link core.Optional) core.Page[uuid.UUID] {
+		turn := func(link api.Optional) core.Page[uuid.UUID] {
 			query := core.PageQuery{Size: "7"}
 			if link != "" {
 				next, err := url.Parse(string(link))

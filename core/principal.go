@@ -6,9 +6,12 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
-// Role is what a member may do in an organization. Each role may do what the ones below it may.
+// Role is what a member may do in an organization. Each role may do what the ones below it may. Bodies have its name,
+// api.Role.
 type Role string
 
 // The roles, from the least to the most.
@@ -64,7 +67,7 @@ type Principal struct {
 // the organization is suspended and viewers may not do it.
 func (p Principal) Require(needed Role, action string) error {
 	if p.Suspended && needed != RoleViewer {
-		return NewError(CodeOrganizationSuspended, p.OrgName+" is suspended, so you may not "+action+
+		return NewError(api.CodeOrganizationSuspended, p.OrgName+" is suspended, so you may not "+action+
 			". Ask the operator of the service.")
 	}
 	if p.Role.Allows(needed) {
@@ -74,7 +77,7 @@ func (p Principal) Require(needed Role, action string) error {
 	if needed == RoleOwner {
 		requires = "owner. Ask an owner of the organization."
 	}
-	return NewError(CodePermissionDenied, "Your role ("+string(p.Role)+") may not "+action+"; this requires "+requires)
+	return PermissionDenied("Your role (" + string(p.Role) + ") may not " + action + "; this requires " + requires)
 }
 
 type (

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 func TestRoles(t *testing.T) {
@@ -43,8 +44,8 @@ func TestPrincipalRequire(t *testing.T) {
 	if err := executor.Require(core.RoleExecutor, "start runs"); err != nil {
 		t.Errorf("Require of the own role = %v, want nil", err)
 	}
-	if err := executor.Require(core.RoleAuthor, "edit"); !core.HasCode(err, core.CodePermissionDenied) {
-		t.Errorf("Require of more = %v, want %s", err, core.CodePermissionDenied)
+	if err := executor.Require(core.RoleAuthor, "edit"); !core.HasCode(err, api.CodePermissionDenied) {
+		t.Errorf("Require of more = %v, want %s", err, api.CodePermissionDenied)
 	}
 	for needed, want := range map[core.Role]string{
 		core.RoleAdmin: "this requires admin or higher. Ask an administrator of the organization.",

@@ -9,26 +9,12 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 // ProblemType is the media type of every error body (RFC 9457).
 const ProblemType = "application/problem+json"
-
-// Problem is the body of every error.
-type Problem struct {
-	Type              string       `json:"type"`
-	Title             string       `json:"title"`
-	Status            int          `json:"status"`
-	Detail            string       `json:"detail"`
-	Code              Code         `json:"code"`
-	RequestID         string       `json:"request_id"`
-	Retryable         bool         `json:"retryable"`
-	RunID             string       `json:"run_id,omitempty"`
-	Differs           []string     `json:"differs,omitempty"`
-	OriginalRequestID string       `json:"original_request_id,omitempty"`
-	Errors            []FieldError `json:"errors,omitempty"`
-}
 
 // ErrorWriter shows an error to the client.
 type ErrorWriter func(c echo.Context, err *Error)
@@ -47,7 +33,7 @@ func HandleError(log *slog.Logger, write ErrorWriter) echo.HTTPErrorHandler {
 			return
 		}
 		clientErr := refusalFor(ctx, err)
-		status := clientErr.Code.Spec().Status
+		status := Spec(clientErr.Code).Status
 		if status >= http.StatusInternalServerError && !errors.Is(err, context.Canceled) {
 			log.ErrorContext(ctx, "request failed", "code", clientErr.Code, "error", err,
 				"request_id", RequestID(ctx), "route", c.Path())
@@ -60,7 +46,7 @@ func HandleError(log *slog.Logger, write ErrorWriter) echo.HTTPErrorHandler {
 // and the logs have that as its fault, whatever error the disconnection has caused.
 func refusalFor(ctx context.Context, err error) *Error {
 	if errors.Is(ctx.Err(), context.Canceled) {
-		return NewError(CodeRequestTimeout, "The client disconnected.").Because(err)
+		return NewError(api.CodeRequestTimeout, "The client disconnected.").Because(err)
 	}
 	return AsError(err)
 }
@@ -86,8 +72,8 @@ func AsError(err error) *Error {
 		return fromFramework(httpErr)
 	}
 	if errors.Is(err, db.ErrOutcomeUnknown) {
-		unknown := NewError(CodeOutcomeUnknown, "It is not known whether the change was made. Look for it before you "+
-			"send the request again.")
+		unknown := NewError(api.CodeOutcomeUnknown,
+			"It is not known whether the change was made. Look for it before you send the request again.")
 		unknown.Retryable = false
 		return unknown.Because(err)
 	}
@@ -98,23 +84,23 @@ func AsError(err error) *Error {
 }
 
 func internalError(cause error) *Error {
-	return NewError(CodeInternal,
+	return NewError(api.CodeInternalError,
 		"Something went wrong on our side. Tell us the request id if it happens again.").Because(cause)
 }
 
 func fromFramework(err *echo.HTTPError) *Error {
 	switch err.Code {
 	case http.StatusNotFound:
-		return NewError(CodeNotFound,
+		return NewError(api.CodeNotFound,
 			"This URL does not exist. The paths of the API are listed at /api/docs/. If curl -T has added the name of "+
 				"a file to the URL, leave off the slash before it.")
 	case http.StatusMethodNotAllowed:
-		return NewError(CodeMethodNotAllowed,
+		return NewError(api.CodeMethodNotAllowed,
 			"This URL does not accept this method; the Allow header lists the accepted methods.")
 	case http.StatusRequestEntityTooLarge:
-		return NewError(CodePayloadTooLarge, "The request body is larger than this server accepts.")
+		return NewError(api.CodePayloadTooLarge, "The request body is larger than this server accepts.")
 	case http.StatusUnsupportedMediaType:
-		return NewError(CodeUnsupportedMediaType, "This URL does not accept this kind of body.")
+		return NewError(api.CodeUnsupportedMediaType, "This URL does not accept this kind of body.")
 	case http.StatusBadRequest:
 		return InvalidPayload("The request is malformed.").Because(err)
 	default:
@@ -124,7 +110,7 @@ func fromFramework(err *echo.HTTPError) *Error {
 
 // WriteProblem answers with a problem document.
 func WriteProblem(c echo.Context, err *Error) {
-	spec := err.Code.Spec()
+	spec := Spec(err.Code)
 	header := c.Response().Header()
 	err.SetRetryAfter(header)
 	if spec.Status == http.StatusUnauthorized {
@@ -142,17 +128,17 @@ func WriteProblem(c echo.Context, err *Error) {
 }
 
 // challenge says how to authenticate instead.
-func challenge(code Code) string {
-	if code == CodeSignatureInvalid {
+func challenge(code api.Code) string {
+	if code == api.CodeSignatureInvalid {
 		return HeaderSignature
 	}
 	return "Bearer"
 }
 
 // Problem renders the error for the request with the id.
-func (e *Error) Problem(requestID string) Problem {
-	spec := e.Code.Spec()
-	return Problem{
+func (e *Error) Problem(requestID string) api.Problem {
+	spec := Spec(e.Code)
+	return api.Problem{
 		Type:              "/docs/errors/" + string(spec.Code) + "/",
 		Title:             spec.Title,
 		Status:            spec.Status,

@@ -19,6 +19,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
@@ -37,39 +38,40 @@ func TestHandleErrorTranslates(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
 		err       error
-		code      core.Code
+		code      api.Code
 		retryable bool
 	}{
-		{"OwnErrors", core.NotFound("run"), core.CodeNotFound, false},
-		{"WrappedOwnErrors", fmt.Errorf("read: %w", core.RateLimited("Slow.", 0)), core.CodeRateLimited, true},
-		{"UnknownAddresses", echo.ErrNotFound, core.CodeNotFound, false},
-		{"WrongMethods", echo.ErrMethodNotAllowed, core.CodeMethodNotAllowed, false},
-		{"LargeBodies", echo.ErrStatusRequestEntityTooLarge, core.CodePayloadTooLarge, false},
-		{"WrongTypes", echo.ErrUnsupportedMediaType, core.CodeUnsupportedMediaType, false},
-		{"BadRequests", echo.ErrBadRequest, core.CodeInvalidPayload, false},
-		{"OtherStatuses", echo.NewHTTPError(http.StatusTeapot), core.CodeInternal, false},
-		{"UnknownOutcomes", fmt.Errorf("save: %w", db.ErrOutcomeUnknown), core.CodeOutcomeUnknown, false},
-		{"LostConnections", &pgconn.ConnectError{}, core.CodeUnavailable, true},
-		{"Deadlines", fmt.Errorf("read: %w", context.DeadlineExceeded), core.CodeUnavailable, true},
-		{"Networks", &net.OpError{Op: "read", Err: errors.New("reset")}, core.CodeUnavailable, true},
-		{"LockTimeouts", &pgconn.PgError{Code: "55P03"}, core.CodeUnavailable, true},
-		{"FullDisks", &pgconn.PgError{Code: "53100"}, core.CodeUnavailable, true},
-		{"Shutdowns", &pgconn.PgError{Code: "57P01"}, core.CodeUnavailable, true},
-		{"Standbys", &pgconn.PgError{Code: "25006"}, core.CodeUnavailable, true},
-		{"BrokenConstraints", &pgconn.PgError{Code: "23505"}, core.CodeInternal, false},
-		{"WrongStatements", &pgconn.PgError{Code: "42601"}, core.CodeInternal, false},
-		{"EverythingElse", errors.New("password=secret"), core.CodeInternal, false},
+		{"OwnErrors", core.NotFound("run"), api.CodeNotFound, false},
+		{"WrappedOwnErrors", fmt.Errorf("read: %w", core.RateLimited("Slow.", 0)), api.CodeRateLimited, true},
+		{"UnknownAddresses", echo.ErrNotFound, api.CodeNotFound, false},
+		{"WrongMethods", echo.ErrMethodNotAllowed, api.CodeMethodNotAllowed, false},
+		{"LargeBodies", echo.ErrStatusRequestEntityTooLarge, api.CodePayloadTooLarge, false},
+		{"WrongTypes", echo.ErrUnsupportedMediaType, api.CodeUnsupportedMediaType, false},
+		{"BadRequests", echo.ErrBadRequest, api.CodeInvalidPayload, false},
+		{"OtherStatuses", echo.NewHTTPError(http.StatusTeapot), api.CodeInternalError, false},
+		{"UnknownOutcomes", fmt.Errorf("save: %w", db.ErrOutcomeUnknown), api.CodeOutcomeUnknown, false},
+		{"LostConnections", &pgconn.ConnectError{}, api.CodeUnavailable, true},
+		{"Deadlines", fmt.Errorf("read: %w", context.DeadlineExceeded), api.CodeUnavailable, true},
+		{"Networks", &net.OpError{Op: "read", Err: errors.New("reset")}, api.CodeUnavailable, true},
+		{"LockTimeouts", &pgconn.PgError{Code: "55P03"}, api.CodeUnavailable, true},
+		{"FullDisks", &pgconn.PgError{Code: "53100"}, api.CodeUnavailable, true},
+		{"Shutdowns", &pgconn.PgError{Code: "57P01"}, api.CodeUnavailable, true},
+		{"Standbys", &pgconn.PgError{Code: "25006"}, api.CodeUnavailable, true},
+		{"BrokenConstraints", &pgconn.PgError{Code: "23505"}, api.CodeInternalError, false},
+		{"WrongStatements", &pgconn.PgError{Code: "42601"}, api.CodeInternalError, false},
+		{"EverythingElse", errors.New("password=secret"), api.CodeInternalError, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			answer := handle(t, http.MethodGet, tt.err)
-			var problem core.Problem
+			var problem api.Problem
 			if err := json.Unmarshal(answer.Body.Bytes(), &problem); err != nil {
 				t.Fatal(err)
 			}
-			if problem.Code != tt.code || answer.Code != tt.code.Spec().Status || problem.Retryable != tt.retryable {
+			if problem.Code != tt.code || answer.Code != core.Spec(tt.code).Status ||
+				problem.Retryable != tt.retryable {
 				t.Errorf("answer = %d %s, retryable %t, want %d %s, %t", answer.Code, problem.Code, problem.Retryable,
-					tt.code.Spec().Status, tt.code, tt.retryable)
+					core.Spec(tt.code).Status, tt.code, tt.retryable)
 			}
 			if problem.RequestID != "req" || answer.Header().Get("Content-Type") != core.ProblemType {
 				t.Errorf("problem = %s with %v", answer.Body, answer.Header())
@@ -83,7 +85,7 @@ func TestHandleErrorTranslates(t *testing.T) {
 
 func TestHandleErrorWritesEveryMember(t *testing.T) {
 	t.Parallel()
-	err := core.InvalidPayload("Detail.", core.FieldError{Pointer: "/a", Code: "c", Detail: "d"})
+	err := core.InvalidPayload("Detail.", api.FieldError{Pointer: "/a", Code: "c", Detail: "d"})
 	err.RunID, err.Differs, err.OriginalRequestID = "run", []string{"content"}, "first"
 	err.RetryAfter = 1500 * time.Millisecond
 	answer := handle(t, http.MethodPost, err)
@@ -106,7 +108,7 @@ func TestHandleErrorHasSpecialAnswers(t *testing.T) {
 
 	t.Run("AChallengeForStrangers", func(t *testing.T) {
 		t.Parallel()
-		answer := handle(t, http.MethodGet, core.NewError(core.CodeNotAuthenticated, "Who?"))
+		answer := handle(t, http.MethodGet, core.NewError(api.CodeNotAuthenticated, "Who?"))
 		if got := answer.Header().Get("WWW-Authenticate"); got != "Bearer" {
 			t.Errorf("WWW-Authenticate = %q, want Bearer", got)
 		}
@@ -159,18 +161,18 @@ func TestHandleErrorHasSpecialAnswers(t *testing.T) {
 
 func TestCodes(t *testing.T) {
 	t.Parallel()
-	seen := map[core.Code]bool{}
+	seen := map[api.Code]bool{}
 	for _, spec := range core.Codes() {
 		if seen[spec.Code] || spec.Title == "" || http.StatusText(spec.Status) == "" || spec.Status < 400 {
 			t.Errorf("spec = %+v, want one of each code with a title and a status of an error", spec)
 		}
 		seen[spec.Code] = true
-		if spec.Code.Spec() != spec {
-			t.Errorf("Spec of %s = %+v, want %+v", spec.Code, spec.Code.Spec(), spec)
+		if core.Spec(spec.Code) != spec {
+			t.Errorf("Spec of %s = %+v, want %+v", spec.Code, core.Spec(spec.Code), spec)
 		}
 	}
-	if got := core.Code("unheard").Spec().Code; got != core.CodeInternal {
-		t.Errorf("spec of an unknown code = %s, want %s", got, core.CodeInternal)
+	if got := core.Spec(api.Code("unheard")).Code; got != api.CodeInternalError {
+		t.Errorf("spec of an unknown code = %s, want %s", got, api.CodeInternalError)
 	}
 }
 
@@ -178,7 +180,7 @@ func TestErrorsCompareByCode(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("cause")
 	err := fmt.Errorf("wrapped: %w", core.Unavailable(cause))
-	if !core.HasCode(err, core.CodeUnavailable) || core.HasCode(err, core.CodeNotFound) {
+	if !core.HasCode(err, api.CodeUnavailable) || core.IsNotFound(err) || core.HasCode(nil, "") {
 		t.Error("an error is not told by its code")
 	}
 	if !errors.Is(err, cause) || !strings.Contains(err.Error(), "cause") {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // Caller returns the principal of an authenticated route.
@@ -58,7 +60,7 @@ func OwnOrganization(next echo.HandlerFunc) echo.HandlerFunc {
 			return err
 		}
 		if c.Param("org") != principal.OrgSlug {
-			return NewError(CodeNotFound, "There is no such organization, or your token is for another one.")
+			return NewError(api.CodeNotFound, "There is no such organization, or your token is for another one.")
 		}
 		return next(c)
 	}
@@ -67,7 +69,7 @@ func OwnOrganization(next echo.HandlerFunc) echo.HandlerFunc {
 // BindQuery reads the query into a struct by its query tags and checks it.
 func BindQuery(c echo.Context, check *Validator, query any) error {
 	if err := (&echo.DefaultBinder{}).BindQueryParams(c, query); err != nil {
-		return NewError(CodeInvalidParameter, "A parameter of the query has the wrong type.").Because(err)
+		return NewError(api.CodeInvalidParameter, "A parameter of the query has the wrong type.").Because(err)
 	}
 	return check.Query(query)
 }
@@ -86,7 +88,7 @@ func BindForm(c echo.Context, check *Validator, form any) error {
 	}
 	for name, values := range c.Request().Form {
 		if !isStorable(name) || !isStorable(strings.Join(values, "")) {
-			return InvalidPayload("Please look at 1 field again.", FieldError{
+			return InvalidField(api.FieldError{
 				Pointer: "/" + strings.ToValidUTF8(name, "?"), Code: "text", Detail: "must be UTF-8 without NUL",
 			})
 		}
@@ -102,7 +104,7 @@ func ReadForm(c echo.Context) error {
 	}
 	contentType, _, err := mime.ParseMediaType(c.Request().Header.Get(echo.HeaderContentType))
 	if err != nil || contentType != echo.MIMEApplicationForm && contentType != echo.MIMEMultipartForm {
-		return NewError(CodeUnsupportedMediaType,
+		return NewError(api.CodeUnsupportedMediaType,
 			"A form is sent as "+echo.MIMEApplicationForm+" or "+echo.MIMEMultipartForm+".")
 	}
 	if _, err := c.FormParams(); err != nil {
@@ -113,7 +115,7 @@ func ReadForm(c echo.Context) error {
 
 func unreadableForm(err error) error {
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return NewError(CodePayloadTooLarge, "The form is too large.").Because(err)
+		return NewError(api.CodePayloadTooLarge, "The form is too large.").Because(err)
 	}
 	return InvalidPayload("The form could not be read. Reload the page and send it again.").Because(err)
 }

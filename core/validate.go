@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/go-playground/validator/v10"
+
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // Validator checks structs by their `validate` tags and reports every broken rule at once.
@@ -36,7 +38,7 @@ func NewValidator() *Validator {
 var fieldPointer = strings.NewReplacer(".", "/", "[", "/", "]", "")
 
 // Fields returns what is wrong with a struct, in the order of its members; nil when nothing is.
-func (v *Validator) Fields(value any) ([]FieldError, error) {
+func (v *Validator) Fields(value any) ([]api.FieldError, error) {
 	err := v.rules.Struct(value)
 	if err == nil {
 		return nil, nil
@@ -45,10 +47,10 @@ func (v *Validator) Fields(value any) ([]FieldError, error) {
 	if !ok {
 		return nil, fmt.Errorf("check %T: %w", value, err)
 	}
-	fields := make([]FieldError, len(broken))
+	fields := make([]api.FieldError, len(broken))
 	for i, rule := range broken {
 		_, member, _ := strings.Cut(rule.Namespace(), ".")
-		fields[i] = FieldError{
+		fields[i] = api.FieldError{
 			Pointer: "/" + fieldPointer.Replace(member),
 			Code:    rule.Tag(),
 			Detail:  explain(rule),
@@ -85,15 +87,15 @@ func (v *Validator) Query(value any) error {
 		// A parameter is known by its name alone, in whatever struct its rule is.
 		fields[i].Parameter, fields[i].Pointer = path.Base(field.Pointer), ""
 	}
-	clientErr := NewError(CodeInvalidParameter, summary("The query", fields))
+	clientErr := NewError(api.CodeInvalidParameter, summary("The query", fields))
 	clientErr.Fields = fields
 	return clientErr
 }
 
 // summary says in one sentence what is wrong, for clients that show nothing else.
-func summary(what string, fields []FieldError) string {
+func summary(what string, fields []api.FieldError) string {
 	if len(fields) == 1 && fields[0].Name() != "" {
-		return fields[0].sentence()
+		return sentence(fields[0])
 	}
 	return what + " breaks " + Plural(len(fields), "rule") + "; errors lists them."
 }

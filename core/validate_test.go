@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 type checkedItem struct {
@@ -44,10 +45,10 @@ func TestValidatorBody(t *testing.T) {
 	bad.Email, bad.Until = "kim", "noon"
 	err := check.Body(bad)
 	clientErr, ok := errors.AsType[*core.Error](err)
-	if !ok || clientErr.Code != core.CodeInvalidPayload {
-		t.Fatalf("Body = %v, want %s", err, core.CodeInvalidPayload)
+	if !ok || clientErr.Code != api.CodeInvalidPayload {
+		t.Fatalf("Body = %v, want %s", err, api.CodeInvalidPayload)
 	}
-	want := []core.FieldError{
+	want := []api.FieldError{
 		{Pointer: "/title", Code: "max", Detail: "must have at most 5 characters"},
 		{Pointer: "/count", Code: "min", Detail: "must be at least 1"},
 		{Pointer: "/kind", Code: "oneof", Detail: "must be one of a, b"},
@@ -66,7 +67,7 @@ func TestValidatorBody(t *testing.T) {
 func TestValidatorRefusesWhatIsNoStruct(t *testing.T) {
 	t.Parallel()
 	err := core.NewValidator().Body("text")
-	if err == nil || core.HasCode(err, core.CodeInvalidPayload) {
+	if err == nil || core.HasCode(err, api.CodeInvalidPayload) {
 		t.Errorf("Body of no struct = %v, want an error that is not the client's", err)
 	}
 }
@@ -101,8 +102,8 @@ func TestBindQuery(t *testing.T) {
 				}
 				return
 			}
-			if clientErr == nil || clientErr.Code != core.CodeInvalidParameter {
-				t.Fatalf("BindQuery = %v, want %s", err, core.CodeInvalidParameter)
+			if clientErr == nil || clientErr.Code != api.CodeInvalidParameter {
+				t.Fatalf("BindQuery = %v, want %s", err, api.CodeInvalidParameter)
 			}
 			var parameters []string
 			for _, field := range clientErr.Fields {
@@ -119,8 +120,8 @@ func TestBindQuery(t *testing.T) {
 	t.Run("WrongType", func(t *testing.T) {
 		t.Parallel()
 		var got checkedQuery
-		if err := bindQuery(t, "size=x", &got); !core.HasCode(err, core.CodeInvalidParameter) {
-			t.Errorf("BindQuery = %v, want %s", err, core.CodeInvalidParameter)
+		if err := bindQuery(t, "size=x", &got); !core.HasCode(err, api.CodeInvalidParameter) {
+			t.Errorf("BindQuery = %v, want %s", err, api.CodeInvalidParameter)
 		}
 	})
 }

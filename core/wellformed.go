@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // maxHeaderBytes bounds the names and values of a request's headers together.
@@ -22,11 +24,11 @@ func WellFormed(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		request := c.Request()
 		if size := headerBytes(request.Header); size > maxHeaderBytes {
-			return NewError(CodeRequestHeaderTooLarge, fmt.Sprintf(
+			return NewError(api.CodeRequestHeaderTooLarge, fmt.Sprintf(
 				"The headers have %d bytes; %d are allowed. Nothing was read or stored.", size, maxHeaderBytes))
 		}
 		if !isStorable(request.URL.Path) {
-			return NewError(CodeNotFound, "The URL has a path that is not valid UTF-8 or contains NUL.")
+			return NewError(api.CodeNotFound, "The URL has a path that is not valid UTF-8 or contains NUL.")
 		}
 		if size := len(request.URL.RawQuery); size > maxQueryBytes {
 			return InvalidParameter("query", fmt.Sprintf("has %d bytes; %d are allowed", size, maxQueryBytes))

@@ -12,6 +12,7 @@ import (
 	"gorm.io/gorm/clause"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/users/account"
 	"github.com/simplevalidations/simplevalidations/users/mails"
@@ -71,7 +72,7 @@ func oneInvitation(query *gorm.DB) (Invitation, error) {
 	var found Invitation
 	err := invitationsIn(query).Take(&found).Error
 	if errors.Is(err, gorm.ErrRecordNotFound) {
-		return Invitation{}, core.NewError(core.CodeNotFound,
+		return Invitation{}, core.NewError(api.CodeNotFound,
 			"There is no such invitation. It was accepted, declined or revoked, or it has expired: ask for a new one.")
 	}
 	if err != nil {
@@ -195,7 +196,7 @@ func insertInvitation(ctx context.Context, tx db.GormTx, principal core.Principa
 }
 
 func addressTaken(sentence, detail string) error {
-	return core.InvalidPayload(sentence, core.FieldError{Pointer: "/email", Code: "taken", Detail: detail})
+	return core.InvalidPayload(sentence, api.FieldError{Pointer: "/email", Code: "taken", Detail: detail})
 }
 
 // issuedLink is an invitation with the secret of its new link, which is not stored.
@@ -246,7 +247,7 @@ func (s *Service) makeLink(
 func (s *Service) revokeInvitation(ctx context.Context, principal core.Principal, id uuid.UUID) error {
 	return db.DoGorm(ctx, s.db, func(tx db.GormTx) error {
 		open, err := lockInvitation(ctx, tx, principal, id)
-		if core.HasCode(err, core.CodeNotFound) {
+		if core.IsNotFound(err) {
 			return nil
 		}
 		if err != nil {
@@ -284,7 +285,7 @@ func (s *Service) accept(ctx context.Context, key invitationKey, userID uuid.UUI
 
 func acceptIn(ctx context.Context, tx db.GormTx, key invitationKey, userID uuid.UUID) (Invitation, error) {
 	accepted, err := oneInvitation(key.in(locked(ctx, tx), userID).Where(validInvitation))
-	if core.HasCode(err, core.CodeNotFound) {
+	if core.IsNotFound(err) {
 		return oneInvitation(key.in(tx.Gorm(ctx), userID).Where("i.state = 'accepted' AND i.accepted_by = ?", userID))
 	}
 	if err != nil {

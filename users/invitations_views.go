@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/pages"
@@ -18,40 +19,17 @@ import (
 	"github.com/simplevalidations/simplevalidations/users/signin"
 )
 
-// The states of an invitation as clients see it. Those that were declined or revoked are not shown any more.
-const (
-	stateInvited  = "invited"
-	stateExpired  = "expired"
-	stateAccepted = "accepted"
-)
-
-// invitationBody is an invitation as clients see it: never its link.
-type invitationBody struct {
-	ID        uuid.UUID `json:"id"`
-	Org       orgBody   `json:"org"`
-	Email     string    `json:"email"`
-	Name      string    `json:"name"`
-	Role      core.Role `json:"role"`
-	State     string    `json:"state"`
-	CreatedAt string    `json:"created_at"`
-	ExpiresAt string    `json:"expires_at"`
-}
-
-// linkBody is an invitation with its new link.
-type linkBody struct {
-	invitationBody
-	// Link is the path of the page on which the invited person accepts.
-	Link string `json:"link"`
-}
-
-func renderInvitation(i Invitation) invitationBody {
-	state := stateInvited
+func renderInvitation(i Invitation) api.Invitation {
+	state := api.InvitationStateInvited
 	if !i.Valid {
-		state = stateExpired
+		state = api.InvitationStateExpired
 	}
-	return invitationBody{
-		ID: i.ID, Org: orgBody{ID: i.OrgID, Slug: i.OrgSlug, Name: i.OrgName}, Email: i.Email, Name: i.Name,
-		Role: i.Role, State: state, CreatedAt: core.FormatTime(i.CreatedAt), ExpiresAt: core.FormatTime(i.ExpiresAt),
+	return api.Invitation{
+		Member: api.Member{
+			ID: i.ID.String(), Email: i.Email, Name: i.Name, Role: api.Role(i.Role), CreatedAt: api.At(i.CreatedAt),
+		},
+		Org:   api.Organization{ID: i.OrgID.String(), Slug: i.OrgSlug, Name: i.OrgName},
+		State: state, ExpiresAt: api.At(i.ExpiresAt),
 	}
 }
 
@@ -109,8 +87,8 @@ func (a *App) linkInvitation(c echo.Context, principal core.Principal) error {
 		return err
 	}
 	c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
-	return c.JSON(http.StatusCreated, linkBody{
-		invitationBody: renderInvitation(issued.Invitation), Link: issued.Path(),
+	return c.JSON(http.StatusCreated, api.InvitationLink{
+		Invitation: renderInvitation(issued.Invitation), Link: issued.Path(),
 	})
 }
 
@@ -149,7 +127,7 @@ func (a *App) acceptInvitation(c echo.Context, principal core.Principal) error {
 		return err
 	}
 	body := renderInvitation(accepted)
-	body.State = stateAccepted
+	body.State = api.InvitationStateAccepted
 	return c.JSON(http.StatusOK, body)
 }
 
@@ -238,7 +216,7 @@ func (a *App) joinForm(c echo.Context) error {
 	if err == nil {
 		user, accepted, err = a.service.join(c.Request().Context(), c.Param("token"), form)
 	}
-	if problem := pages.Refusal(err); problem != nil && problem.Code != core.CodeNotFound {
+	if problem := pages.Refusal(err); problem != nil && problem.Code != api.CodeNotFound {
 		return a.renderInvitation(c, pages.RefusalStatus(c, problem), &form, problem)
 	}
 	if err != nil {

@@ -3,10 +3,10 @@ package users
 import (
 	"net/http"
 
-	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
@@ -28,17 +28,6 @@ func (a *App) tokensOfHome(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, pages.Base(visitor.Home)+"tokens/")
 }
 
-// meBody is the caller: the user, the organization and the role.
-type meBody struct {
-	ID    uuid.UUID `json:"id"`
-	Email string    `json:"email"`
-	Name  string    `json:"name"`
-	Org   orgBody   `json:"org"`
-	Role  core.Role `json:"role"`
-	// Token is the id of the token that was used.
-	Token uuid.UUID `json:"token"`
-}
-
 // meV1Body is the caller as the existing command line client reads it.
 type meV1Body struct {
 	Email string `json:"email"`
@@ -47,21 +36,15 @@ type meV1Body struct {
 	Username string `json:"username"`
 }
 
-type orgBody struct {
-	ID   uuid.UUID `json:"id"`
-	Slug string    `json:"slug"`
-	Name string    `json:"name"`
-}
-
-func renderOrg(principal core.Principal) orgBody {
-	return orgBody{ID: principal.OrgID, Slug: principal.OrgSlug, Name: principal.OrgName}
+func renderOrg(principal core.Principal) api.Organization {
+	return api.Organization{ID: principal.OrgID.String(), Slug: principal.OrgSlug, Name: principal.OrgName}
 }
 
 // me is GET /api/me/.
 func (a *App) me(c echo.Context, principal core.Principal) error {
-	return c.JSON(http.StatusOK, meBody{
-		ID: principal.UserID, Email: principal.Email, Name: principal.Name, Role: principal.Role,
-		Token: principal.TokenID, Org: renderOrg(principal),
+	return c.JSON(http.StatusOK, api.Me{
+		ID: principal.UserID.String(), Email: principal.Email, Name: principal.Name, Role: api.Role(principal.Role),
+		Token: principal.TokenID.String(), Org: renderOrg(principal),
 	})
 }
 
@@ -72,5 +55,5 @@ func (a *App) meV1(c echo.Context, principal core.Principal) error {
 
 // orgs is GET /api/orgs/. A token is for one organization, so the user's other organizations are not listed.
 func (a *App) orgs(c echo.Context, principal core.Principal) error {
-	return c.JSON(http.StatusOK, core.Page[orgBody]{Results: []orgBody{renderOrg(principal)}})
+	return c.JSON(http.StatusOK, core.Page[api.Organization]{Results: []api.Organization{renderOrg(principal)}})
 }

@@ -13,6 +13,7 @@ import (
 	"gorm.io/gorm/clause"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/users/account"
@@ -61,16 +62,10 @@ type memberChange struct {
 	Role core.Role `json:"role" form:"role" validate:"oneof=owner admin author executor viewer"`
 }
 
-type memberBody struct {
-	ID        uuid.UUID `json:"id"`
-	Email     string    `json:"email"`
-	Name      string    `json:"name"`
-	Role      core.Role `json:"role"`
-	CreatedAt string    `json:"created_at"`
-}
-
-func renderMember(m Member) memberBody {
-	return memberBody{ID: m.ID, Email: m.Email, Name: m.Name, Role: m.Role, CreatedAt: core.FormatTime(m.CreatedAt)}
+func renderMember(m Member) api.Member {
+	return api.Member{
+		ID: m.ID.String(), Email: m.Email, Name: m.Name, Role: api.Role(m.Role), CreatedAt: api.At(m.CreatedAt),
+	}
 }
 
 // listMembers is GET /api/members/.
@@ -233,7 +228,7 @@ func (s *Service) setRole(
 func (s *Service) removeMember(ctx context.Context, principal core.Principal, userID uuid.UUID) error {
 	return db.DoGorm(ctx, s.db, func(tx db.GormTx) error {
 		member, err := lockManaged(ctx, tx, principal, userID)
-		if core.HasCode(err, core.CodeNotFound) {
+		if core.IsNotFound(err) {
 			return nil
 		}
 		if err != nil {
@@ -275,7 +270,7 @@ func membershipError(err error) error {
 		return nil
 	}
 	if db.ViolatedConstraint(err) == "tr_memberships_last_owner" {
-		return core.NewError(core.CodeLastOwner,
+		return core.NewError(api.CodeLastOwner,
 			"This is the only owner of the organization. Make another member an owner first.").Because(err)
 	}
 	return fmt.Errorf("change a membership: %w", err)
@@ -330,6 +325,6 @@ func lockAdministered(
 	if err != nil || administers {
 		return member, err
 	}
-	return Member{}, core.NewError(core.CodePermissionDenied, member.Email+" belongs to an organization in which you "+
+	return Member{}, core.PermissionDenied(member.Email + " belongs to an organization in which you " +
 		"do not manage this person, or operates the service. Ask the operator of the service.")
 }

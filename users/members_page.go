@@ -7,6 +7,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/users/account"
 	"github.com/simplevalidations/simplevalidations/users/signin"
@@ -43,10 +44,11 @@ type invitationRow struct {
 func invitationRowFor(principal core.Principal) func(Invitation) invitationRow {
 	return func(i Invitation) invitationRow {
 		row := invitationRow{
-			Invitation: i, Pill: pages.NewPill("idle", stateExpired), Within: principal.Role.Allows(i.Role),
+			Invitation: i, Pill: pages.NewPill("idle", string(api.InvitationStateExpired)),
+			Within: principal.Role.Allows(i.Role),
 		}
 		if i.Valid {
-			row.Pill = pages.NewPill("ok", stateInvited)
+			row.Pill = pages.NewPill("ok", string(api.InvitationStateInvited))
 		}
 		return row
 	}
@@ -108,7 +110,7 @@ func (a *App) inviteForm(c echo.Context, principal core.Principal) error {
 	if err == nil {
 		issued, err = a.service.inviteWithLink(c.Request().Context(), principal, form)
 	}
-	if err != nil && !core.HasCode(err, core.CodePermissionDenied) {
+	if err != nil && !core.HasCode(err, api.CodePermissionDenied) {
 		return pages.Refuse(c, err, func(c echo.Context, status int, problem *core.Error) error {
 			return a.renderMembers(c, status, principal, form, problem)
 		})

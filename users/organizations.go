@@ -12,6 +12,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/users/account"
 	"github.com/simplevalidations/simplevalidations/users/quota"
@@ -60,7 +61,7 @@ func (s *Service) CreateOrganization(ctx context.Context, slug, name string, lim
 func (s *Service) Organization(ctx context.Context, slug string) (Organization, error) {
 	org, err := gorm.G[Organization](s.db.Gorm).Where("slug = ?", slug).Take(ctx)
 	if errors.Is(err, gorm.ErrRecordNotFound) {
-		return Organization{}, core.NewError(core.CodeNotFound, fmt.Sprintf("There is no organization %q.", slug))
+		return Organization{}, core.NewError(api.CodeNotFound, fmt.Sprintf("There is no organization %q.", slug))
 	}
 	if err != nil {
 		return Organization{}, fmt.Errorf("find organization %q: %w", slug, err)
@@ -151,7 +152,7 @@ func auditOperator(ctx context.Context, batch *db.Batch, orgID uuid.UUID, action
 // EnsureOrganization returns the organization with the slug and creates it when it is not there.
 func (s *Service) EnsureOrganization(ctx context.Context, slug, name string, limit *int64) (Organization, error) {
 	org, err := s.Organization(ctx, slug)
-	if !core.HasCode(err, core.CodeNotFound) {
+	if !core.IsNotFound(err) {
 		return org, err
 	}
 	org, err = s.CreateOrganization(ctx, slug, name, limit)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/users/quota"
@@ -337,8 +338,8 @@ func TestSetRunQuota(t *testing.T) {
 		t.Parallel()
 		b := setup(t)
 		err := b.service.SetRunQuota(t.Context(), b.org(t, "org", 1), number(-1))
-		if !core.HasCode(err, core.CodeInvalidPayload) {
-			t.Errorf("SetRunQuota(-1) = %v, want %s", err, core.CodeInvalidPayload)
+		if !core.HasCode(err, api.CodeInvalidPayload) {
+			t.Errorf("SetRunQuota(-1) = %v, want %s", err, api.CodeInvalidPayload)
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 func TestLastOwner(t *testing.T) {
@@ -19,8 +20,8 @@ func TestLastOwner(t *testing.T) {
 		org := b.org(t, "org", 1)
 		owner := b.member(t, org, "owner@org.example", core.RoleOwner)
 		err := b.service.SetMembership(t.Context(), org, owner, core.RoleAdmin)
-		if !core.HasCode(err, core.CodeLastOwner) {
-			t.Errorf("SetMembership = %v, want %s", err, core.CodeLastOwner)
+		if !core.HasCode(err, api.CodeLastOwner) {
+			t.Errorf("SetMembership = %v, want %s", err, api.CodeLastOwner)
 		}
 		other := b.member(t, org, "other@org.example", core.RoleOwner)
 		if err := b.service.SetMembership(t.Context(), org, owner, core.RoleAdmin); err != nil {
@@ -46,10 +47,10 @@ func TestLastOwner(t *testing.T) {
 			for _, member := range members {
 				group.Go(func() {
 					err := b.service.SetMembership(t.Context(), org, member, core.RoleViewer)
-					if core.HasCode(err, core.CodeLastOwner) {
+					if core.HasCode(err, api.CodeLastOwner) {
 						refused.Add(1)
 					} else if err != nil {
-						t.Errorf("SetMembership = %v, want no error or %s", err, core.CodeLastOwner)
+						t.Errorf("SetMembership = %v, want no error or %s", err, api.CodeLastOwner)
 					}
 				})
 			}

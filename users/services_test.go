@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/users"
 	"github.com/simplevalidations/simplevalidations/users/access"
 )
@@ -71,7 +72,7 @@ func TestToken(t *testing.T) {
 			t.Errorf("the token expires %v after its creation, want an hour", got)
 		}
 		b.exec(t, `UPDATE api_tokens SET expires_at = now() WHERE label = 'limited'`)
-		b.wantRefused(t, secret, core.CodeNotAuthenticated)
+		b.wantRefused(t, secret, api.CodeNotAuthenticated)
 	})
 
 	t.Run("EndsWithItsRevocation", func(t *testing.T) {
@@ -80,7 +81,7 @@ func TestToken(t *testing.T) {
 		revoked.Label = "revoked"
 		secret := b.token(t, revoked)
 		b.exec(t, `UPDATE api_tokens SET revoked_at = now() WHERE label = 'revoked'`)
-		b.wantRefused(t, secret, core.CodeNotAuthenticated)
+		b.wantRefused(t, secret, api.CodeNotAuthenticated)
 	})
 
 	t.Run("MayDoNothingWithoutMembership", func(t *testing.T) {
@@ -88,7 +89,7 @@ func TestToken(t *testing.T) {
 		left := b.member(t, org, "left@org.example", core.RoleAdmin)
 		secret := b.token(t, access.TokenRequest{OrgID: org, UserID: left, Label: "left", Role: core.RoleOwner})
 		b.exec(t, `DELETE FROM memberships WHERE user_id = $1`, left)
-		b.wantRefused(t, secret, core.CodePermissionDenied)
+		b.wantRefused(t, secret, api.CodePermissionDenied)
 		if err := b.service.SetMembership(t.Context(), org, left, core.RoleViewer); err != nil {
 			t.Fatal(err)
 		}
@@ -104,14 +105,14 @@ func TestToken(t *testing.T) {
 	} {
 		t.Run("Refuses"+name, func(t *testing.T) {
 			t.Parallel()
-			if _, err := b.service.Access.CreateToken(t.Context(), wrong); !core.HasCode(err, core.CodeInvalidPayload) {
-				t.Errorf("CreateToken = %v, want %s", err, core.CodeInvalidPayload)
+			if _, err := b.service.Access.CreateToken(t.Context(), wrong); !core.HasCode(err, api.CodeInvalidPayload) {
+				t.Errorf("CreateToken = %v, want %s", err, api.CodeInvalidPayload)
 			}
 		})
 	}
 }
 
-func (b *testBundle) wantRefused(tb testing.TB, secret string, code core.Code) {
+func (b *testBundle) wantRefused(tb testing.TB, secret string, code api.Code) {
 	tb.Helper()
 	if got, err := b.authenticate(tb, secret); !core.HasCode(err, code) {
 		tb.Errorf("authenticate = %+v, %v, want %s", got, err, code)
@@ -161,8 +162,8 @@ func TestOrganization(t *testing.T) {
 		if err != nil || got.ID != id || *got.RunQuota != 5 {
 			t.Errorf("Organization = %+v, %v, want %s", got, err, id)
 		}
-		if _, err := b.service.Organization(t.Context(), "nobody"); !core.HasCode(err, core.CodeNotFound) {
-			t.Errorf("Organization of nobody = %v, want %s", err, core.CodeNotFound)
+		if _, err := b.service.Organization(t.Context(), "nobody"); !core.IsNotFound(err) {
+			t.Errorf("Organization of nobody = %v, want %s", err, api.CodeNotFound)
 		}
 	})
 
@@ -181,8 +182,8 @@ func TestOrganization(t *testing.T) {
 		t.Run("RefusesTheSlug"+slug[:min(len(slug), 5)], func(t *testing.T) {
 			t.Parallel()
 			_, err := b.service.CreateOrganization(t.Context(), slug, "Name", nil)
-			if !core.HasCode(err, core.CodeInvalidPayload) {
-				t.Errorf("CreateOrganization(%q) = %v, want %s", slug, err, core.CodeInvalidPayload)
+			if !core.HasCode(err, api.CodeInvalidPayload) {
+				t.Errorf("CreateOrganization(%q) = %v, want %s", slug, err, api.CodeInvalidPayload)
 			}
 		})
 	}
@@ -215,12 +216,12 @@ func TestUser(t *testing.T) {
 	}
 	for _, email := range []string{"", "ann", "@", "a@", strings.Repeat("a", 250) + "@x.example"} {
 		_, err := b.service.Accounts.CreateUser(t.Context(), email, "", "")
-		if !core.HasCode(err, core.CodeInvalidPayload) {
-			t.Errorf("CreateUser(%q) = %v, want %s", email, err, core.CodeInvalidPayload)
+		if !core.HasCode(err, api.CodeInvalidPayload) {
+			t.Errorf("CreateUser(%q) = %v, want %s", email, err, api.CodeInvalidPayload)
 		}
 	}
-	if _, err := b.service.Accounts.User(t.Context(), "nobody@org.example"); !core.HasCode(err, core.CodeNotFound) {
-		t.Errorf("User of nobody = %v, want %s", err, core.CodeNotFound)
+	if _, err := b.service.Accounts.User(t.Context(), "nobody@org.example"); !core.IsNotFound(err) {
+		t.Errorf("User of nobody = %v, want %s", err, api.CodeNotFound)
 	}
 }
 
@@ -264,8 +265,8 @@ func TestSetMembership(t *testing.T) {
 		t.Errorf("role = %s, want admin", role)
 	}
 	for _, role := range []core.Role{"", "king", "Owner"} {
-		if err := b.service.SetMembership(t.Context(), org, user, role); !core.HasCode(err, core.CodeInvalidPayload) {
-			t.Errorf("SetMembership(%q) = %v, want %s", role, err, core.CodeInvalidPayload)
+		if err := b.service.SetMembership(t.Context(), org, user, role); !core.HasCode(err, api.CodeInvalidPayload) {
+			t.Errorf("SetMembership(%q) = %v, want %s", role, err, api.CodeInvalidPayload)
 		}
 	}
 	if err := b.service.SetMembership(t.Context(), org, uuid.New(), core.RoleOwner); err == nil {

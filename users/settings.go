@@ -14,6 +14,7 @@ import (
 	"gorm.io/gorm/clause"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/users/account"
 )
@@ -69,9 +70,8 @@ func (s *Service) changeOrganization(
 		}
 		settings.Name = strings.TrimSpace(settings.Name)
 		if settings.Name == "" {
-			return orgSettings{}, core.InvalidPayload("Please look at 1 field again.", core.FieldError{
-				Pointer: "/name", Code: "required", Detail: "must not be empty",
-			})
+			return orgSettings{}, core.InvalidField(
+				api.FieldError{Pointer: "/name", Code: "required", Detail: "must not be empty"})
 		}
 		if settings.KeyLifetime != nil && *settings.KeyLifetime == 0 {
 			return orgSettings{}, core.InvalidPayload(keyLifetimeBounds)
@@ -120,27 +120,9 @@ const (
 	maxPeriodMS      = 36500 * 24 * 3600 * 1000
 )
 
-// organizationBody is the organization of the caller with its settings.
-type organizationBody struct {
-	ID          uuid.UUID `json:"id"`
-	Slug        string    `json:"slug"`
-	Name        string    `json:"name"`
-	CreatedAt   string    `json:"created_at"`
-	Suspended   bool      `json:"suspended"`
-	KeyRequired bool      `json:"key_required"`
-	// KeyLifetimeMS and the periods are null where those of the installation hold; a period of 0 is for ever.
-	KeyLifetimeMS       *int64 `json:"key_lifetime_ms"`
-	ContentRetentionMS  *int64 `json:"content_retention_ms"`
-	FindingsRetentionMS *int64 `json:"findings_retention_ms"`
-	// RunQuota is null where there is no limit.
-	RunQuota  *int64 `json:"run_quota"`
-	Overage   bool   `json:"overage"`
-	MaxTokens int    `json:"max_tokens"`
-}
-
-func renderOrganization(o orgSettings) organizationBody {
-	return organizationBody{
-		ID: o.ID, Slug: o.Slug, Name: o.Name, CreatedAt: core.FormatTime(o.CreatedAt), Suspended: o.Suspended,
+func renderOrganization(o orgSettings) api.OrganizationSettings {
+	return api.OrganizationSettings{
+		ID: o.ID.String(), Slug: o.Slug, Name: o.Name, CreatedAt: api.At(o.CreatedAt), Suspended: o.Suspended,
 		KeyRequired: o.KeyRequired, KeyLifetimeMS: inMS(o.KeyLifetime), ContentRetentionMS: inMS(o.Content),
 		FindingsRetentionMS: inMS(o.Findings), RunQuota: o.RunQuota, Overage: o.Overage, MaxTokens: o.MaxTokens,
 	}
@@ -180,7 +162,7 @@ func (c *organizationChange) check() error {
 
 func invalidPeriod(member, detail string) error {
 	return core.InvalidPayload(member+" "+detail+".",
-		core.FieldError{Pointer: "/" + member, Code: "invalid", Detail: detail})
+		api.FieldError{Pointer: "/" + member, Code: "invalid", Detail: detail})
 }
 
 // periodMS is a period in milliseconds. It may be absent, or null for that of the installation.

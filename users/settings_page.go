@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
@@ -45,7 +46,7 @@ func periodOf(field, count string, unit time.Duration) (*time.Duration, error) {
 	}
 	number, err := strconv.ParseFloat(count, 64)
 	if err != nil || number < 0 || number > maxPeriodMS/float64(unit.Milliseconds()) {
-		return nil, core.InvalidPayload("Please look at 1 field again.", core.FieldError{
+		return nil, core.InvalidField(api.FieldError{
 			Parameter: field, Code: "number", Detail: "must be a number that is not negative, or empty",
 		})
 	}

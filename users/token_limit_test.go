@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/users/access"
@@ -34,8 +35,8 @@ func TestTokenLimitHoldsForManyAtOnce(t *testing.T) {
 				switch _, err := b.service.Access.CreateToken(t.Context(), request); {
 				case err == nil:
 					made.Add(1)
-				case !core.HasCode(err, core.CodeTooManyTokens):
-					t.Errorf("CreateToken = %v, want %s", err, core.CodeTooManyTokens)
+				case !core.HasCode(err, api.CodeTooManyTokens):
+					t.Errorf("CreateToken = %v, want %s", err, api.CodeTooManyTokens)
 				}
 			})
 		}
@@ -90,8 +91,8 @@ func TestTokenLimitCountsATokenThatIsBeingIssued(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := <-second; !core.HasCode(err, core.CodeTooManyTokens) {
-		t.Errorf("second token = %v, want %s", err, core.CodeTooManyTokens)
+	if err := <-second; !core.HasCode(err, api.CodeTooManyTokens) {
+		t.Errorf("second token = %v, want %s", err, api.CodeTooManyTokens)
 	}
 }
 
@@ -100,8 +101,8 @@ func TestSetTokenLimit(t *testing.T) {
 	b := setup(t)
 	org := b.org(t, "org", -1)
 	for _, wrong := range []int{-1, 0, 10001} {
-		if err := b.service.SetTokenLimit(t.Context(), org, wrong); !core.HasCode(err, core.CodeInvalidPayload) {
-			t.Errorf("SetTokenLimit(%d) = %v, want %s", wrong, err, core.CodeInvalidPayload)
+		if err := b.service.SetTokenLimit(t.Context(), org, wrong); !core.HasCode(err, api.CodeInvalidPayload) {
+			t.Errorf("SetTokenLimit(%d) = %v, want %s", wrong, err, api.CodeInvalidPayload)
 		}
 	}
 	if err := b.service.SetTokenLimit(t.Context(), org, 1); err != nil {

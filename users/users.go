@@ -10,6 +10,7 @@ import (
 	"gorm.io/gorm/clause"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/users/account"
 	"github.com/simplevalidations/simplevalidations/users/mails"
@@ -126,7 +127,7 @@ func (s *Service) DeleteUser(ctx context.Context, email string) error {
 		lock := clause.Locking{Strength: clause.LockingStrengthUpdate}
 		user, err := gorm.G[account.User](tx.Gorm(ctx), lock).Where("email = ?", address).Take(ctx)
 		if errors.Is(err, gorm.ErrRecordNotFound) {
-			return core.NewError(core.CodeNotFound, fmt.Sprintf("There is no user %q.", email))
+			return core.NewError(api.CodeNotFound, fmt.Sprintf("There is no user %q.", email))
 		}
 		if err != nil {
 			return fmt.Errorf("find user %s: %w", email, err)
@@ -146,7 +147,7 @@ func (s *Service) DeleteUser(ctx context.Context, email string) error {
 		return nil
 	})
 	if db.ViolatedConstraint(err) == "tr_memberships_last_owner" {
-		return core.NewError(core.CodeLastOwner,
+		return core.NewError(api.CodeLastOwner,
 			email+" is the only owner of an organization. Make another member an owner, or delete the organization.")
 	}
 	return err

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
@@ -86,7 +87,7 @@ func (b *bundle) startOn(tb testing.TB, content Content) uuid.UUID {
 func (b *bundle) prepared(tb testing.TB, ref WorkflowRef, content Content) Prepared {
 	tb.Helper()
 	prepared, err := Prepare(Order{
-		Principal: core.Principal{OrgID: b.orgID, OrgSlug: "org"}, Workflow: ref, Source: SourceAPI, RequestID: "r",
+		Principal: core.Principal{OrgID: b.orgID, OrgSlug: "org"}, Workflow: ref, Source: api.SourceAPI, RequestID: "r",
 		Document: Document{Content: content, MediaType: "application/json", Filename: "a.json"},
 	}, nil, time.Now())
 	if err != nil {

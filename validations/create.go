@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/core/tracing"
@@ -25,7 +26,7 @@ type Order struct {
 	Principal core.Principal
 	Workflow  WorkflowRef
 	Document  Document
-	Source    Source
+	Source    api.Source
 	// IdempotencyKey and the id of its row are zero if the request has no key.
 	IdempotencyKey   string
 	IdempotencyKeyID uuid.UUID
@@ -107,7 +108,7 @@ func Prepare(order Order, earlier *Run, now time.Time) (Prepared, error) {
 			OrgID: order.Principal.OrgID, ID: runID, RerunOf: rerunOf,
 			WorkflowID: order.Workflow.ID, WorkflowSlug: order.Workflow.Slug, WorkflowVersion: order.Workflow.Version,
 			DefinitionDigest: order.Workflow.Digest[:], SubmissionID: submission.ID, Source: order.Source,
-			State: StatePending, Result: ResultUnknown, Epoch: FirstEpoch,
+			State: api.RunStatePending, Result: api.RunResultUnknown, Epoch: FirstEpoch,
 			IdempotencyKey: order.IdempotencyKey, RequestID: order.RequestID, CreatedAt: now,
 		},
 	}

@@ -12,6 +12,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
@@ -84,7 +85,7 @@ func (s *Service) Find(ctx context.Context, orgID, id uuid.UUID) (Run, error) {
 }
 
 // Show renders a run with its steps and the first findings of each, in one round trip to the database.
-func (s *Service) Show(ctx context.Context, orgID uuid.UUID, orgSlug string, id uuid.UUID) (RunBody, error) {
+func (s *Service) Show(ctx context.Context, orgID uuid.UUID, orgSlug string, id uuid.UUID) (api.Run, error) {
 	var reads db.Reads
 	var findings []Finding
 	pending := queueDetail(&reads, orgID, id)
@@ -92,7 +93,7 @@ func (s *Service) Show(ctx context.Context, orgID uuid.UUID, orgSlug string, id 
 	queueFirstFindings(&reads, orgID, id, &findings)
 	detail, err := s.detail(ctx, pending, &reads)
 	if err != nil {
-		return RunBody{}, err
+		return api.Run{}, err
 	}
 	body := RenderRun(detail.Run, orgSlug)
 	body.Steps = renderSteps(detail.Run, detail.Definition, detail.Steps, findings)
@@ -149,7 +150,8 @@ func (s *Service) selected(ctx context.Context, orgID uuid.UUID, filter RunFilte
 
 // unfinished reports whether the filter selects nothing but runs that have not ended.
 func (f RunFilter) unfinished() bool {
-	return f.State == string(StatePending) || f.State == string(StateRunning) || f.Result == string(ResultUnknown)
+	return f.State == string(api.RunStatePending) || f.State == string(api.RunStateRunning) ||
+		f.Result == string(api.RunResultUnknown)
 }
 
 // narrow compares what the filter wants run by run, but for the times.
@@ -266,10 +268,10 @@ func (s *Service) ListFiltered(
 // indexed returns the part of the filter that an index answers. The rest is compared run by run.
 func (f RunFilter) indexed() RunFilter {
 	narrowed := RunFilter{Workflow: f.Workflow, Since: f.Since, Until: f.Until}
-	if f.State != string(StateCompleted) {
+	if f.State != string(api.RunStateCompleted) {
 		narrowed.State = f.State
 	}
-	if f.Result == string(ResultUnknown) {
+	if f.Result == string(api.RunResultUnknown) {
 		narrowed.Result = f.Result
 	}
 	return narrowed

@@ -7,76 +7,20 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
-)
-
-// RunState is how far a run is.
-type RunState string
-
-// The states of a run. Completed is final.
-const (
-	StatePending   RunState = "PENDING"
-	StateRunning   RunState = "RUNNING"
-	StateCompleted RunState = "COMPLETED"
-)
-
-// RunResult is the verdict of a completed run.
-type RunResult string
-
-// The results. FAIL means that the document has errors; ERROR means that the service could not check it.
-const (
-	ResultUnknown  RunResult = "UNKNOWN"
-	ResultPass     RunResult = "PASS"
-	ResultFail     RunResult = "FAIL"
-	ResultError    RunResult = "ERROR"
-	ResultCanceled RunResult = "CANCELED"
-	ResultTimedOut RunResult = "TIMED_OUT"
-)
-
-// ErrorCategory says in one word why a run did not pass.
-type ErrorCategory string
-
-// The error categories; a run that passed has none.
-const (
-	CategoryNone             ErrorCategory = ""
-	CategoryValidationFailed ErrorCategory = "VALIDATION_FAILED"
-	CategoryTimeout          ErrorCategory = "TIMEOUT"
-	CategoryRuntimeError     ErrorCategory = "RUNTIME_ERROR"
-	CategorySystemError      ErrorCategory = "SYSTEM_ERROR"
-)
-
-// Source is the kind of program that has started a run. The server sets it.
-type Source string
-
-// The sources.
-const (
-	SourceAPI       Source = "API"
-	SourceDashboard Source = "DASHBOARD"
-	SourceCLI       Source = "CLI"
 )
 
 // CommandLineAgent begins the User-Agent of the command line.
 const CommandLineAgent = "simplevalidations/"
 
 // SourceOf returns the program that has sent a request to the API. The source is only shown; nothing depends on it.
-func SourceOf(userAgent string) Source {
+func SourceOf(userAgent string) api.Source {
 	if strings.HasPrefix(userAgent, CommandLineAgent) {
-		return SourceCLI
+		return api.SourceCLI
 	}
-	return SourceAPI
+	return api.SourceAPI
 }
-
-// StepStatus is how far a step of a run is.
-type StepStatus string
-
-// The statuses of a step. Only the last three are stored.
-const (
-	StepPending StepStatus = "PENDING"
-	StepRunning StepStatus = "RUNNING"
-	StepPassed  StepStatus = "PASSED"
-	StepFailed  StepStatus = "FAILED"
-	StepSkipped StepStatus = "SKIPPED"
-)
 
 // Submission is a submitted document.
 type Submission struct {
@@ -105,11 +49,11 @@ type Run struct {
 	WorkflowSlug     string
 	DefinitionDigest []byte
 	SubmissionID     uuid.UUID
-	Source           Source
-	State            RunState
-	Result           RunResult
+	Source           api.Source
+	State            api.RunState
+	Result           api.RunResult
 	Error            string
-	ErrorCategory    ErrorCategory
+	ErrorCategory    api.ErrorCategory
 	ErrorCount       int64
 	WarningCount     int64
 	InfoCount        int64
@@ -147,9 +91,9 @@ const ProgressCompleted Progress = math.MaxInt32
 // Progress returns how far the run is.
 func (r Run) Progress() Progress {
 	switch r.State {
-	case StatePending:
+	case api.RunStatePending:
 		return 0
-	case StateRunning:
+	case api.RunStateRunning:
 		return Progress(1 + r.RecoveryPoint) //nolint:gosec // a definition has 50 steps at most
 	default:
 		return ProgressCompleted
@@ -158,13 +102,14 @@ func (r Run) Progress() Progress {
 
 // StepRun is the result of one step of a run, written once.
 type StepRun struct {
-	OrgID        uuid.UUID `gorm:"primaryKey"`
-	ID           uuid.UUID `gorm:"primaryKey"`
-	RunID        uuid.UUID
-	Ordinal      int
-	StepID       string
-	Name         string
-	Status       StepStatus
+	OrgID   uuid.UUID `gorm:"primaryKey"`
+	ID      uuid.UUID `gorm:"primaryKey"`
+	RunID   uuid.UUID
+	Ordinal int
+	StepID  string
+	Name    string
+	// Status is one of the three at which a step has ended.
+	Status       api.StepStatus
 	Error        string
 	ErrorCount   int64
 	WarningCount int64

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
@@ -66,7 +67,7 @@ func (b *bundle) rerun(tb testing.TB, earlier uuid.UUID) (uuid.UUID, error) {
 		tb.Fatal(err)
 	}
 	prepared, err := Prepare(Order{
-		Principal: core.Principal{OrgID: b.orgID, OrgSlug: "org"}, Source: SourceAPI, RequestID: "r",
+		Principal: core.Principal{OrgID: b.orgID, OrgSlug: "org"}, Source: api.SourceAPI, RequestID: "r",
 		Workflow: WorkflowRef{
 			ID: run.WorkflowID, Slug: run.WorkflowSlug, Version: 1, Digest: Digest(run.DefinitionDigest),
 		},
@@ -126,7 +127,7 @@ func TestPurge(t *testing.T) {
 			t.Fatal(err)
 		}
 		if step := body.Steps[0]; body.Counts.Errors != 2 || step.Counts != body.Counts || len(step.Issues) != 0 ||
-			body.ContentPurgedAt == "" || body.FindingsPurgedAt == "" {
+			body.ContentPurgedAt.IsZero() || body.FindingsPurgedAt.IsZero() {
 			t.Errorf("run = %+v, want its counts and when the rest was removed", body)
 		}
 	})
@@ -226,7 +227,7 @@ func TestPurgeKeepsWhatRerunsNeed(t *testing.T) {
 		b := newBundle(t)
 		first := b.ended(t, 3*day)
 		b.purge(t, policy, Purged{Contents: 1})
-		if _, err := b.rerun(t, first); !core.HasCode(err, core.CodeDocumentGone) {
+		if _, err := b.rerun(t, first); !core.HasCode(err, api.CodeDocumentGone) {
 			t.Errorf("rerun = %v, want document_gone", err)
 		}
 	})
@@ -253,7 +254,7 @@ func TestPurgeKeepsWhatRerunsNeed(t *testing.T) {
 			racers.Wait()
 			got := b.kept(t, first)
 			if (refused == nil) != got.Content || got.Content == got.ContentPurged ||
-				(refused != nil && !core.HasCode(refused, core.CodeDocumentGone)) {
+				(refused != nil && !core.HasCode(refused, api.CodeDocumentGone)) {
 				t.Fatalf("rerun = %v and kept = %+v, want either the rerun or the purge", refused, got)
 			}
 		}

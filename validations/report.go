@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 )
@@ -12,23 +13,17 @@ import (
 // NoteNotExecuted is what a report says about a step without a result.
 const NoteNotExecuted = "it was not executed to its end"
 
-// FindingBody is one finding in the list of a run's findings.
-type FindingBody struct {
-	StepID string `json:"step_id"`
-	IssueBody
-}
-
 // reportRun converts a run into a document of a report. The error of the document says why it was not checked to the
 // end.
 func reportRun(detail RunDetail, name string) formats.Document {
 	run := detail.Run
 	document := formats.Document{Name: name, Run: run.ID.String(), Result: formats.Result(run.Result)}
 	switch {
-	case run.State != StateCompleted:
+	case run.State != api.RunStateCompleted:
 		document.Result, document.Error = formats.Result(run.State), "The run is not completed yet."
-	case run.Result == ResultCanceled:
+	case run.Result == api.RunResultCanceled:
 		document.Error = "The run was canceled."
-	case run.Result != ResultPass && run.Result != ResultFail:
+	case run.Result != api.RunResultPass && run.Result != api.RunResultFail:
 		document.Error = run.Error
 	}
 	findings := make(map[int][]engines.Finding)

@@ -9,89 +9,25 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/simplevalidations/simplevalidations/core"
-	"github.com/simplevalidations/simplevalidations/validations/engines"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // maxInlineIssues bounds the findings of a step in the body of its run. The list of findings has them all.
 const maxInlineIssues = 100
 
-// RunBody is a run as clients see it.
-type RunBody struct {
-	ID                uuid.UUID     `json:"id"`
-	Workflow          uuid.UUID     `json:"workflow"`
-	WorkflowSlug      string        `json:"workflow_slug"`
-	WorkflowVersion   int           `json:"workflow_version"`
-	Submission        uuid.UUID     `json:"submission"`
-	Org               string        `json:"org"`
-	Source            Source        `json:"source"`
-	State             RunState      `json:"state"`
-	Result            RunResult     `json:"result"`
-	Status            string        `json:"status"`
-	Error             string        `json:"error"`
-	ErrorCategory     ErrorCategory `json:"error_category"`
-	UserFriendlyError string        `json:"user_friendly_error"`
-	IdempotencyKey    core.Optional `json:"idempotency_key"`
-	RerunOf           core.Optional `json:"rerun_of"`
-	CreatedAt         string        `json:"created_at"`
-	StartedAt         core.Optional `json:"started_at"`
-	EndedAt           core.Optional `json:"ended_at"`
-	DurationMS        int64         `json:"duration_ms"`
-	Attempts          int           `json:"attempts"`
-	ContentPurgedAt   core.Optional `json:"content_purged_at"`
-	FindingsPurgedAt  core.Optional `json:"findings_purged_at"`
-	Counts            CountsBody    `json:"counts"`
-	Steps             []StepBody    `json:"steps"`
-}
-
-// CountsBody counts all findings, including those that were not stored.
-type CountsBody struct {
-	Errors   int64 `json:"errors"`
-	Warnings int64 `json:"warnings"`
-	Infos    int64 `json:"infos"`
-}
-
-// StepBody is one step of a run.
-type StepBody struct {
-	StepID          string      `json:"step_id"`
-	Name            string      `json:"name"`
-	Status          StepStatus  `json:"status"`
-	Error           string      `json:"error"`
-	Counts          CountsBody  `json:"counts"`
-	Issues          []IssueBody `json:"issues"`
-	IssuesTruncated bool        `json:"issues_truncated"`
-}
-
-// IssueBody is one finding.
-type IssueBody struct {
-	ID          uuid.UUID        `json:"id"`
-	Severity    engines.Severity `json:"severity"`
-	Code        string           `json:"code"`
-	Message     string           `json:"message"`
-	Path        string           `json:"path"`
-	Line        int              `json:"line"`
-	Column      int              `json:"column"`
-	Row         int              `json:"row"`
-	Excerpt     string           `json:"excerpt"`
-	Count       int              `json:"count"`
-	SampleRows  []int            `json:"sample_rows"`
-	AssertionID core.Optional    `json:"assertion_id"`
-	Truncated   bool             `json:"truncated"`
-}
-
-// RunAddress returns the path of the run, for Location.
-func RunAddress(id uuid.UUID) string {
-	return "/api/runs/" + id.String() + "/"
+// RunAddress returns the path of the run with an id, for Location.
+func RunAddress(id string) string {
+	return "/api/runs/" + id + "/"
 }
 
 // RenderRun renders a run without its steps.
-func RenderRun(run Run, orgSlug string) RunBody {
-	body := RunBody{
-		ID:                run.ID,
-		Workflow:          run.WorkflowID,
+func RenderRun(run Run, orgSlug string) api.Run {
+	body := api.Run{
+		ID:                run.ID.String(),
+		Workflow:          run.WorkflowID.String(),
 		WorkflowSlug:      run.WorkflowSlug,
 		WorkflowVersion:   run.WorkflowVersion,
-		Submission:        run.SubmissionID,
+		Submission:        run.SubmissionID.String(),
 		Org:               orgSlug,
 		Source:            run.Source,
 		State:             run.State,
@@ -100,16 +36,16 @@ func RenderRun(run Run, orgSlug string) RunBody {
 		Error:             run.Error,
 		ErrorCategory:     run.ErrorCategory,
 		UserFriendlyError: friendlyError(run),
-		IdempotencyKey:    core.Optional(run.IdempotencyKey),
-		RerunOf:           core.OptionalID(run.RerunOf),
-		CreatedAt:         core.FormatTime(run.CreatedAt),
-		StartedAt:         core.OptionalTime(run.StartedAt),
-		EndedAt:           core.OptionalTime(run.EndedAt),
+		IdempotencyKey:    api.Optional(run.IdempotencyKey),
+		RerunOf:           api.MaybeID(run.RerunOf),
+		CreatedAt:         api.At(run.CreatedAt),
+		StartedAt:         api.MaybeAt(run.StartedAt),
+		EndedAt:           api.MaybeAt(run.EndedAt),
 		Attempts:          run.Attempts,
-		ContentPurgedAt:   core.OptionalTime(run.ContentPurgedAt),
-		FindingsPurgedAt:  core.OptionalTime(run.FindingsPurgedAt),
-		Counts:            CountsBody{run.ErrorCount, run.WarningCount, run.InfoCount},
-		Steps:             []StepBody{},
+		ContentPurgedAt:   api.MaybeAt(run.ContentPurgedAt),
+		FindingsPurgedAt:  api.MaybeAt(run.FindingsPurgedAt),
+		Counts:            counts(run.ErrorCount, run.WarningCount, run.InfoCount),
+		Steps:             []api.Step{},
 	}
 	if run.StartedAt != nil && run.EndedAt != nil {
 		body.DurationMS = run.EndedAt.Sub(*run.StartedAt).Milliseconds()
@@ -117,10 +53,15 @@ func RenderRun(run Run, orgSlug string) RunBody {
 	return body
 }
 
+// counts are of all findings, including those that were not stored.
+func counts(errors, warnings, infos int64) api.Counts {
+	return api.Counts{Errors: int(errors), Warnings: int(warnings), Infos: int(infos)}
+}
+
 // renderSteps renders every step of the definition. A step without a result is pending, or skipped if the run has
 // ended.
-func renderSteps(run Run, definition Definition, done []StepRun, findings []Finding) []StepBody {
-	issues := make(map[int][]IssueBody)
+func renderSteps(run Run, definition Definition, done []StepRun, findings []Finding) []api.Step {
+	issues := make(map[int][]api.Issue)
 	for _, finding := range findings {
 		issues[finding.StepOrdinal] = append(issues[finding.StepOrdinal], RenderIssue(finding))
 	}
@@ -128,7 +69,7 @@ func renderSteps(run Run, definition Definition, done []StepRun, findings []Find
 	for _, step := range done {
 		results[step.Ordinal] = step
 	}
-	steps := make([]StepBody, len(definition.Steps))
+	steps := make([]api.Step, len(definition.Steps))
 	for i, step := range definition.Steps {
 		result, ok := results[i]
 		if !ok {
@@ -141,73 +82,73 @@ func renderSteps(run Run, definition Definition, done []StepRun, findings []Find
 }
 
 // renderStep renders a step with at most maxInlineIssues of its findings.
-func renderStep(step StepRun, issues []IssueBody) StepBody {
+func renderStep(step StepRun, issues []api.Issue) api.Step {
 	truncated := step.Truncated || len(issues) > maxInlineIssues
 	if len(issues) > maxInlineIssues {
 		issues = issues[:maxInlineIssues]
 	}
 	if issues == nil {
-		issues = []IssueBody{}
+		issues = []api.Issue{}
 	}
-	return StepBody{
+	return api.Step{
 		StepID: step.StepID, Name: step.Name, Status: step.Status, Error: step.Error,
-		Counts: CountsBody{step.ErrorCount, step.WarningCount, step.InfoCount},
+		Counts: counts(step.ErrorCount, step.WarningCount, step.InfoCount),
 		Issues: issues, IssuesTruncated: truncated,
 	}
 }
 
 // RenderIssue renders a finding.
-func RenderIssue(f Finding) IssueBody {
+func RenderIssue(f Finding) api.Issue {
 	rows := f.SampleRows
 	if rows == nil {
 		rows = []int{}
 	}
-	return IssueBody{
-		ID: f.ID, Severity: f.Severity, Code: f.Code, Message: f.Message, Path: f.Path, Line: f.Line,
-		Column: f.Column, Row: f.Row, Excerpt: f.Excerpt, Count: f.Count, SampleRows: rows,
-		AssertionID: core.Optional(f.AssertionID), Truncated: f.Truncated,
+	return api.Issue{
+		ID: f.ID.String(), Severity: api.Severity(f.Severity), Code: f.Code, Message: f.Message, Path: f.Path,
+		Line: f.Line, Column: f.Column, Row: f.Row, Excerpt: f.Excerpt, Count: f.Count, SampleRows: rows,
+		AssertionID: api.Optional(f.AssertionID), Truncated: f.Truncated,
 	}
 }
 
 // RenderStepWithoutResult renders a step that was not executed to its end. If it has ended the run, its error says why.
-func RenderStepWithoutResult(run Run, step Step, ordinal int) StepBody {
-	body := StepBody{StepID: step.ID, Name: step.Name, Status: StepPending, Issues: []IssueBody{}}
+func RenderStepWithoutResult(run Run, step Step, ordinal int) api.Step {
+	body := api.Step{StepID: step.ID, Name: step.Name, Status: api.StepStatusPending, Issues: []api.Issue{}}
 	reached := ordinal == run.RecoveryPoint
 	switch {
-	case run.State == StateRunning && reached:
-		body.Status = StepRunning
-	case reached && (run.Result == ResultError || run.Result == ResultTimedOut):
-		body.Status, body.Error = StepFailed, run.Error
-	case run.State == StateCompleted:
-		body.Status = StepSkipped
+	case run.State == api.RunStateRunning && reached:
+		body.Status = api.StepStatusRunning
+	case reached && (run.Result == api.RunResultError || run.Result == api.RunResultTimedOut):
+		body.Status, body.Error = api.StepStatusFailed, run.Error
+	case run.State == api.RunStateCompleted:
+		body.Status = api.StepStatusSkipped
 	}
 	return body
 }
 
 // clientStatus returns the state and the result as the one word that the existing command line client reads.
-func clientStatus(run Run) string {
-	if run.State != StateCompleted {
-		return string(run.State)
+func clientStatus(run Run) api.RunStatus {
+	if run.State != api.RunStateCompleted {
+		return api.RunStatus(run.State)
 	}
 	switch run.Result {
-	case ResultPass:
-		return "SUCCEEDED"
-	case ResultCanceled, ResultTimedOut:
-		return string(run.Result)
+	case api.RunResultPass:
+		return api.RunStatusSucceeded
+	case api.RunResultCanceled, api.RunResultTimedOut:
+		return api.RunStatus(run.Result)
 	default:
-		return "FAILED"
+		return api.RunStatusFailed
 	}
 }
 
 func friendlyError(run Run) string {
 	switch run.Result {
-	case ResultFail:
+	case api.RunResultFail:
 		return "The document was checked and has errors. Fix them and start a new run."
-	case ResultTimedOut:
+	case api.RunResultTimedOut:
 		return "The check took too long and was stopped. Start a new run, or try a smaller document."
-	case ResultError:
+	case api.RunResultError:
 		return "We could not check the document; it is not your fault. Start a new run, or tell us the run's id."
-	case ResultCanceled:
+	case api.RunResultCanceled:
 		return "The run was canceled before the document was checked. Start a new run if you still need it."
 	default:
 		return ""
@@ -215,21 +156,21 @@ func friendlyError(run Run) string {
 }
 
 // ShowV1 is Show for the existing client.
-func (s *Service) ShowV1(ctx context.Context, orgID uuid.UUID, orgSlug string, id uuid.UUID) (RunBody, error) {
+func (s *Service) ShowV1(ctx context.Context, orgID uuid.UUID, orgSlug string, id uuid.UUID) (api.Run, error) {
 	body, err := s.Show(ctx, orgID, orgSlug, id)
-	return body.ForExistingClient(), err
+	return ForExistingClient(body), err
 }
 
 // ForExistingClient returns the run as the /api/v1/ routes show it. Their client prints only the path and the message
 // of a finding, so the path includes the rows of a table, or the place of what has no path. Of a run without a verdict
 // it prints only the advice, so the reason stands before it.
-func (b RunBody) ForExistingClient() RunBody {
+func ForExistingClient(b api.Run) api.Run {
 	b.UserFriendlyError = strings.TrimSpace(b.Error + " " + b.UserFriendlyError)
 	b.Steps = slices.Clone(b.Steps)
 	for i := range b.Steps {
 		issues := slices.Clone(b.Steps[i].Issues)
 		for j := range issues {
-			issues[j].Path = issues[j].place()
+			issues[j].Path = place(issues[j])
 		}
 		b.Steps[i].Issues = issues
 	}
@@ -238,8 +179,8 @@ func (b RunBody) ForExistingClient() RunBody {
 
 // place returns the path with the rows of a table before the column: "row 5, kwh". For a finding with neither, such as
 // a syntax error, it is "line 1, column 22".
-func (b IssueBody) place() string {
-	rows := b.rowWords()
+func place(b api.Issue) string {
+	rows := rowWords(b)
 	switch {
 	case rows != "" && b.Path != "":
 		return rows + ", " + b.Path
@@ -252,7 +193,7 @@ func (b IssueBody) place() string {
 	}
 }
 
-func (b IssueBody) rowWords() string {
+func rowWords(b api.Issue) string {
 	switch {
 	case len(b.SampleRows) == 0 && b.Row == 0:
 		return ""

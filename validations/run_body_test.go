@@ -1,10 +1,14 @@
 package validations
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/simplevalidations/simplevalidations/core/api"
+)
 
 func TestExistingClientSeesPlaces(t *testing.T) {
 	t.Parallel()
-	for want, issue := range map[string]IssueBody{
+	for want, issue := range map[string]api.Issue{
 		"":                          {},
 		"/building/zones/0":         {Path: "/building/zones/0", Line: 7, Column: 3},
 		"row 5":                     {Row: 5},
@@ -18,8 +22,8 @@ func TestExistingClientSeesPlaces(t *testing.T) {
 		"line 2":                    {Line: 2},
 		"row 6":                     {Row: 6, Line: 7, Column: 1},
 	} {
-		run := RunBody{Steps: []StepBody{{Issues: []IssueBody{{}, issue}}}}
-		if got := run.ForExistingClient().Steps[0].Issues[1].Path; got != want {
+		run := api.Run{Steps: []api.Step{{Issues: []api.Issue{{}, issue}}}}
+		if got := ForExistingClient(run).Steps[0].Issues[1].Path; got != want {
 			t.Errorf("path = %q, want %q", got, want)
 		}
 		if run.Steps[0].Issues[1].Path != issue.Path {
@@ -30,12 +34,12 @@ func TestExistingClientSeesPlaces(t *testing.T) {
 
 func TestExistingClientSeesReasons(t *testing.T) {
 	t.Parallel()
-	for want, run := range map[string]RunBody{
+	for want, run := range map[string]api.Run{
 		"":                                 {},
 		"The document has errors.":         {UserFriendlyError: "The document has errors."},
 		"The service answered 500. Retry.": {Error: "The service answered 500.", UserFriendlyError: "Retry."},
 	} {
-		if got := run.ForExistingClient().UserFriendlyError; got != want {
+		if got := ForExistingClient(run).UserFriendlyError; got != want {
 			t.Errorf("text = %q, want %q", got, want)
 		}
 	}
@@ -45,17 +49,17 @@ func TestClientStatus(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		run      Run
-		want     string
+		want     api.RunStatus
 		friendly bool
 	}{
-		{Run{State: StatePending, Result: ResultUnknown}, "PENDING", false},
-		{Run{State: StateRunning, Result: ResultUnknown}, "RUNNING", false},
-		{Run{State: StateCompleted, Result: ResultPass}, "SUCCEEDED", false},
-		{Run{State: StateCompleted, Result: ResultFail, ErrorCategory: CategoryValidationFailed}, "FAILED", true},
-		{Run{State: StateCompleted, Result: ResultError, ErrorCategory: CategoryRuntimeError}, "FAILED", true},
-		{Run{State: StateCompleted, Result: ResultError, ErrorCategory: CategorySystemError}, "FAILED", true},
-		{Run{State: StateCompleted, Result: ResultCanceled}, "CANCELED", true},
-		{Run{State: StateCompleted, Result: ResultTimedOut, ErrorCategory: CategoryTimeout}, "TIMED_OUT", true},
+		{Run{State: "PENDING", Result: "UNKNOWN"}, "PENDING", false},
+		{Run{State: "RUNNING", Result: "UNKNOWN"}, "RUNNING", false},
+		{Run{State: "COMPLETED", Result: "PASS"}, "SUCCEEDED", false},
+		{Run{State: "COMPLETED", Result: "FAIL", ErrorCategory: "VALIDATION_FAILED"}, "FAILED", true},
+		{Run{State: "COMPLETED", Result: "ERROR", ErrorCategory: "RUNTIME_ERROR"}, "FAILED", true},
+		{Run{State: "COMPLETED", Result: "ERROR", ErrorCategory: "SYSTEM_ERROR"}, "FAILED", true},
+		{Run{State: "COMPLETED", Result: "CANCELED"}, "CANCELED", true},
+		{Run{State: "COMPLETED", Result: "TIMED_OUT", ErrorCategory: "TIMEOUT"}, "TIMED_OUT", true},
 	} {
 		body := RenderRun(tt.run, "org")
 		if body.Status != tt.want || (body.UserFriendlyError != "") != tt.friendly {
@@ -72,32 +76,32 @@ func TestRenderedSteps(t *testing.T) {
 		name string
 		run  Run
 		done []StepRun
-		want [3]StepStatus
+		want [3]api.StepStatus
 	}{
-		{"Pending", Run{State: StatePending}, nil, [3]StepStatus{StepPending, StepPending, StepPending}},
+		{"Pending", Run{State: "PENDING"}, nil, [3]api.StepStatus{"PENDING", "PENDING", "PENDING"}},
 		{
 			"Running",
-			Run{State: StateRunning, RecoveryPoint: 1},
-			[]StepRun{{Status: StepPassed}},
-			[3]StepStatus{StepPassed, StepRunning, StepPending},
+			Run{State: "RUNNING", RecoveryPoint: 1},
+			[]StepRun{{Status: "PASSED"}},
+			[3]api.StepStatus{"PASSED", "RUNNING", "PENDING"},
 		},
 		{
 			"Completed",
-			Run{State: StateCompleted, RecoveryPoint: 1},
-			[]StepRun{{Status: StepFailed}},
-			[3]StepStatus{StepFailed, StepSkipped, StepSkipped},
+			Run{State: "COMPLETED", RecoveryPoint: 1},
+			[]StepRun{{Status: "FAILED"}},
+			[3]api.StepStatus{"FAILED", "SKIPPED", "SKIPPED"},
 		},
 		{
 			"NotCheckedInItsMiddle",
-			Run{State: StateCompleted, Result: ResultTimedOut, RecoveryPoint: 1},
-			[]StepRun{{Status: StepPassed}},
-			[3]StepStatus{StepPassed, StepFailed, StepSkipped},
+			Run{State: "COMPLETED", Result: "TIMED_OUT", RecoveryPoint: 1},
+			[]StepRun{{Status: "PASSED"}},
+			[3]api.StepStatus{"PASSED", "FAILED", "SKIPPED"},
 		},
 		{
 			"Canceled",
-			Run{State: StateCompleted, Result: ResultCanceled, RecoveryPoint: 1},
-			[]StepRun{{Status: StepPassed}},
-			[3]StepStatus{StepPassed, StepSkipped, StepSkipped},
+			Run{State: "COMPLETED", Result: "CANCELED", RecoveryPoint: 1},
+			[]StepRun{{Status: "PASSED"}},
+			[3]api.StepStatus{"PASSED", "SKIPPED", "SKIPPED"},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // The names of the events of a run.
@@ -64,20 +66,20 @@ func (s *Service) History(ctx context.Context, orgID uuid.UUID, orgSlug string, 
 // newHistory orders the events of a run. Each shows the run as it was then, without steps, or a step without findings.
 func newHistory(run Run, orgSlug string, stepCount int, done []StepRun) History {
 	then := run
-	then.State, then.Result = StatePending, ResultUnknown
-	then.Error, then.ErrorCategory = "", CategoryNone
+	then.State, then.Result = api.RunStatePending, api.RunResultUnknown
+	then.Error, then.ErrorCategory = "", ""
 	then.ErrorCount, then.WarningCount, then.InfoCount, then.Attempts = 0, 0, 0, 0
 	then.StartedAt, then.EndedAt, then.ContentPurgedAt, then.FindingsPurgedAt = nil, nil, nil, nil
 	events := []Event{{eventIDCreated, eventRunCreated, RenderRun(then, orgSlug)}}
 	if run.StartedAt != nil {
-		then.State, then.StartedAt, then.Attempts = StateRunning, run.StartedAt, 1
+		then.State, then.StartedAt, then.Attempts = api.RunStateRunning, run.StartedAt, 1
 		events = append(events, Event{eventIDStarted, eventRunStarted, RenderRun(then, orgSlug)})
 	}
 	for _, step := range done {
 		body := renderStep(step, nil)
 		events = append(events, Event{eventIDFirstStep + step.Ordinal, eventStepCompleted, body})
 	}
-	if run.State == StateCompleted {
+	if run.State == api.RunStateCompleted {
 		body := RenderRun(run, orgSlug)
 		events = append(events, Event{eventIDFirstStep + stepCount, eventRunCompleted, body})
 	}

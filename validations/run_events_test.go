@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // names lists the events as id and name.
@@ -19,11 +21,11 @@ func (h History) names() string {
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	run := Run{State: StatePending, Result: ResultUnknown, CreatedAt: now}
+	run := Run{State: api.RunStatePending, Result: api.RunResultUnknown, CreatedAt: now}
 	if got, want := newHistory(run, "org", 3, nil).names(), "1 run.created"; got != want {
 		t.Errorf("events of a pending run = %q, want %q", got, want)
 	}
-	run.State, run.Result, run.Error, run.ErrorCount = StateCompleted, ResultError,
+	run.State, run.Result, run.Error, run.ErrorCount = api.RunStateCompleted, api.RunResultError,
 		"Step 3 failed.", 2
 	run.Attempts, run.RecoveryPoint, run.StartedAt, run.EndedAt = 2, 2, &now, &now
 	past := newHistory(run, "org", 3, []StepRun{{Ordinal: 0}, {Ordinal: 1}})
@@ -31,13 +33,13 @@ func TestHistory(t *testing.T) {
 	if got := past.names(); got != want {
 		t.Errorf("events of a completed run = %q, want %q", got, want)
 	}
-	for i, want := range []RunBody{
-		{State: StatePending, Result: ResultUnknown, Status: "PENDING"},
-		{State: StateRunning, Result: ResultUnknown, Status: "RUNNING"},
+	for i, want := range []api.Run{
+		{State: api.RunStatePending, Result: api.RunResultUnknown, Status: "PENDING"},
+		{State: api.RunStateRunning, Result: api.RunResultUnknown, Status: "RUNNING"},
 	} {
-		got, ok := past.Events[i].Data.(RunBody)
+		got, ok := past.Events[i].Data.(api.Run)
 		if !ok || got.State != want.State || got.Result != want.Result || got.Status != want.Status ||
-			got.Counts != want.Counts || got.Error != "" || got.EndedAt != "" {
+			got.Counts != want.Counts || got.Error != "" || !got.EndedAt.IsZero() {
 			t.Errorf("%s shows %+v, want the run as it was then", past.Events[i].Name, got)
 		}
 	}

@@ -3,6 +3,7 @@ package validations
 import (
 	"testing"
 
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/coretest/pgproxy"
 )
@@ -23,7 +24,7 @@ func TestARunIsShownInOneRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		took = proxy.RoundTrips() - before
-		if len(body.Steps) != 1 || body.Steps[0].Status != StepFailed || len(body.Steps[0].Issues) != 1 {
+		if len(body.Steps) != 1 || body.Steps[0].Status != api.StepStatusFailed || len(body.Steps[0].Issues) != 1 {
 			t.Errorf("steps = %+v, want a failed one with one finding", body.Steps)
 		}
 	}

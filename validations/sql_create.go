@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 )
@@ -167,7 +168,7 @@ func (p *PendingDocuments) Require(run Run) error {
 		return fmt.Errorf("look for the document of run %s: %w", run.ID, err)
 	}
 	if !kept[run.SubmissionID] {
-		return core.NewError(core.CodeDocumentGone,
+		return core.NewError(api.CodeDocumentGone,
 			"The run's document is no longer kept, so it cannot be checked again. Start a run with the document.")
 	}
 	return nil

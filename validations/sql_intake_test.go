@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
@@ -166,8 +167,8 @@ func TestPurgeOfLargeDocuments(t *testing.T) {
 	b.age(t, shared, 2*day)
 	b.purge(t, Retention{Content: day}, Purged{Contents: 1})
 	b.wantUploads(t, 1, 2)
-	if _, err := b.rerun(t, old); !core.HasCode(err, core.CodeDocumentGone) {
-		t.Errorf("rerun: error = %v, want %s", err, core.CodeDocumentGone)
+	if _, err := b.rerun(t, old); !core.HasCode(err, api.CodeDocumentGone) {
+		t.Errorf("rerun: error = %v, want %s", err, api.CodeDocumentGone)
 	}
 	if !bytes.Equal(b.documentOf(t, again), text) {
 		t.Error("the rerun has lost its document")

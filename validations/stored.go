@@ -12,6 +12,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // StoredDocument is the document of a run as it is kept. Content can be read until the context ends with which the
@@ -36,7 +37,7 @@ func (s *Service) OpenDocument(ctx context.Context, run Run) (StoredDocument, er
 	case submission.Content != nil:
 		stored.Content = bytes.NewReader(submission.Content)
 	default:
-		return StoredDocument{}, core.NewError(core.CodeDocumentGone,
+		return StoredDocument{}, core.NewError(api.CodeDocumentGone,
 			"The run's document is no longer kept: its retention time has ended. The findings may still be stored.")
 	}
 	return stored, nil
@@ -48,7 +49,7 @@ func (s *Service) chunks(ctx context.Context, orgID, id uuid.UUID) func(at int64
 		begin, chunk, err := ReadChunk(ctx, s.db, orgID, id, at)
 		switch {
 		case errors.Is(err, ErrUploadGone):
-			err = core.NewError(core.CodeDocumentGone, "The run's document was removed while it was read.")
+			err = core.NewError(api.CodeDocumentGone, "The run's document was removed while it was read.")
 		case err != nil:
 			// The cause is not wrapped: the io.EOF of a broken connection is not the end of the document.
 			err = fmt.Errorf("read byte %d of upload %s: %s", at, id, err.Error())

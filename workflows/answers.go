@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 )
@@ -14,7 +15,7 @@ import (
 // announce audits the new version and renders it as the answer.
 func announce(
 	ctx context.Context, tx db.Tx, principal core.Principal, action string, version Version,
-	warnings []core.FieldError,
+	warnings []api.FieldError,
 ) (idempotency.Response, error) {
 	if err := audit(ctx, tx, principal, action, version); err != nil {
 		return idempotency.Response{}, err

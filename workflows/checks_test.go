@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/workflows/files"
 )
@@ -47,8 +48,8 @@ func TestChecksAreBounded(t *testing.T) {
 		},
 	}
 	for name, check := range attempts {
-		if err := check(byOrg(t, org)); !core.HasCode(err, core.CodeUnavailable) {
-			t.Errorf("%s while the place is taken = %v, want %s", name, err, core.CodeUnavailable)
+		if err := check(byOrg(t, org)); !core.HasCode(err, api.CodeUnavailable) {
+			t.Errorf("%s while the place is taken = %v, want %s", name, err, api.CodeUnavailable)
 		}
 		if err := check(byOrg(t, uuid.New())); err != nil {
 			t.Errorf("%s of another organization = %v, want none", name, err)

@@ -5,6 +5,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 func TestTypesForTheExistingClient(t *testing.T) {
@@ -14,7 +16,9 @@ func TestTypesForTheExistingClient(t *testing.T) {
 	} {
 		c := echo.New().NewContext(nil, nil)
 		c.SetPath(path)
-		body := forClient(c, workflowBody{Steps: []stepBody{{ValidatorType: "schematron"}, {ValidatorType: "ids"}}})
+		body := forClient(c, api.Workflow{
+			Steps: []api.WorkflowStep{{ValidatorType: "schematron"}, {ValidatorType: "ids"}},
+		})
 		got := []string{body.Steps[0].ValidatorType, body.Steps[1].ValidatorType}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("types for %s (-want +got):\n%s", path, diff)

@@ -12,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/mediatype"
 	"github.com/simplevalidations/simplevalidations/core/pages"
@@ -187,11 +188,11 @@ func (a *App) refuseLaunch(c echo.Context, principal core.Principal, page launch
 	refused := core.AsError(err)
 	core.NoteRefusal(c, refused)
 	switch refused.Code {
-	case core.CodeKeyInProgress, core.CodeOutcomeUnknown:
+	case api.CodeKeyInProgress, api.CodeOutcomeUnknown:
 		address := pages.Base(principal.OrgSlug) + "workflows/" + page.Workflow.Slug + "/launch/" + page.Key + "/"
 		return pages.Redirect(c, address, "")
-	case core.CodeKeyReused:
-		return a.renderLaunched(c, refused.Code.Spec().Status, "launch_reused", principal, page)
+	case api.CodeKeyReused:
+		return a.renderLaunched(c, core.Spec(refused.Code).Status, "launch_reused", principal, page)
 	default:
 	}
 	page.Problem = pages.Refusal(err)

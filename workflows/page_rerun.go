@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/validations"
@@ -24,7 +25,7 @@ func (a *App) rerunForm(c echo.Context, principal core.Principal) error {
 	runs := pages.Base(principal.OrgSlug) + "runs/"
 	key, err := a.guard.FormKey(principal, c.FormValue(idempotency.FormField))
 	idempotency.EchoFormKey(c, key)
-	if core.HasCode(err, core.CodeKeyInvalid) {
+	if core.HasCode(err, api.CodeKeyInvalid) {
 		core.NoteRefusal(c, core.AsError(err))
 		// The run's page has a form with a new key.
 		return pages.Redirect(c, runs+id.String()+"/", core.AsError(err).Detail)
@@ -32,7 +33,7 @@ func (a *App) rerunForm(c echo.Context, principal core.Principal) error {
 	if err != nil {
 		return err
 	}
-	answer, err := a.starts.RerunOnce(c, principal, key, validations.SourceDashboard)
+	answer, err := a.starts.RerunOnce(c, principal, key, api.SourceDashboard)
 	if err != nil {
 		return a.runPages.ShowRefused(c, principal, id, err)
 	}
@@ -116,7 +117,7 @@ func (a *App) askAboutRuns(c echo.Context, principal core.Principal, action stri
 	view := selectionView{Action: action}
 	for _, id := range ids {
 		run, ok := found[id]
-		ended := run.State == validations.StateCompleted
+		ended := run.State == api.RunStateCompleted
 		if ok && (action == actionRerun && ended && run.ContentPurgedAt == nil || action == actionCancel && !ended) {
 			view.Chosen = append(view.Chosen, selectedRun{run, formats.Clean(names[run.SubmissionID])})
 		}
@@ -162,7 +163,7 @@ type replayed bool
 func (a *App) rerunOne(
 	c echo.Context, principal core.Principal, id uuid.UUID, key idempotency.Key,
 ) (replayed, error) {
-	answer, err := a.starts.RerunOf(c, principal, id, key, validations.SourceDashboard)
+	answer, err := a.starts.RerunOf(c, principal, id, key, api.SourceDashboard)
 	return replayed(answer.Replayed), err
 }
 
@@ -172,7 +173,7 @@ func (a *App) cancelEach(c echo.Context, principal core.Principal, ids []uuid.UU
 	for _, id := range ids {
 		err := a.runPages.Cancel(c, principal, id)
 		switch {
-		case core.HasCode(err, core.CodeRunCompleted):
+		case core.HasCode(err, api.CodeRunCompleted):
 			ended++
 		case err != nil:
 			return "", err

@@ -9,8 +9,8 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/pages"
-	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 // recentCount is how many results of a workflow are shown one by one.
@@ -30,7 +30,7 @@ type workflowRow struct {
 }
 
 func newWorkflowsPage(
-	principal core.Principal, page core.Page[Version], results map[uuid.UUID][]validations.RunResult,
+	principal core.Principal, page core.Page[Version], results map[uuid.UUID][]api.RunResult,
 ) workflowsPage {
 	return workflowsPage{
 		Page: core.MapPage(page, func(v Version) workflowRow {
@@ -48,16 +48,16 @@ type recentRuns struct {
 	Count          int
 }
 
-func newRecentRuns(newestFirst []validations.RunResult) recentRuns {
+func newRecentRuns(newestFirst []api.RunResult) recentRuns {
 	recent := recentRuns{Count: len(newestFirst)}
 	for _, result := range slices.Backward(newestFirst) {
 		recent.Spark.Tones = append(recent.Spark.Tones, toneOf(result))
 		switch result {
-		case validations.ResultPass:
+		case api.RunResultPass:
 			recent.Passed++
-		case validations.ResultFail:
+		case api.RunResultFail:
 			recent.Failed++
-		case validations.ResultUnknown, validations.ResultError, validations.ResultCanceled, validations.ResultTimedOut:
+		case api.RunResultUnknown, api.RunResultError, api.RunResultCanceled, api.RunResultTimedOut:
 		}
 	}
 	recent.Spark.Label = fmt.Sprintf("The last %s, from old to new: %d passed, %d failed",
@@ -68,17 +68,17 @@ func newRecentRuns(newestFirst []validations.RunResult) recentRuns {
 // Verdicts counts the runs with a verdict.
 func (r recentRuns) Verdicts() int64 { return r.Passed + r.Failed }
 
-func toneOf(result validations.RunResult) string {
+func toneOf(result api.RunResult) string {
 	switch result {
-	case validations.ResultPass:
+	case api.RunResultPass:
 		return "ok"
-	case validations.ResultFail:
+	case api.RunResultFail:
 		return "fail"
-	case validations.ResultError, validations.ResultTimedOut:
+	case api.RunResultError, api.RunResultTimedOut:
 		return "warn"
-	case validations.ResultUnknown:
+	case api.RunResultUnknown:
 		return "run"
-	case validations.ResultCanceled:
+	case api.RunResultCanceled:
 		return "idle"
 	default:
 		return "idle"

@@ -8,6 +8,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/pages"
@@ -70,7 +71,7 @@ func (s *Service) validate(ctx context.Context, d Draft) error {
 	// Find would take the slug for an id.
 	if _, ok := core.ParseID(d.Slug); ok {
 		return core.InvalidPayload("The slug looks like an id.",
-			core.FieldError{Pointer: "/slug", Code: "slug", Detail: files.SlugIsID})
+			api.FieldError{Pointer: "/slug", Code: "slug", Detail: files.SlugIsID})
 	}
 	return s.checkDefinition(ctx, d.Definition)
 }
@@ -86,9 +87,9 @@ func (s *Service) checkDefinition(ctx context.Context, definition validations.De
 	if err != nil || len(problems) == 0 {
 		return err
 	}
-	fields := make([]core.FieldError, len(problems))
+	fields := make([]api.FieldError, len(problems))
 	for i, problem := range problems {
-		fields[i] = core.FieldError{
+		fields[i] = api.FieldError{
 			Pointer: "/definition" + problem.Pointer, Code: problem.Code, Detail: problem.Detail,
 		}
 	}
@@ -184,7 +185,7 @@ func (s *Service) versions(ctx context.Context, orgID, workflowID uuid.UUID, bel
 // Search finds a workflow by its id or its slug.
 func (s *Service) Search(ctx context.Context, principal core.Principal, text string) ([]pages.Found, error) {
 	workflow, err := s.Find(ctx, principal.OrgID, text, 0)
-	if core.HasCode(err, core.CodeNotFound) {
+	if core.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {

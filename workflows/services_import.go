@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/validations"
@@ -27,12 +28,6 @@ const (
 	importRenamed   importOutcome = "renamed"
 	importUnchanged importOutcome = "unchanged"
 )
-
-// importBody is the answer to an import.
-type importBody struct {
-	Outcome  importOutcome `json:"outcome"`
-	Workflow workflowBody  `json:"workflow"`
-}
 
 // fileWriter writes a checked file to a workflow and returns the version that has its content.
 type fileWriter func(ctx context.Context, tx db.Tx) (Version, importOutcome, error)
@@ -166,16 +161,16 @@ func announceImport(
 	}
 	body := renderVersion(version, principal.OrgSlug)
 	body.Warnings = fieldsOf(warnings)
-	return respond(status, version, importBody{outcome, body})
+	return respond(status, version, api.WorkflowImport{Outcome: string(outcome), Workflow: body})
 }
 
 // Saved reads from the answer to a saved file which workflow it was, and what to tell the visitor.
 func Saved(answer idempotency.Response) (slug, notice string, err error) { //nolint:nonamedreturns // two texts
-	var saved importBody
+	var saved api.WorkflowImport
 	if err := json.Unmarshal(answer.Body, &saved); err != nil {
 		return "", "", fmt.Errorf("read what was saved: %w", err)
 	}
-	switch saved.Outcome {
+	switch importOutcome(saved.Outcome) {
 	case importCreated:
 		notice = "Created " + saved.Workflow.Name + "."
 	case importVersioned:

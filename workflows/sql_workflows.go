@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
@@ -206,12 +207,12 @@ func slugFault(err error) error {
 		return nil
 	}
 	if errors.Is(err, pgx.ErrNoRows) {
-		return core.InvalidPayload("The slug is taken.", core.FieldError{
+		return core.InvalidPayload("The slug is taken.", api.FieldError{
 			Pointer: "/slug", Code: "taken", Detail: "another workflow has this slug",
 		}).Because(errSlugTaken)
 	}
 	if db.ViolatedConstraint(err) == "ck_workflows_slug" {
-		return core.InvalidPayload("The slug is not well formed.", core.FieldError{
+		return core.InvalidPayload("The slug is not well formed.", api.FieldError{
 			Pointer: "/slug", Code: "slug", Detail: "must be lower-case letters, digits and hyphens, 63 at most",
 		})
 	}

@@ -1,16 +1,16 @@
 package workflows
 
 import (
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/workflows/files"
 )
 
 // definitionWarnings are the warnings about a definition that is sent as a member of a body.
-func definitionWarnings(definition validations.Definition) []core.FieldError {
-	var fields []core.FieldError
+func definitionWarnings(definition validations.Definition) []api.FieldError {
+	var fields []api.FieldError
 	for _, doubt := range definition.Warnings() {
-		fields = append(fields, core.FieldError{
+		fields = append(fields, api.FieldError{
 			Pointer: "/definition" + doubt.Pointer, Code: doubt.Code, Detail: doubt.Detail,
 		})
 	}
@@ -18,10 +18,10 @@ func definitionWarnings(definition validations.Definition) []core.FieldError {
 }
 
 // fieldsOf writes errors or warnings about a file as answers have them.
-func fieldsOf(faults []files.Fault) []core.FieldError {
-	fields := make([]core.FieldError, len(faults))
+func fieldsOf(faults []files.Fault) []api.FieldError {
+	fields := make([]api.FieldError, len(faults))
 	for i, fault := range faults {
-		fields[i] = core.FieldError{
+		fields[i] = api.FieldError{
 			Pointer: fault.Pointer, Line: fault.Line, Column: fault.Column, Code: fault.Code, Detail: fault.Detail,
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
@@ -26,46 +27,21 @@ const (
 // maxChangeBytes bounds the body of a change.
 const maxChangeBytes = 64 << 10
 
-// workflowBody is a workflow as clients see it.
-type workflowBody struct {
-	ID          uuid.UUID  `json:"id"`
-	Slug        string     `json:"slug"`
-	Name        string     `json:"name"`
-	Description string     `json:"description"`
-	Version     int        `json:"version"`
-	OrgSlug     string     `json:"org_slug"`
-	IsActive    bool       `json:"is_active"`
-	Accepts     []string   `json:"accepts"`
-	Steps       []stepBody `json:"steps"`
-	// Constants is always empty; the existing command line client expects it.
-	Constants []string `json:"constants"`
-	CreatedAt string   `json:"created_at"`
-	UpdatedAt string   `json:"updated_at"`
-	// Warnings are about the definition that was just saved.
-	Warnings []core.FieldError `json:"warnings,omitempty"`
-}
-
-type stepBody struct {
-	ID            string `json:"id"`
-	Name          string `json:"name"`
-	ValidatorType string `json:"validator_type"`
-	Order         int    `json:"order"`
-}
-
-func renderVersion(v Version, orgSlug string) workflowBody {
-	steps := make([]stepBody, len(v.Definition.Steps))
+func renderVersion(v Version, orgSlug string) api.Workflow {
+	steps := make([]api.WorkflowStep, len(v.Definition.Steps))
 	for i, step := range v.Definition.Steps {
-		steps[i] = stepBody{ID: step.ID, Name: step.Name, ValidatorType: step.Type, Order: i + 1}
+		steps[i] = api.WorkflowStep{ID: step.ID, Name: step.Name, ValidatorType: step.Type, Order: i + 1}
 	}
-	return workflowBody{
-		ID: v.ID, Slug: v.Slug, Name: v.Name, Description: v.Description, Version: v.Number, OrgSlug: orgSlug,
-		IsActive: v.IsActive, Accepts: v.Definition.Accepts, Steps: steps, Constants: []string{},
-		CreatedAt: core.FormatTime(v.CreatedAt), UpdatedAt: core.FormatTime(v.UpdatedAt),
+	return api.Workflow{
+		ID: v.ID.String(), Slug: v.Slug, Name: v.Name, Description: v.Description, Version: v.Number, OrgSlug: orgSlug,
+		IsActive: v.IsActive, Accepts: v.Definition.Accepts, Steps: steps,
+		Constants: []string{}, // The existing command line client expects the member.
+		CreatedAt: api.At(v.CreatedAt), UpdatedAt: api.At(v.UpdatedAt),
 	}
 }
 
 // forClient replaces the types of steps that the existing command line client does not know: it would fail on them.
-func forClient(c echo.Context, body workflowBody) workflowBody {
+func forClient(c echo.Context, body api.Workflow) api.Workflow {
 	if !strings.HasPrefix(c.Path(), "/api/v1/") {
 		return body
 	}
@@ -81,7 +57,7 @@ func (a *App) list(c echo.Context, principal core.Principal) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, core.MapPage(page, func(v Version) workflowBody {
+	return c.JSON(http.StatusOK, core.MapPage(page, func(v Version) api.Workflow {
 		return forClient(c, renderVersion(v, principal.OrgSlug))
 	}))
 }

@@ -19,9 +19,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/config/archive"
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	dbtest "github.com/simplevalidations/simplevalidations/core/coretest"
-	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 // An organization moves with its keys: a client that repeats a request in the new installation gets the old answer.
@@ -44,7 +43,7 @@ func TestArchiveMovesAnOrganization(t *testing.T) {
 		t.Errorf("rows (-of the old installation +of the new one):\n%s", diff)
 	}
 	// It is there, but nobody uses it in two places.
-	to.Refused(t, core.CodeOrganizationSuspended, from.Start(t, "moved"))
+	to.Refused(t, api.CodeOrganizationSuspended, from.Start(t, "moved"))
 	there.Must(t, "org", "resume", to.Harbour.Slug, "--reason", "it has moved")
 	fixture.WantReplay(t, first, to.Must(t, http.StatusCreated, from.Start(t, "moved")))
 	to.Must(t, http.StatusCreated, from.Start(t, "new"))
@@ -253,7 +252,7 @@ func exported(tb testing.TB, s *stage) (answer, string) {
 	large := start.Body + strings.Repeat(start.Body[strings.Index(start.Body, "\n")+1:], 1000)
 	s.Must(tb, http.StatusCreated, s.Start(tb, "large").WithBody("text/csv", large))
 	s.Work(tb)
-	run := fixture.Decoded[validations.RunBody](tb, first)
+	run := fixture.Decoded[api.Run](tb, first)
 	s.Must(tb, http.StatusCreated, s.Rerun("again", run.ID))
 	s.Must(tb, http.StatusCreated, start)
 	s.Work(tb)

@@ -12,7 +12,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/config/archive"
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	dbtest "github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
@@ -28,11 +28,11 @@ func TestSuspendedOrganizationOnlyReads(t *testing.T) {
 		"Replay": start,
 		"Cancel": s.Cancel(run.ID),
 	} {
-		if problem := fixture.WantProblem(t, s.Do(t, c), core.CodeOrganizationSuspended); problem.Retryable {
+		if problem := fixture.WantProblem(t, s.Do(t, c), api.CodeOrganizationSuspended); problem.Retryable {
 			t.Errorf("%s: the problem is retryable", name)
 		}
 	}
-	s.Must(t, http.StatusOK, call{Path: "/api/runs/" + run.ID.String() + "/", Token: start.Token})
+	s.Must(t, http.StatusOK, call{Path: "/api/runs/" + run.ID + "/", Token: start.Token})
 	s.Must(t, http.StatusCreated, s.Start(t, "").By(s.Tiny.Tokens.Executor))
 	s.Work(t) // What was accepted is executed.
 	state := dbtest.One[string](t, s.DB, "SELECT state FROM validation_runs WHERE id = $1", run.ID)
@@ -61,7 +61,7 @@ func TestDeleteOrganization(t *testing.T) {
 	s.Must(t, http.StatusCreated, s.Start(t, "deleted"))
 	s.Work(t)
 	s.Must(t, http.StatusCreated, call{
-		Method: http.MethodPost, Path: "/api/runs/" + first.ID.String() + "/rerun/", Token: s.Harbour.Tokens.Executor,
+		Method: http.MethodPost, Path: "/api/runs/" + first.ID + "/rerun/", Token: s.Harbour.Tokens.Executor,
 		Header: http.Header{"Idempotency-Key": {"again"}},
 	})
 	s.Must(t, http.StatusCreated, s.Start(t, "kept").By(s.Tiny.Tokens.Executor))
@@ -86,7 +86,7 @@ func TestDeleteOrganization(t *testing.T) {
 	if diff := cmp.Diff(others, tenantRows(t, s, s.Tiny)); diff != "" {
 		t.Errorf("rows of the other organization (-before +after):\n%s", diff)
 	}
-	s.Refused(t, core.CodeNotAuthenticated, s.Start(t, "deleted"))
+	s.Refused(t, api.CodeNotAuthenticated, s.Start(t, "deleted"))
 	s.Must(t, http.StatusCreated, s.Start(t, "kept").By(s.Tiny.Tokens.Executor))
 	if n := dbtest.One[int](t, s.DB, `SELECT count(*)::int FROM audit_records
 		WHERE action = 'organization.delete' AND target_id = $1`, s.Harbour.ID.String()); n != 1 {
@@ -169,7 +169,7 @@ func TestDeleteUser(t *testing.T) {
 	read := call{Path: "/api/me/", Token: s.Harbour.Tokens.Viewer}
 	s.Must(t, http.StatusOK, read)
 	operator.Must(t, "user", "delete", viewer)
-	s.Refused(t, core.CodeNotAuthenticated, read)
+	s.Refused(t, api.CodeNotAuthenticated, read)
 	if n := dbtest.One[int](t, s.DB, `SELECT count(*)::int FROM users WHERE email = $1`, viewer); n != 0 {
 		t.Errorf("users = %d, want 0", n)
 	}

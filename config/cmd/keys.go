@@ -17,6 +17,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/core/mediatype"
@@ -98,7 +99,7 @@ func (p Program) listKeys(
 		for _, e := range page.Found[:min(len(page.Found), cursor.Size)] {
 			rows = append(rows, []string{
 				e.ID.String(), string(e.State), string(e.Endpoint), e.Key, strconv.FormatInt(e.Replays, 10),
-				core.FormatTime(e.ExpiresAt),
+				api.At(e.ExpiresAt).String(),
 			})
 			cursor.ID = e.ID
 			listed++
@@ -169,7 +170,7 @@ func (p Program) printKey(entry admin.Entry) error {
 		rows = append(rows, []string{"last error", entry.LastError})
 	}
 	for _, event := range entry.Timeline() {
-		rows = append(rows, []string{event.At, event.Event, event.Detail})
+		rows = append(rows, []string{event.At.String(), event.Event, event.Detail})
 	}
 	return cli.WriteTable(p.Stdout, rows...)
 }

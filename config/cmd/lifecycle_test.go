@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	dbtest "github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
@@ -38,7 +38,7 @@ func TestDisableUser(t *testing.T) {
 	operator.Must(t, "user", "disable", harbourViewer, "--reason", "left", "--dry-run")
 	s.Must(t, http.StatusOK, read)
 	operator.Must(t, "user", "disable", harbourViewer, "--reason", "left")
-	s.Refused(t, core.CodeNotAuthenticated, read)
+	s.Refused(t, api.CodeNotAuthenticated, read)
 	s.Visit(t, http.StatusSeeOther, page) // to the page for signing in
 	// A session that began while the user was being disabled is none either.
 	s.Exec(t, `UPDATE users SET disabled_at = NULL WHERE id = $1`, user.ID)
@@ -72,7 +72,7 @@ func TestRevokeTokenAsOperator(t *testing.T) {
 		t.Errorf("revoke in another organization = %d %s, want no such token", code, complaint)
 	}
 	operator.Must(t, "admin", "token", "revoke", token, "--org", s.Harbour.Slug)
-	s.Refused(t, core.CodeNotAuthenticated, read)
+	s.Refused(t, api.CodeNotAuthenticated, read)
 	if n := dbtest.One[int](t, s.DB, `SELECT count(*)::int FROM audit_records
 		WHERE action = 'token.revoke' AND target_id = $1 AND actor_id IS NULL`, token); n != 1 {
 		t.Errorf("audit records = %d, want 1", n)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/cli"
 )
 
@@ -94,7 +95,7 @@ func (p Program) listLostRuns(ctx context.Context, b *backend, logs []string) er
 		}
 		for _, one := range batch {
 			if !known[one.Run] {
-				rows = append(rows, []string{core.FormatTime(one.Time), one.Org, one.Run.String(), one.KeyHash})
+				rows = append(rows, []string{api.At(one.Time).String(), one.Org, one.Run.String(), one.KeyHash})
 			}
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/config/remote"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/docs"
@@ -76,7 +77,7 @@ func isWrongUse(err error) bool {
 		return true
 	}
 	broken, ok := errors.AsType[*core.Error](err)
-	return ok && (broken.Code == core.CodeInvalidPayload || broken.Code == core.CodeInvalidParameter)
+	return ok && (broken.Code == api.CodeInvalidPayload || broken.Code == api.CodeInvalidParameter)
 }
 
 // explainError says what is wrong with each value, for which a client is sent to the problem document.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/validations"
@@ -68,7 +69,7 @@ func (p Program) printRuns(runs []validations.Run) error {
 	for _, run := range runs {
 		rows = append(rows, []string{
 			run.ID.String(), string(run.State), string(run.Result), strconv.Itoa(run.Attempts),
-			run.WorkflowSlug, core.FormatTime(run.CreatedAt), run.Error,
+			run.WorkflowSlug, api.At(run.CreatedAt).String(), run.Error,
 		})
 	}
 	return cli.WriteTable(p.Stdout, rows...)

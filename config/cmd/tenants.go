@@ -30,7 +30,7 @@ func (p Program) deleteOrgCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.withProject(cmd.Context(), func(ctx context.Context, in opened) error {
 				org, err := in.Users.Organization(ctx, args[0])
-				if id, isID := core.ParseID(args[0]); isID && core.HasCode(err, core.CodeNotFound) {
+				if id, isID := core.ParseID(args[0]); isID && core.IsNotFound(err) {
 					org.ID, org.Slug, err = id, args[0], nil
 				}
 				if err != nil {

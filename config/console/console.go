@@ -16,6 +16,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config/health"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
@@ -87,7 +88,7 @@ func (a *App) Pages(web *echo.Group) {
 func forOperators(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if visitor, _ := pages.VisitorFrom(c.Request().Context()); !visitor.Operator {
-			return core.NewError(core.CodeNotFound, "There is no such page.")
+			return core.NewError(api.CodeNotFound, "There is no such page.")
 		}
 		return next(c)
 	}

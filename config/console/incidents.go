@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/core/pages"
@@ -105,8 +106,8 @@ type stateCount struct {
 }
 
 func newStateCounts(keys admin.KeyCounts) []stateCount {
-	states := []admin.State{
-		admin.StateInProgress, admin.StateAbandoned, admin.StateDead, admin.StateFinished,
+	states := []api.KeyState{
+		api.KeyStateInProgress, api.KeyStateAbandoned, api.KeyStateDead, api.KeyStateFinished,
 	}
 	counts := make([]stateCount, len(states))
 	for i, state := range states {

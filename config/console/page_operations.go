@@ -11,6 +11,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config/health"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
@@ -153,7 +154,7 @@ func (a *App) doAll(c echo.Context, form operationForm) error {
 			continue
 		}
 		a.Log.WarnContext(ctx, "an operation failed", "action", form.Action, "target", text, "error", err)
-		if core.AsError(err).Code.Spec().Status >= http.StatusInternalServerError {
+		if core.Spec(core.AsError(err).Code).Status >= http.StatusInternalServerError {
 			return a.stopped(c, form, i, left, err)
 		}
 		left++
@@ -173,7 +174,7 @@ func outcomeOf(action operation, done, left int) string {
 // stopped shows the page with the failed target and all after it still chosen.
 func (a *App) stopped(c echo.Context, form operationForm, tried, left int, cause error) error {
 	rest := form.Targets[tried:]
-	problem := core.NewError(core.CodeUnavailable, fmt.Sprintf(
+	problem := core.NewError(api.CodeUnavailable, fmt.Sprintf(
 		"%s %d failed or were not confirmed, and are still selected below: %s. The audit log lists what was tried.",
 		outcomeOf(form.Action, tried-left, left), len(rest), health.FirstLine(cause.Error()))).Because(cause)
 	return a.render(c, pages.RefusalStatus(c, problem), operationsPage{

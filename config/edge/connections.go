@@ -92,7 +92,7 @@ func connectionRefusal() (*http.Response, error) {
 		return nil, fmt.Errorf("render a problem: %w", err)
 	}
 	return &http.Response{
-		StatusCode: problem.Code.Spec().Status, ProtoMajor: 1, ProtoMinor: 1, Close: true,
+		StatusCode: core.Spec(problem.Code).Status, ProtoMajor: 1, ProtoMinor: 1, Close: true,
 		Header: http.Header{
 			"Content-Type": {core.ProblemType}, "Cache-Control": {"no-store"}, core.HeaderRequestID: {id.String()},
 			"Retry-After": {strconv.Itoa(problem.RetrySeconds())},

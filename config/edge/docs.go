@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/docs"
 	"github.com/simplevalidations/simplevalidations/docs/site"
@@ -63,7 +64,7 @@ func registerPages(e *echo.Echo) error {
 	reference := servePage(render, func(guides *site.Site, c echo.Context) ([]byte, error) {
 		page, found := guides.Reference(c.Request().URL.Path)
 		if !found {
-			return nil, core.NewError(core.CodeNotFound, "The API reference has no such page.")
+			return nil, core.NewError(api.CodeNotFound, "The API reference has no such page.")
 		}
 		return page, nil
 	})
@@ -156,7 +157,7 @@ func serveSample(samples fs.FS) echo.HandlerFunc {
 		name := c.Param("*")
 		body, err := fs.ReadFile(samples, name)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
-			return core.NewError(core.CodeNotFound, "There is no such sample.")
+			return core.NewError(api.CodeNotFound, "There is no such sample.")
 		}
 		if err != nil {
 			return fmt.Errorf("read sample %s: %w", name, err)

@@ -19,6 +19,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/config/edge"
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	dbtest "github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
@@ -153,11 +154,11 @@ func TestConnectionsBeyondTheLimitAreRefused(t *testing.T) {
 		t.Fatalf("first connection = %d, want 204", got.Status)
 	}
 	refused := askPlainly(t, dial(t, address))
-	var problem core.Problem
+	var problem api.Problem
 	if err := json.Unmarshal(refused.Body, &problem); err != nil {
 		t.Fatalf("body %s: %v", refused.Body, err)
 	}
-	if refused.Status != http.StatusServiceUnavailable || problem.Code != core.CodeUnavailable {
+	if refused.Status != http.StatusServiceUnavailable || problem.Code != api.CodeUnavailable {
 		t.Errorf("second connection = %d %s, want 503 and a problem", refused.Status, refused.Body)
 	}
 	fixture.WantHeader(t, refused, map[string]string{

@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
@@ -24,7 +25,7 @@ func Visited(apply echo.MiddlewareFunc) echo.MiddlewareFunc {
 				return next(c)
 			}
 			if err := sameSite.Check(c.Request()); err != nil {
-				return core.NewError(core.CodePermissionDenied,
+				return core.PermissionDenied(
 					"The form was sent from another site. Open the page here and send it again.").Because(err)
 			}
 			if err := boundForm(c); err != nil {
@@ -57,7 +58,7 @@ func boundForm(c echo.Context) error {
 		return nil
 	}
 	if request.ContentLength > maxForm {
-		return core.NewError(core.CodePayloadTooLarge, fmt.Sprintf(
+		return core.NewError(api.CodePayloadTooLarge, fmt.Sprintf(
 			"The form has %d bytes; %d are allowed.", request.ContentLength, maxForm))
 	}
 	request.Body = http.MaxBytesReader(c.Response(), request.Body, maxForm)

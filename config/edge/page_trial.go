@@ -12,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/docs"
@@ -70,7 +71,7 @@ func (t *Trial) operation(c echo.Context) (*reference.Operation, error) {
 	}
 	operation, found := document.Find(c.Param("operation"))
 	if !found || !operation.IsTriable() {
-		return nil, core.NewError(core.CodeNotFound, "There is no such operation, or it cannot be tried here.")
+		return nil, core.NewError(api.CodeNotFound, "There is no such operation, or it cannot be tried here.")
 	}
 	return operation, nil
 }
@@ -174,7 +175,7 @@ func (t *Trial) readForm(c echo.Context, operation *reference.Operation) (*multi
 	request.Body = http.MaxBytesReader(c.Response(), request.Body, t.maxBytes+formOverhead)
 	err := request.ParseMultipartForm(formOverhead)
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-		return nil, core.NewError(core.CodePayloadTooLarge, "The request is larger than the service takes.")
+		return nil, core.NewError(api.CodePayloadTooLarge, "The request is larger than the service takes.")
 	}
 	if err != nil && !errors.Is(err, http.ErrNotMultipart) {
 		return nil, core.InvalidPayload("The form could not be read. Reload the page and send it again.").Because(err)
@@ -192,17 +193,17 @@ func (t *Trial) readForm(c echo.Context, operation *reference.Operation) (*multi
 }
 
 // wrongFields are those that lack a value, or cannot be sent as a parameter.
-func wrongFields(request *http.Request, operation *reference.Operation) []core.FieldError {
-	var wrong []core.FieldError
+func wrongFields(request *http.Request, operation *reference.Operation) []api.FieldError {
+	var wrong []api.FieldError
 	for _, p := range operation.Parameters {
 		value := request.PostFormValue(fieldID(p))
 		if p.Required && value == "" {
-			wrong = append(wrong, core.FieldError{
+			wrong = append(wrong, api.FieldError{
 				Pointer: "/" + fieldID(p), Code: "required", Detail: "must be given",
 			})
 		}
 		if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-			wrong = append(wrong, core.FieldError{
+			wrong = append(wrong, api.FieldError{
 				Pointer: "/" + fieldID(p), Code: "text", Detail: "must be one line without control characters",
 			})
 		}

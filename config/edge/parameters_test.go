@@ -11,6 +11,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/config/edge"
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 func TestKnownParameters(t *testing.T) {
@@ -58,7 +59,7 @@ func TestKnownParameters(t *testing.T) {
 			t.Parallel()
 			answer := httptest.NewRecorder()
 			e.ServeHTTP(answer, httptest.NewRequest(tt.method, tt.address, http.NoBody))
-			var got core.Problem
+			var got api.Problem
 			if answer.Body.Len() > 0 {
 				if err := json.Unmarshal(answer.Body.Bytes(), &got); err != nil {
 					t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/docs/reference"
 	"github.com/simplevalidations/simplevalidations/users/access"
 )
@@ -107,7 +108,7 @@ func trialBody(
 	case !takes:
 		return http.NoBody, "", nil
 	case sent.IsFile && document == nil:
-		return nil, "", core.InvalidPayload("Choose a file.", core.FieldError{
+		return nil, "", core.InvalidPayload("Choose a file.", api.FieldError{
 			Pointer: "/document", Code: "required", Detail: "must be given",
 		})
 	case sent.IsFile:

@@ -6,15 +6,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/cli"
-	"github.com/simplevalidations/simplevalidations/core/client"
 )
 
 // account is what whoami writes for programs.
 type account struct {
-	SchemaVersion int          `json:"schema_version"`
-	Value         client.Me    `json:"value"`
-	Usage         client.Usage `json:"usage"`
+	SchemaVersion int       `json:"schema_version"`
+	Value         api.Me    `json:"value"`
+	Usage         api.Usage `json:"usage"`
 }
 
 func whoamiCommand(s Env) *cobra.Command {
@@ -23,15 +23,15 @@ func whoamiCommand(s Env) *cobra.Command {
 	command := &cobra.Command{
 		Use: "whoami", Short: "Show whose token it is, its role, and the usage of its organization", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			api, err := c.authorized()
+			service, err := c.authorized()
 			if err != nil {
 				return err
 			}
-			me, err := api.Me(cmd.Context())
+			me, err := service.Me(cmd.Context())
 			if err != nil {
 				return failure(cmd.Context(), err)
 			}
-			usage, err := api.Usage(cmd.Context())
+			usage, err := service.Usage(cmd.Context())
 			if err != nil {
 				return failure(cmd.Context(), err)
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/simplevalidations/simplevalidations/config/health"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/core/client"
 )
@@ -64,7 +65,7 @@ func writeChecks(cmd *cobra.Command, found checkup, asJSON bool) error {
 func (c *connection) examine(ctx context.Context) ([]health.Check, error) {
 	retries := client.DefaultRetries()
 	retries.Attempts, retries.Attempt = 1, 10*time.Second
-	api, err := c.open(client.WithRetries(retries))
+	service, err := c.open(client.WithRetries(retries))
 	if err != nil {
 		return nil, err
 	}
@@ -73,11 +74,11 @@ func (c *connection) examine(ctx context.Context) ([]health.Check, error) {
 		return nil, err
 	}
 	began := time.Now()
-	state, err := api.Health(ctx)
+	state, err := service.Health(ctx)
 	checks := []health.Check{
 		{ID: "SV100", Name: "version", Outcome: health.OutcomeOK, Detail: c.Version},
 		reachable(err), ready(state, err), clock(state, time.Since(began)),
-		token(ctx, api, c.tokenOf(file) != "", err), c.release(state),
+		token(ctx, service, c.tokenOf(file) != "", err), c.release(state),
 	}
 	return append(checks, c.Checks(ctx)...), nil
 }
@@ -136,7 +137,7 @@ func (c *connection) release(state client.Health) health.Check {
 	return check
 }
 
-func token(ctx context.Context, api *client.Client, isSet bool, unreachable error) health.Check {
+func token(ctx context.Context, service *client.Client, isSet bool, unreachable error) health.Check {
 	check := health.Check{ID: "SV104", Name: "token valid", Outcome: health.OutcomeSkipped}
 	if !isSet {
 		check.Detail, check.Hint = "there is none", "set SV_TOKEN if you call the service from here"
@@ -145,11 +146,11 @@ func token(ctx context.Context, api *client.Client, isSet bool, unreachable erro
 	if unreachable != nil {
 		return check
 	}
-	me, err := api.Me(ctx)
+	me, err := service.Me(ctx)
 	switch {
 	case err == nil:
 		check.Outcome, check.Detail = health.OutcomeOK, me.Email+", "+string(me.Role)+" of "+me.Org.Slug
-	case errors.Is(err, client.ErrNotAuthenticated):
+	case errors.Is(err, api.CodeNotAuthenticated):
 		check.Outcome, check.Hint = health.OutcomeError, "set SV_TOKEN to a token of the service"
 		check.Detail = "the service does not recognize it"
 	default:

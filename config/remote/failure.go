@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/core/client"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
@@ -62,7 +63,7 @@ func codeOf(refused *client.Error) int {
 }
 
 // place is the location of a fault in a request, as the beginning of a line.
-func place(field client.FieldError) string {
+func place(field api.FieldError) string {
 	var at strings.Builder
 	if field.Line > 0 {
 		fmt.Fprintf(&at, "line %d ", field.Line)

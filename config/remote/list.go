@@ -38,12 +38,12 @@ func (l listing[T]) command(s Env) *cobra.Command {
 			if limit < 0 {
 				return misuse("--limit is 0 or more; 0 lists all")
 			}
-			api, err := c.authorized()
+			service, err := c.authorized()
 			if err != nil {
 				return err
 			}
 			results := []T{}
-			for result, err := range l.read(api).All(cmd.Context()) {
+			for result, err := range l.read(service).All(cmd.Context()) {
 				if err != nil {
 					return failure(cmd.Context(), err)
 				}
@@ -72,17 +72,17 @@ func (l listing[T]) command(s Env) *cobra.Command {
 // action is a command that changes what its arguments name, and prints a confirmation.
 func action(
 	s Env, use, short string, arguments int,
-	do func(ctx context.Context, api *client.Client, args []string) (string, error),
+	do func(ctx context.Context, service *client.Client, args []string) (string, error),
 ) *cobra.Command {
 	c := connection{Env: s}
 	command := &cobra.Command{
 		Use: use, Short: short, Args: cobra.ExactArgs(arguments),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			api, err := c.authorized()
+			service, err := c.authorized()
 			if err != nil {
 				return err
 			}
-			done, err := do(cmd.Context(), api, args)
+			done, err := do(cmd.Context(), service, args)
 			if err != nil {
 				return failure(cmd.Context(), err)
 			}

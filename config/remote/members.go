@@ -8,16 +8,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/client"
 )
 
 func membersCommand(s Env) *cobra.Command {
 	group := &cobra.Command{Use: "members", Short: "List, invite, change and remove the members of the organization"}
 	group.AddCommand(
-		listing[client.Member]{
+		listing[api.Member]{
 			short: "List the members of the token's organization", read: (*client.Client).Members,
 			header: []string{"ID", "ROLE", "EMAIL", "NAME", "SINCE"},
-			row: func(m client.Member) []string {
+			row: func(m api.Member) []string {
 				return []string{m.ID, string(m.Role), m.Email, m.Name, m.CreatedAt.Format(time.RFC3339)}
 			},
 		}.command(s),
@@ -32,17 +33,17 @@ func setMemberCommand(s Env) *cobra.Command {
 	var name, key string
 	command := action(s, "set MEMBER ROLE",
 		"Change the role of a member, by id or e-mail address, or invite who is none, by e-mail address", 2,
-		func(ctx context.Context, api *client.Client, args []string) (string, error) {
-			id, err := memberID(ctx, api, args[0])
+		func(ctx context.Context, service *client.Client, args []string) (string, error) {
+			id, err := memberID(ctx, service, args[0])
 			if err != nil {
 				return "", err
 			}
-			role := client.Role(args[1])
+			role := api.Role(args[1])
 			if id != "" {
-				changed, err := api.ChangeMember(ctx, id, client.MemberChange{Role: role})
+				changed, err := service.ChangeMember(ctx, id, api.MemberChange{Role: role})
 				return changed.Email + " is " + string(changed.Role), err
 			}
-			invited, err := api.InviteMember(ctx, client.MemberDraft{Email: args[0], Name: name, Role: role}, key)
+			invited, err := service.InviteMember(ctx, api.MemberDraft{Email: args[0], Name: name, Role: role}, key)
 			return invited.Email + " is invited as " + string(invited.Role), err
 		})
 	command.Flags().StringVar(&name, "name", "", "the name of an invited person until the invitation is accepted")
@@ -63,31 +64,31 @@ func completeRole(_ *cobra.Command, args []string, _ string) ([]cobra.Completion
 	return roles, cobra.ShellCompDirectiveNoFileComp
 }
 
-func removeMember(ctx context.Context, api *client.Client, args []string) (string, error) {
-	id, err := memberID(ctx, api, args[0])
+func removeMember(ctx context.Context, service *client.Client, args []string) (string, error) {
+	id, err := memberID(ctx, service, args[0])
 	if err != nil {
 		return "", err
 	}
 	if id != "" {
-		return "removed " + args[0], api.RemoveMember(ctx, id)
+		return "removed " + args[0], service.RemoveMember(ctx, id)
 	}
-	for open, err := range api.Invitations().All(ctx) {
+	for open, err := range service.Invitations().All(ctx) {
 		if err != nil {
 			return "", err
 		}
 		if strings.EqualFold(open.Email, args[0]) {
-			return "ended the invitation of " + args[0], api.RevokeInvitation(ctx, open.ID)
+			return "ended the invitation of " + args[0], service.RevokeInvitation(ctx, open.ID)
 		}
 	}
 	return "", misuse("no member and no open invitation has the e-mail address %s", args[0])
 }
 
 // memberID returns the id of a member who is named by an e-mail address, or nothing if nobody has it.
-func memberID(ctx context.Context, api *client.Client, name string) (string, error) {
+func memberID(ctx context.Context, service *client.Client, name string) (string, error) {
 	if !strings.Contains(name, "@") {
 		return name, nil
 	}
-	for member, err := range api.Members().All(ctx) {
+	for member, err := range service.Members().All(ctx) {
 		if err != nil {
 			return "", err
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/client"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 )
@@ -21,11 +22,11 @@ const clockFormat = "2006-01-02T15:04:05.000Z07:00"
 
 func listRequestsCommand(s Env) *cobra.Command {
 	var filter client.RequestFilter
-	command := listing[client.LoggedRequest]{
+	command := listing[api.LoggedRequest]{
 		short:  "List the requests of the token's organization, newest first",
-		read:   func(api *client.Client) client.Pages[client.LoggedRequest] { return api.Requests(filter) },
+		read:   func(service *client.Client) client.Pages[api.LoggedRequest] { return service.Requests(filter) },
 		header: []string{"ID", "AT", "STATUS", "CODE", "REQUEST", "MS", "REPLAY OF", "KEY"},
-		row: func(r client.LoggedRequest) []string {
+		row: func(r api.LoggedRequest) []string {
 			return []string{
 				r.ID, r.At.Format(clockFormat), strconv.Itoa(r.Status), string(r.Code), r.Method + " " + r.Path,
 				milliseconds(r), replayOf(r), string(r.Key),
@@ -46,12 +47,12 @@ func listRequestsCommand(s Env) *cobra.Command {
 	return command
 }
 
-func milliseconds(r client.LoggedRequest) string {
+func milliseconds(r api.LoggedRequest) string {
 	return strconv.FormatFloat(r.DurationMS, 'f', 1, 64)
 }
 
 // replayOf is the request whose answer was sent again.
-func replayOf(r client.LoggedRequest) string {
+func replayOf(r api.LoggedRequest) string {
 	if !r.Replayed {
 		return ""
 	}

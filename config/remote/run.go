@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/core/client"
 	"github.com/simplevalidations/simplevalidations/core/mediatype"
@@ -26,7 +27,7 @@ type running struct {
 	command  *cobra.Command
 	client   *client.Client
 	output   formats.Output
-	workflow client.Workflow
+	workflow api.Workflow
 
 	workflowName, mediaType string
 	key, keyPrefix          string
@@ -190,7 +191,7 @@ func (r *running) validate(ctx context.Context, source cli.Source) (formats.Docu
 }
 
 // await waits for the run and reads what it has found. From here on the run is known, and its key is not needed.
-func (r *running) await(ctx context.Context, run client.Run, name string, kept keptKey) (formats.Document, error) {
+func (r *running) await(ctx context.Context, run api.Run, name string, kept keptKey) (formats.Document, error) {
 	waiting, stop := ctx, context.CancelFunc(func() {})
 	if r.timeout > 0 {
 		waiting, stop = context.WithTimeout(ctx, r.timeout)

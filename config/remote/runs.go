@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/core/client"
-	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 )
 
@@ -24,11 +24,11 @@ func runsCommand(s Env) *cobra.Command {
 
 func listRunsCommand(s Env) *cobra.Command {
 	var filter client.RunFilter
-	command := listing[client.Run]{
+	command := listing[api.Run]{
 		short:  "List the runs of the token's organization, newest first",
-		read:   func(api *client.Client) client.Pages[client.Run] { return api.Runs(filter) },
+		read:   func(service *client.Client) client.Pages[api.Run] { return service.Runs(filter) },
 		header: []string{"ID", "STATE", "RESULT", "ERRORS", "WARNINGS", "WORKFLOW", "CREATED", "KEY"},
-		row: func(run client.Run) []string {
+		row: func(run api.Run) []string {
 			return []string{
 				run.ID, string(run.State), string(run.Result), strconv.Itoa(run.Counts.Errors),
 				strconv.Itoa(run.Counts.Warnings), run.WorkflowSlug, run.CreatedAt.Format(time.RFC3339),
@@ -52,10 +52,10 @@ func bindRunFilter(command *cobra.Command, filter *client.RunFilter) {
 	flags.TimeVar(&filter.Since, "since", time.Time{}, layouts,
 		"only runs from this `time` on, like 2026-03-01 or 2026-03-01T09:30:00Z")
 	flags.TimeVar(&filter.Until, "until", time.Time{}, layouts, "only runs before this `time`")
-	formats.CompleteFlag(command, "state", client.RunStatePending, client.RunStateRunning, client.RunStateCompleted)
-	formats.CompleteFlag(command, "result", client.RunResultPass, client.RunResultFail, client.RunResultError,
-		client.RunResultCanceled, client.RunResultTimedOut)
-	formats.CompleteFlag(command, "source", validations.SourceAPI, validations.SourceDashboard, validations.SourceCLI)
+	formats.CompleteFlag(command, "state", api.RunStatePending, api.RunStateRunning, api.RunStateCompleted)
+	formats.CompleteFlag(command, "result", api.RunResultPass, api.RunResultFail, api.RunResultError,
+		api.RunResultCanceled, api.RunResultTimedOut)
+	formats.CompleteFlag(command, "source", api.SourceAPI, api.SourceDashboard, api.SourceCLI)
 }
 
 // reporting is a command that shows what one run has found.
@@ -65,8 +65,8 @@ type reporting struct {
 }
 
 // show writes what the run has found and ends the command as the command run does.
-func (r *reporting) show(cmd *cobra.Command, api *client.Client, run client.Run) error {
-	shown, err := document(cmd.Context(), api, run, run.ID)
+func (r *reporting) show(cmd *cobra.Command, service *client.Client, run api.Run) error {
+	shown, err := document(cmd.Context(), service, run, run.ID)
 	if err != nil {
 		return failure(cmd.Context(), err)
 	}
@@ -80,11 +80,11 @@ func documentCommand(s Env) *cobra.Command {
 		Use: "document RUN", Short: "Write the document of a run to standard output or to a file",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			api, err := c.authorized()
+			service, err := c.authorized()
 			if err != nil {
 				return err
 			}
-			content, err := api.Document(cmd.Context(), args[0])
+			content, err := service.Document(cmd.Context(), args[0])
 			if err != nil {
 				return failure(cmd.Context(), err)
 			}
@@ -129,17 +129,17 @@ func (r *reporting) watch(cmd *cobra.Command, id string, noWait bool, timeout ti
 	}
 	told := newProgress(cmd.ErrOrStderr())
 	defer told.close()
-	api, err := r.authorized(client.WithOnRetry(told.retry))
+	service, err := r.authorized(client.WithOnRetry(told.retry))
 	if err != nil {
 		return err
 	}
 	ctx := cmd.Context()
-	run, err := api.Run(ctx, id)
+	run, err := service.Run(ctx, id)
 	if err != nil {
 		return failure(ctx, err)
 	}
 	if noWait {
-		return r.show(cmd, api, run)
+		return r.show(cmd, service, run)
 	}
 	told.begin(id, 0)
 	waiting, stop := ctx, context.CancelFunc(func() {})
@@ -147,7 +147,7 @@ func (r *reporting) watch(cmd *cobra.Command, id string, noWait bool, timeout ti
 		waiting, stop = context.WithTimeout(ctx, timeout)
 	}
 	defer stop()
-	run, err = api.Wait(waiting, id, func(e client.Event) { told.event(e, len(run.Steps)) })
+	run, err = service.Wait(waiting, id, func(e client.Event) { told.event(e, len(run.Steps)) })
 	told.close()
 	switch {
 	case ctx.Err() != nil:
@@ -157,13 +157,13 @@ func (r *reporting) watch(cmd *cobra.Command, id string, noWait bool, timeout ti
 	case err != nil:
 		return failure(ctx, err)
 	}
-	return r.show(cmd, api, run)
+	return r.show(cmd, service, run)
 }
 
 func cancelRunCommand(s Env) *cobra.Command {
 	return action(s, "cancel RUN", "Cancel a run that has not ended", 1,
-		func(ctx context.Context, api *client.Client, args []string) (string, error) {
-			run, err := api.Cancel(ctx, args[0])
+		func(ctx context.Context, service *client.Client, args []string) (string, error) {
+			run, err := service.Cancel(ctx, args[0])
 			return "canceled " + run.ID, err
 		})
 }
@@ -171,8 +171,8 @@ func cancelRunCommand(s Env) *cobra.Command {
 func rerunCommand(s Env) *cobra.Command {
 	var key string
 	command := action(s, "rerun RUN", "Start a new run with the document of an earlier one, and print its id", 1,
-		func(ctx context.Context, api *client.Client, args []string) (string, error) {
-			started, err := api.Rerun(ctx, args[0], key)
+		func(ctx context.Context, service *client.Client, args []string) (string, error) {
+			started, err := service.Rerun(ctx, args[0], key)
 			return started.Run.ID, err
 		})
 	command.Flags().StringVar(&key, "key", "", "the idempotency key (default: generated)")

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/core/client"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
@@ -24,17 +25,17 @@ func tokenCommand(s Env) *cobra.Command {
 // createTokenCommand makes a token of the caller.
 func createTokenCommand(s Env) *cobra.Command {
 	c := connection{Env: s}
-	var draft client.TokenDraft
+	var draft api.TokenDraft
 	var validFor time.Duration
 	command := &cobra.Command{
 		Use: "create", Short: "Create an API token and print its secret once", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			api, err := c.authorized()
+			service, err := c.authorized()
 			if err != nil {
 				return err
 			}
 			draft.ValidForMS = validFor.Milliseconds()
-			made, err := api.CreateToken(cmd.Context(), draft)
+			made, err := service.CreateToken(cmd.Context(), draft)
 			if err != nil {
 				return failure(cmd.Context(), err)
 			}
@@ -50,11 +51,11 @@ func createTokenCommand(s Env) *cobra.Command {
 }
 
 func listTokensCommand(s Env) *cobra.Command {
-	return listing[client.Token]{
+	return listing[api.Token]{
 		short:  "List the tokens of the caller, or of all members for admins",
-		read:   func(api *client.Client) client.Pages[client.Token] { return api.Tokens(client.TokenFilter{}) },
+		read:   func(service *client.Client) client.Pages[api.Token] { return service.Tokens(client.TokenFilter{}) },
 		header: []string{"ID", "PREFIX", "STATE", "ROLE", "USER", "LABEL"},
-		row: func(t client.Token) []string {
+		row: func(t api.Token) []string {
 			return []string{t.ID, t.Prefix, string(t.State), string(t.Role), t.Email, t.Label}
 		},
 	}.command(s)
@@ -64,8 +65,8 @@ func rotateTokenCommand(s Env) *cobra.Command {
 	var overlap time.Duration
 	command := action(s, "rotate TOKEN",
 		"Replace a token, by id, and print the secret of the new one once", 1,
-		func(ctx context.Context, api *client.Client, args []string) (string, error) {
-			made, err := api.RotateToken(ctx, args[0], client.TokenRotation{OverlapMS: new(overlap.Milliseconds())})
+		func(ctx context.Context, service *client.Client, args []string) (string, error) {
+			made, err := service.RotateToken(ctx, args[0], api.TokenRotation{OverlapMS: new(overlap.Milliseconds())})
 			return made.Secret, err
 		})
 	command.Flags().DurationVar(&overlap, "overlap", defaultOverlap, "how long the old token stays valid, at most 168h")
@@ -74,7 +75,7 @@ func rotateTokenCommand(s Env) *cobra.Command {
 
 func revokeTokenCommand(s Env) *cobra.Command {
 	return action(s, "revoke TOKEN", "Revoke a token, by id", 1,
-		func(ctx context.Context, api *client.Client, args []string) (string, error) {
-			return "revoked " + args[0], api.RevokeToken(ctx, args[0])
+		func(ctx context.Context, service *client.Client, args []string) (string, error) {
+			return "revoked " + args[0], service.RevokeToken(ctx, args[0])
 		})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/core/client"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
@@ -14,7 +15,7 @@ import (
 )
 
 // document reads all findings of a run and turns it into a document of a report.
-func document(ctx context.Context, c *client.Client, run client.Run, name string) (formats.Document, error) {
+func document(ctx context.Context, c *client.Client, run api.Run, name string) (formats.Document, error) {
 	found := make(map[string][]engines.Finding)
 	for finding, err := range c.Findings(run.ID).All(ctx) {
 		if err != nil {
@@ -31,7 +32,7 @@ func document(ctx context.Context, c *client.Client, run client.Run, name string
 	switch {
 	case !run.Completed():
 		shown.Result, shown.Error = formats.Result(run.State), "The run is not completed yet."
-	case run.Result != client.RunResultPass && run.Result != client.RunResultFail:
+	case run.Result != api.RunResultPass && run.Result != api.RunResultFail:
 		// What happened, and what to do about it.
 		shown.Error = strings.TrimSpace(run.Error + " " + run.UserFriendlyError)
 	}
@@ -41,14 +42,14 @@ func document(ctx context.Context, c *client.Client, run client.Run, name string
 	return shown, nil
 }
 
-func shownStep(step client.Step, findings []engines.Finding) formats.Step {
+func shownStep(step api.Step, findings []engines.Finding) formats.Step {
 	shown := formats.Step{
 		ID: step.StepID, Name: step.Name, Status: formats.Status(step.Status), Findings: findings,
 		Counts: formats.Counts{
 			Errors: int64(step.Counts.Errors), Warnings: int64(step.Counts.Warnings), Infos: int64(step.Counts.Infos),
 		},
 	}
-	if !step.Ended() || step.Status == client.StepStatusSkipped {
+	if !step.Ended() || step.Status == api.StepStatusSkipped {
 		shown.Status, shown.Note = formats.StatusSkipped, "it was not executed"
 	}
 	var listed int64
@@ -85,8 +86,8 @@ func conclude(
 	code := 0
 	for _, shown := range all {
 		switch string(shown.Result) {
-		case string(client.RunResultPass), string(client.RunResultFail):
-		case string(client.RunStatePending), string(client.RunStateRunning):
+		case string(api.RunResultPass), string(api.RunResultFail):
+		case string(api.RunStatePending), string(api.RunStateRunning):
 			code = max(code, cli.ExitGoesOn)
 		default:
 			code = max(code, cli.ExitUnable)

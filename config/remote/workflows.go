@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/core/client"
 	"github.com/simplevalidations/simplevalidations/workflows/files"
@@ -21,16 +22,16 @@ func workflowsCommand(s Env) *cobra.Command {
 }
 
 func listWorkflowsCommand(s Env) *cobra.Command {
-	return listing[client.Workflow]{
+	return listing[api.Workflow]{
 		short: "List the workflows of the token's organization", read: (*client.Client).Workflows,
 		header: []string{"SLUG", "VERSION", "STATE", "STEPS", "NAME"},
-		row: func(w client.Workflow) []string {
+		row: func(w api.Workflow) []string {
 			return []string{w.Slug, strconv.Itoa(w.Version), activity(w), strconv.Itoa(len(w.Steps)), w.Name}
 		},
 	}.command(s)
 }
 
-func activity(w client.Workflow) string {
+func activity(w api.Workflow) string {
 	if w.IsActive {
 		return "active"
 	}
@@ -43,11 +44,11 @@ func exportWorkflowCommand(s Env) *cobra.Command {
 	command := &cobra.Command{
 		Use: "export WORKFLOW", Short: "Write a workflow as a YAML file to standard output", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			api, err := c.authorized()
+			service, err := c.authorized()
 			if err != nil {
 				return err
 			}
-			file, err := api.ExportWorkflow(cmd.Context(), args[0], version)
+			file, err := service.ExportWorkflow(cmd.Context(), args[0], version)
 			if err != nil {
 				return failure(cmd.Context(), err)
 			}
@@ -72,11 +73,11 @@ func importWorkflowCommand(s Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			api, err := c.authorized()
+			service, err := c.authorized()
 			if err != nil {
 				return err
 			}
-			imported, err := api.ImportWorkflow(cmd.Context(), content, key)
+			imported, err := service.ImportWorkflow(cmd.Context(), content, key)
 			if err != nil {
 				return failure(cmd.Context(), err)
 			}

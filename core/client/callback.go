@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // Call is a call that an external validator has answered with 202.
@@ -22,12 +24,12 @@ type Call struct {
 
 // CallBack sends the result of a call, signed with the secret of the validator. The client needs no token for it. The
 // first result counts, so repeating it changes nothing.
-func (c *Client) CallBack(ctx context.Context, call Call, answer ValidatorAnswer) (CallbackReceipt, error) {
+func (c *Client) CallBack(ctx context.Context, call Call, answer api.ValidatorAnswer) (api.CallbackReceipt, error) {
 	content, err := json.Marshal(answer)
 	if err != nil {
-		return CallbackReceipt{}, fmt.Errorf("write the answer: %w", err)
+		return api.CallbackReceipt{}, fmt.Errorf("write the answer: %w", err)
 	}
-	return do[CallbackReceipt](ctx, c, request{
+	return do[api.CallbackReceipt](ctx, c, request{
 		method: http.MethodPost, path: "/api/callbacks/" + url.PathEscape(call.Receipt) + "/", body: bytesBody(content),
 		header: http.Header{
 			"Content-Type": {"application/json"}, "Sv-Signature": {call.signature(time.Now().Unix(), content)},

@@ -1,5 +1,4 @@
-// Package client is the Go client of the REST API. It imports nothing of the service, so that other programs can import
-// it alone.
+// Package client is the Go client of the REST API. Of the service it imports the bodies alone, package api.
 //
 // A start always carries an idempotency key: the caller's, that of WithKeyFunc, or a new UUIDv7. All attempts of one
 // call send the same key and the same bytes, so that however often the network fails, at most one run is started. The
@@ -12,7 +11,8 @@
 // trusted, or when the context is done. A Retry-After of up to a minute is honored; a longer one ends the call at once.
 //
 // When the answer to a start never arrives, the error is an *UnknownOutcomeError: a run may exist, and repeating the
-// call with the same key finds out. A refusal is an *Error, which matches the codes: errors.Is(err, ErrQuotaExceeded).
+// call with the same key finds out. A refusal is an *Error, which matches the codes of package api:
+// errors.Is(err, api.CodeQuotaExceeded).
 //
 // A Client is safe for use by several goroutines at once. Package clienttest has a server for tests.
 package client

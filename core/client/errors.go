@@ -5,17 +5,13 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
-
-// CodeError is the code of a refusal. It is an error so that errors.Is can find it.
-type CodeError string
-
-// Error returns the code.
-func (c CodeError) Error() string { return string(c) }
 
 // Error is a refusal of the service. An answer of a proxy in front of the service has no code.
 type Error struct {
-	Problem
+	api.Problem
 	// Key is the idempotency key of the request, if any.
 	Key string
 	// Attempts is how often the request was sent.
@@ -42,7 +38,7 @@ func (e *Error) Error() string {
 
 // Is reports whether the target is the error's code, for errors.Is.
 func (e *Error) Is(target error) bool {
-	code, ok := target.(CodeError)
+	code, ok := target.(api.Code)
 	return ok && e.Code != "" && code == e.Code
 }
 

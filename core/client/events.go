@@ -12,6 +12,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // The names of events. Ignore unknown ones: further events may be added.
@@ -36,9 +38,9 @@ type Event struct {
 	ID   string
 	Name string
 	// Run is the run without its steps, in events about runs.
-	Run *Run
+	Run *api.Run
 	// Step is the step without its findings, in events about steps.
-	Step *Step
+	Step *api.Step
 }
 
 var (
@@ -136,10 +138,10 @@ func (e *Event) decode(data string) error {
 	var target any
 	switch {
 	case strings.HasPrefix(e.Name, "run."):
-		e.Run = new(Run)
+		e.Run = new(api.Run)
 		target = e.Run
 	case strings.HasPrefix(e.Name, "step."):
-		e.Step = new(Step)
+		e.Step = new(api.Step)
 		target = e.Step
 	default:
 		return nil

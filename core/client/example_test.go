@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/client"
 	"github.com/simplevalidations/simplevalidations/core/client/clienttest"
 )
@@ -104,7 +105,7 @@ func ExampleError() {
 	_, err = c.Start(context.Background(), client.StartRequest{
 		Workflow: "meter-readings", Content: strings.NewReader("a,b\n"),
 	})
-	fmt.Println(errors.Is(err, client.ErrQuotaExceeded))
+	fmt.Println(errors.Is(err, api.CodeQuotaExceeded))
 	// Output: true
 }
 
@@ -119,7 +120,7 @@ func ExampleClient_Runs() {
 		return
 	}
 	ctx := context.Background()
-	for run, err := range c.Runs(client.RunFilter{Workflow: "meter-readings", Result: client.RunResultFail}).All(ctx) {
+	for run, err := range c.Runs(client.RunFilter{Workflow: "meter-readings", Result: api.RunResultFail}).All(ctx) {
 		if err != nil {
 			fmt.Println(err)
 			return

@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"net/http"
 	"time"
+
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // Health is what a process of the service says of itself.
 type Health struct {
-	Readiness
+	api.Readiness
 	// At is the time of the answer's Date header, to the second; the zero time if it has none.
 	At time.Time
 }

@@ -6,43 +6,45 @@ import (
 	"context"
 	"net/url"
 	"time"
+
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // Version is the release of the clients.
 const Version = "1.0.0"
 
 // Workflows lists workflows. The workflows of the organization in their latest versions, newest first.
-func (c *Client) Workflows() Pages[Workflow] {
-	return pagesOf[Workflow](c, "/api/workflows/", true, nil)
+func (c *Client) Workflows() Pages[api.Workflow] {
+	return pagesOf[api.Workflow](c, "/api/workflows/", true, nil)
 }
 
 // CreateWorkflow creates a workflow. Adds a workflow with its first version. The configuration of every step is
 // compiled first; errors in it are returned with pointers into the body.
-func (c *Client) CreateWorkflow(ctx context.Context, draft WorkflowDraft, key string) (Workflow, error) {
-	return do[Workflow](ctx, c, request{
+func (c *Client) CreateWorkflow(ctx context.Context, draft api.WorkflowDraft, key string) (api.Workflow, error) {
+	return do[api.Workflow](ctx, c, request{
 		method: "POST", path: "/api/workflows/", json: draft, keyed: true, key: key, creates: true,
 	})
 }
 
 // CreateVersion adds a version to a workflow. Adds a definition as the next version, which new runs use from then on.
 // Versions never change: runs keep the version that they were started with, and `?version=` starts an older one.
-func (c *Client) CreateVersion(ctx context.Context, id string, draft VersionDraft, key string, ifMatch string) (Workflow, error) {
-	return do[Workflow](ctx, c, request{
+func (c *Client) CreateVersion(ctx context.Context, id string, draft api.VersionDraft, key string, ifMatch string) (api.Workflow, error) {
+	return do[api.Workflow](ctx, c, request{
 		method: "POST", path: "/api/workflows/" + url.PathEscape(id) + "/versions/", json: draft, keyed: true, key: key, creates: true, ifMatch: ifMatch,
 	})
 }
 
 // ActivateWorkflow activates a workflow. Lets the workflow start runs. An active workflow stays active.
-func (c *Client) ActivateWorkflow(ctx context.Context, id string, ifMatch string) (Workflow, error) {
-	return do[Workflow](ctx, c, request{
+func (c *Client) ActivateWorkflow(ctx context.Context, id string, ifMatch string) (api.Workflow, error) {
+	return do[api.Workflow](ctx, c, request{
 		method: "POST", path: "/api/workflows/" + url.PathEscape(id) + "/activate/", ifMatch: ifMatch,
 	})
 }
 
 // DeactivateWorkflow deactivates a workflow. Stops the workflow from starting runs. Runs that were already started
 // continue, and an inactive workflow stays inactive.
-func (c *Client) DeactivateWorkflow(ctx context.Context, id string, ifMatch string) (Workflow, error) {
-	return do[Workflow](ctx, c, request{
+func (c *Client) DeactivateWorkflow(ctx context.Context, id string, ifMatch string) (api.Workflow, error) {
+	return do[api.Workflow](ctx, c, request{
 		method: "POST", path: "/api/workflows/" + url.PathEscape(id) + "/deactivate/", ifMatch: ifMatch,
 	})
 }
@@ -57,42 +59,42 @@ func (c *Client) ExportWorkflow(ctx context.Context, id string, version int) ([]
 
 // ImportWorkflow imports a workflow from a file. Imports a file in the format of `exportWorkflow`. An unused slug
 // creates a new, active workflow.
-func (c *Client) ImportWorkflow(ctx context.Context, file []byte, key string) (WorkflowImport, error) {
-	return do[WorkflowImport](ctx, c, request{
+func (c *Client) ImportWorkflow(ctx context.Context, file []byte, key string) (api.WorkflowImport, error) {
+	return do[api.WorkflowImport](ctx, c, request{
 		method: "POST", path: "/api/workflows/import/", file: file, keyed: true, key: key, creates: true,
 	})
 }
 
 // Workflow reads a workflow. The workflow in its latest version or the requested one.
-func (c *Client) Workflow(ctx context.Context, id string, version int) (Workflow, error) {
-	return do[Workflow](ctx, c, request{
+func (c *Client) Workflow(ctx context.Context, id string, version int) (api.Workflow, error) {
+	return do[api.Workflow](ctx, c, request{
 		method: "GET", path: "/api/workflows/" + url.PathEscape(id) + "/", query: queryOf(map[string]any{"version": version}),
 	})
 }
 
 // UpdateWorkflow renames a workflow. Changes the name or the description of the workflow in all its versions; omitted
 // members keep their values. The definition of a version never changes: add a version for that.
-func (c *Client) UpdateWorkflow(ctx context.Context, id string, change WorkflowChange, ifMatch string) (Workflow, error) {
-	return do[Workflow](ctx, c, request{
+func (c *Client) UpdateWorkflow(ctx context.Context, id string, change api.WorkflowChange, ifMatch string) (api.Workflow, error) {
+	return do[api.Workflow](ctx, c, request{
 		method: "PATCH", path: "/api/workflows/" + url.PathEscape(id) + "/", json: change, ifMatch: ifMatch,
 	})
 }
 
 // RunFilter narrows a list. What is zero does not.
 type RunFilter struct {
-	State          RunState  // Only runs in this state.
-	Result         RunResult // Only runs with this result.
-	Source         Source    // Only runs from this source.
-	Workflow       string    // Only runs of the workflow with this id or slug.
-	Q              string    // Only runs whose idempotency key or document name contains this text, whatever the case of its letters.
-	IdempotencyKey string    // Only runs that were started with this key, without quotation marks around it.
-	Since          time.Time // Only runs that were created at this time or later.
-	Until          time.Time // Only runs that were created before this time.
+	State          api.RunState  // Only runs in this state.
+	Result         api.RunResult // Only runs with this result.
+	Source         api.Source    // Only runs from this source.
+	Workflow       string        // Only runs of the workflow with this id or slug.
+	Q              string        // Only runs whose idempotency key or document name contains this text, whatever the case of its letters.
+	IdempotencyKey string        // Only runs that were started with this key, without quotation marks around it.
+	Since          time.Time     // Only runs that were created at this time or later.
+	Until          time.Time     // Only runs that were created before this time.
 }
 
 // Runs lists runs. The runs of the organization, newest first. Filters are combined with AND.
-func (c *Client) Runs(filter RunFilter) Pages[Run] {
-	return pagesOf[Run](c, "/api/runs/", true, map[string]any{
+func (c *Client) Runs(filter RunFilter) Pages[api.Run] {
+	return pagesOf[api.Run](c, "/api/runs/", true, map[string]any{
 		"state":           filter.State,
 		"result":          filter.Result,
 		"source":          filter.Source,
@@ -105,30 +107,30 @@ func (c *Client) Runs(filter RunFilter) Pages[Run] {
 }
 
 // Run reads a run. The run with its steps and the first 100 findings of each.
-func (c *Client) Run(ctx context.Context, id string) (Run, error) {
-	return do[Run](ctx, c, request{
+func (c *Client) Run(ctx context.Context, id string) (api.Run, error) {
+	return do[api.Run](ctx, c, request{
 		method: "GET", path: "/api/runs/" + url.PathEscape(id) + "/",
 	})
 }
 
 // Findings lists the findings of a run. The findings in the order in which they were found so far.
-func (c *Client) Findings(id string) Pages[Finding] {
-	return pagesOf[Finding](c, "/api/runs/"+url.PathEscape(id)+"/findings/", true, nil)
+func (c *Client) Findings(id string) Pages[api.Finding] {
+	return pagesOf[api.Finding](c, "/api/runs/"+url.PathEscape(id)+"/findings/", true, nil)
 }
 
 // Compare compares a run with the previous one. What has changed since the previous run of the same workflow on the
 // same file: the newest earlier run that has checked a document with its file name or its content, among the 500
 // before it. Findings are the same if their step, severity, code, path and message are; their lines may differ.
-func (c *Client) Compare(ctx context.Context, id string) (Comparison, error) {
-	return do[Comparison](ctx, c, request{
+func (c *Client) Compare(ctx context.Context, id string) (api.Comparison, error) {
+	return do[api.Comparison](ctx, c, request{
 		method: "GET", path: "/api/runs/" + url.PathEscape(id) + "/comparison/",
 	})
 }
 
 // DocumentLines reads lines of a run's document. A window of the stored document with the findings on its lines. Lines
 // are counted from 1, as in findings.
-func (c *Client) DocumentLines(ctx context.Context, id string, from int, lines int) (DocumentWindow, error) {
-	return do[DocumentWindow](ctx, c, request{
+func (c *Client) DocumentLines(ctx context.Context, id string, from int, lines int) (api.DocumentWindow, error) {
+	return do[api.DocumentWindow](ctx, c, request{
 		method: "GET", path: "/api/runs/" + url.PathEscape(id) + "/document/", query: queryOf(map[string]any{"from": from, "lines": lines}),
 	})
 }
@@ -143,8 +145,8 @@ func (c *Client) Document(ctx context.Context, id string) ([]byte, error) {
 
 // Cancel cancels a run. Ends a run that has not ended yet. Checks in progress are stopped, and their further findings
 // are discarded.
-func (c *Client) Cancel(ctx context.Context, id string) (Run, error) {
-	return do[Run](ctx, c, request{
+func (c *Client) Cancel(ctx context.Context, id string) (api.Run, error) {
+	return do[api.Run](ctx, c, request{
 		method: "POST", path: "/api/runs/" + url.PathEscape(id) + "/cancel/",
 	})
 }
@@ -159,18 +161,18 @@ func (c *Client) Rerun(ctx context.Context, id string, key string) (Started, err
 
 // KeyFilter narrows a list. What is zero does not.
 type KeyFilter struct {
-	Key      string    // Only this key, without quotation marks around it.
-	Q        string    // Only keys that contain this text, whatever the case of its letters.
-	Endpoint string    // Only keys of this operation.
-	State    KeyState  // Only keys in this state.
-	Since    time.Time // Only keys that were first used at this time or later.
-	Until    time.Time // Only keys that were first used at an earlier time.
+	Key      string       // Only this key, without quotation marks around it.
+	Q        string       // Only keys that contain this text, whatever the case of its letters.
+	Endpoint string       // Only keys of this operation.
+	State    api.KeyState // Only keys in this state.
+	Since    time.Time    // Only keys that were first used at this time or later.
+	Until    time.Time    // Only keys that were first used at an earlier time.
 }
 
 // Keys lists idempotency keys. The idempotency keys of the organization that are not deleted yet, newest first.
 // Filters are combined with AND.
-func (c *Client) Keys(filter KeyFilter) Pages[Key] {
-	return pagesOf[Key](c, "/api/idempotency-keys/", true, map[string]any{
+func (c *Client) Keys(filter KeyFilter) Pages[api.Key] {
+	return pagesOf[api.Key](c, "/api/idempotency-keys/", true, map[string]any{
 		"key":      filter.Key,
 		"q":        filter.Q,
 		"endpoint": filter.Endpoint,
@@ -182,16 +184,16 @@ func (c *Client) Keys(filter KeyFilter) Pages[Key] {
 
 // KeyActivity counts the outcomes of requests with keys. The last 30 days in UTC, today first. The counts are kept in
 // memory and written every few seconds; a crash loses the counts since the last write.
-func (c *Client) KeyActivity(ctx context.Context) (KeyActivity, error) {
-	return do[KeyActivity](ctx, c, request{
+func (c *Client) KeyActivity(ctx context.Context) (api.KeyActivity, error) {
+	return do[api.KeyActivity](ctx, c, request{
 		method: "GET", path: "/api/idempotency-keys/activity/",
 	})
 }
 
 // Key reads an idempotency key. The key with its timeline, without the contents of the request and its response; read
 // the run for its result.
-func (c *Client) Key(ctx context.Context, id string) (Key, error) {
-	return do[Key](ctx, c, request{
+func (c *Client) Key(ctx context.Context, id string) (api.Key, error) {
+	return do[api.Key](ctx, c, request{
 		method: "GET", path: "/api/idempotency-keys/" + url.PathEscape(id) + "/",
 	})
 }
@@ -199,7 +201,7 @@ func (c *Client) Key(ctx context.Context, id string) (Key, error) {
 // ReleaseKey releases an abandoned key. Releases a key whose request stopped before its end and that is not locked. If
 // the key has a run, the service gets all its attempts again to finish the request; if not, the key is deleted so that
 // its request can be sent again.
-func (c *Client) ReleaseKey(ctx context.Context, id string, release KeyRelease) error {
+func (c *Client) ReleaseKey(ctx context.Context, id string, release api.KeyRelease) error {
 	return done(ctx, c, request{
 		method: "POST", path: "/api/idempotency-keys/" + url.PathEscape(id) + "/release/", json: release,
 	})
@@ -218,8 +220,8 @@ type RequestFilter struct {
 
 // Requests lists requests. Requests of the organization that may change something, newest first, also those that were
 // refused. Filters are combined with AND.
-func (c *Client) Requests(filter RequestFilter) Pages[LoggedRequest] {
-	return pagesOf[LoggedRequest](c, "/api/requests/", true, map[string]any{
+func (c *Client) Requests(filter RequestFilter) Pages[api.LoggedRequest] {
+	return pagesOf[api.LoggedRequest](c, "/api/requests/", true, map[string]any{
 		"status": filter.Status,
 		"code":   filter.Code,
 		"key":    filter.Key,
@@ -232,8 +234,8 @@ func (c *Client) Requests(filter RequestFilter) Pages[LoggedRequest] {
 
 // Request reads a request. A request with its headers, the size and the digest of its body, and the problem document
 // that it was answered with. Values of headers that may hold secrets are not kept, nor are bodies.
-func (c *Client) Request(ctx context.Context, id string) (LoggedRequestDetail, error) {
-	return do[LoggedRequestDetail](ctx, c, request{
+func (c *Client) Request(ctx context.Context, id string) (api.LoggedRequestDetail, error) {
+	return do[api.LoggedRequestDetail](ctx, c, request{
 		method: "GET", path: "/api/requests/" + url.PathEscape(id) + "/",
 	})
 }
@@ -241,34 +243,34 @@ func (c *Client) Request(ctx context.Context, id string) (LoggedRequestDetail, e
 // SigningSecrets reads the signing secrets. The secrets that sign calls of external validators and their callbacks:
 // one for each validator that the newest versions of the workflows call, by the origin of its URL. Requires the role
 // admin.
-func (c *Client) SigningSecrets(ctx context.Context) (SigningSecrets, error) {
-	return do[SigningSecrets](ctx, c, request{
+func (c *Client) SigningSecrets(ctx context.Context) (api.SigningSecrets, error) {
+	return do[api.SigningSecrets](ctx, c, request{
 		method: "GET", path: "/api/signing-secrets/",
 	})
 }
 
 // Me reads the user and role of the token. The user, the organization and the role of the token.
-func (c *Client) Me(ctx context.Context) (Me, error) {
-	return do[Me](ctx, c, request{
+func (c *Client) Me(ctx context.Context) (api.Me, error) {
+	return do[api.Me](ctx, c, request{
 		method: "GET", path: "/api/me/",
 	})
 }
 
 // Organizations lists organizations. The organization of the token: a token belongs to one organization.
-func (c *Client) Organizations() Pages[Organization] {
-	return pagesOf[Organization](c, "/api/orgs/", false, nil)
+func (c *Client) Organizations() Pages[api.Organization] {
+	return pagesOf[api.Organization](c, "/api/orgs/", false, nil)
 }
 
 // Members lists members. The members of the organization, the newest users first. All members may read the list.
-func (c *Client) Members() Pages[Member] {
-	return pagesOf[Member](c, "/api/members/", true, nil)
+func (c *Client) Members() Pages[api.Member] {
+	return pagesOf[api.Member](c, "/api/members/", true, nil)
 }
 
 // InviteMember invites a member. Invites a person to the organization, who becomes a member by accepting. The response
 // does not reveal whether the e-mail address has an account, and the name belongs to the invitation: people choose
 // their own.
-func (c *Client) InviteMember(ctx context.Context, draft MemberDraft, key string) (Invitation, error) {
-	return do[Invitation](ctx, c, request{
+func (c *Client) InviteMember(ctx context.Context, draft api.MemberDraft, key string) (api.Invitation, error) {
+	return do[api.Invitation](ctx, c, request{
 		method: "POST", path: "/api/members/", json: draft, keyed: true, key: key, creates: true,
 	})
 }
@@ -283,8 +285,8 @@ func (c *Client) Leave(ctx context.Context) error {
 
 // Invitations lists the organization's invitations. The open invitations of the organization, newest first. Those that
 // were accepted, declined or revoked are in the audit log.
-func (c *Client) Invitations() Pages[Invitation] {
-	return pagesOf[Invitation](c, "/api/members/invitations/", true, nil)
+func (c *Client) Invitations() Pages[api.Invitation] {
+	return pagesOf[api.Invitation](c, "/api/members/invitations/", true, nil)
 }
 
 // RevokeInvitation revokes an invitation. Ends an open invitation and its link. Requires the role admin, and nobody
@@ -298,16 +300,16 @@ func (c *Client) RevokeInvitation(ctx context.Context, id string) error {
 // LinkInvitation makes a link for an invitation. Makes the link with which the invited person accepts, by choosing a
 // name and a password or by signing in. It is shown only in this response: pass it on to that person alone, because
 // anyone with the link can accept.
-func (c *Client) LinkInvitation(ctx context.Context, id string) (InvitationLink, error) {
-	return do[InvitationLink](ctx, c, request{
+func (c *Client) LinkInvitation(ctx context.Context, id string) (api.InvitationLink, error) {
+	return do[api.InvitationLink](ctx, c, request{
 		method: "POST", path: "/api/members/invitations/" + url.PathEscape(id) + "/link/",
 	})
 }
 
 // ChangeMember changes a member's role. Requires the role admin. Nobody can change members above their own role or
 // raise anybody above it.
-func (c *Client) ChangeMember(ctx context.Context, id string, change MemberChange) (Member, error) {
-	return do[Member](ctx, c, request{
+func (c *Client) ChangeMember(ctx context.Context, id string, change api.MemberChange) (api.Member, error) {
+	return do[api.Member](ctx, c, request{
 		method: "PATCH", path: "/api/members/" + url.PathEscape(id) + "/", json: change,
 	})
 }
@@ -322,14 +324,14 @@ func (c *Client) RemoveMember(ctx context.Context, id string) error {
 
 // OwnInvitations lists your own invitations. The caller's own invitations, of all organizations, newest first. An
 // account that was created with the link of an invitation sees none here, and accepts each with its link.
-func (c *Client) OwnInvitations() Pages[Invitation] {
-	return pagesOf[Invitation](c, "/api/invitations/", true, nil)
+func (c *Client) OwnInvitations() Pages[api.Invitation] {
+	return pagesOf[api.Invitation](c, "/api/invitations/", true, nil)
 }
 
 // AcceptInvitation accepts an invitation. Makes the caller a member of the organization that invites. Repeating it
 // changes nothing.
-func (c *Client) AcceptInvitation(ctx context.Context, id string) (Invitation, error) {
-	return do[Invitation](ctx, c, request{
+func (c *Client) AcceptInvitation(ctx context.Context, id string) (api.Invitation, error) {
+	return do[api.Invitation](ctx, c, request{
 		method: "POST", path: "/api/invitations/" + url.PathEscape(id) + "/accept/",
 	})
 }
@@ -343,14 +345,14 @@ func (c *Client) DeclineInvitation(ctx context.Context, id string) error {
 
 // TokenFilter narrows a list. What is zero does not.
 type TokenFilter struct {
-	User  string     // Only tokens of this user.
-	State TokenState // Only tokens in this state.
+	User  string         // Only tokens of this user.
+	State api.TokenState // Only tokens in this state.
 }
 
 // Tokens lists tokens. The tokens of the caller, newest first; admins see the tokens of all members. Secrets are never
 // shown again; a token is recognized by its label and its prefix.
-func (c *Client) Tokens(filter TokenFilter) Pages[Token] {
-	return pagesOf[Token](c, "/api/tokens/", true, map[string]any{
+func (c *Client) Tokens(filter TokenFilter) Pages[api.Token] {
+	return pagesOf[api.Token](c, "/api/tokens/", true, map[string]any{
 		"user":  filter.User,
 		"state": filter.State,
 	})
@@ -358,8 +360,8 @@ func (c *Client) Tokens(filter TokenFilter) Pages[Token] {
 
 // CreateToken creates a token. Creates a token of the caller, with the caller's role at most. The response shows its
 // secret only once.
-func (c *Client) CreateToken(ctx context.Context, draft TokenDraft) (TokenSecret, error) {
-	return do[TokenSecret](ctx, c, request{
+func (c *Client) CreateToken(ctx context.Context, draft api.TokenDraft) (api.TokenSecret, error) {
+	return do[api.TokenSecret](ctx, c, request{
 		method: "POST", path: "/api/tokens/", json: draft, creates: true,
 	})
 }
@@ -374,8 +376,8 @@ func (c *Client) RevokeToken(ctx context.Context, id string) error {
 
 // RotateToken rotates a token. Creates a token that replaces an active one, with the same label, role and lifetime.
 // The response shows its secret only once.
-func (c *Client) RotateToken(ctx context.Context, id string, rotation TokenRotation) (TokenSecret, error) {
-	return do[TokenSecret](ctx, c, request{
+func (c *Client) RotateToken(ctx context.Context, id string, rotation api.TokenRotation) (api.TokenSecret, error) {
+	return do[api.TokenSecret](ctx, c, request{
 		method: "POST", path: "/api/tokens/" + url.PathEscape(id) + "/rotate/", json: rotation, creates: true,
 	})
 }
@@ -387,8 +389,8 @@ type AuditRecordFilter struct {
 }
 
 // AuditRecords lists the audit log. The audit log of the organization, newest first. Requires the role admin.
-func (c *Client) AuditRecords(filter AuditRecordFilter) Pages[AuditRecord] {
-	return pagesOf[AuditRecord](c, "/api/audit/", true, map[string]any{
+func (c *Client) AuditRecords(filter AuditRecordFilter) Pages[api.AuditRecord] {
+	return pagesOf[api.AuditRecord](c, "/api/audit/", true, map[string]any{
 		"since": filter.Since,
 		"until": filter.Until,
 	})
@@ -396,24 +398,24 @@ func (c *Client) AuditRecords(filter AuditRecordFilter) Pages[AuditRecord] {
 
 // Organization reads the settings of the organization. The settings of the organization of the token: those that its
 // owners change, and the limits that the operator sets.
-func (c *Client) Organization(ctx context.Context) (OrganizationSettings, error) {
-	return do[OrganizationSettings](ctx, c, request{
+func (c *Client) Organization(ctx context.Context) (api.OrganizationSettings, error) {
+	return do[api.OrganizationSettings](ctx, c, request{
 		method: "GET", path: "/api/organization/",
 	})
 }
 
 // ChangeOrganization changes the settings of the organization. Requires the role owner. What is left out stays as it
 // is.
-func (c *Client) ChangeOrganization(ctx context.Context, change OrganizationChange, ifMatch string) (OrganizationSettings, error) {
-	return do[OrganizationSettings](ctx, c, request{
+func (c *Client) ChangeOrganization(ctx context.Context, change api.OrganizationChange, ifMatch string) (api.OrganizationSettings, error) {
+	return do[api.OrganizationSettings](ctx, c, request{
 		method: "PATCH", path: "/api/organization/", json: change, ifMatch: ifMatch,
 	})
 }
 
 // Usage reads the usage. The number of runs that the organization has started in this calendar month (UTC). Replays
 // and refused requests do not count.
-func (c *Client) Usage(ctx context.Context) (Usage, error) {
-	return do[Usage](ctx, c, request{
+func (c *Client) Usage(ctx context.Context) (api.Usage, error) {
+	return do[api.Usage](ctx, c, request{
 		method: "GET", path: "/api/usage/",
 	})
 }

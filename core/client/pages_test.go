@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/client"
 )
 
@@ -23,7 +24,7 @@ func TestPage(t *testing.T) {
 			asked = append(asked, r.URL.RequestURI())
 			fmt.Fprint(w, `{"next": "/api/tokens/?cursor=2", "previous": null, "results": [{"id": "1"}]}`)
 		})))
-		tokens := c.Tokens(client.TokenFilter{State: client.TokenStateActive})
+		tokens := c.Tokens(client.TokenFilter{State: api.TokenStateActive})
 		tokens.PageSize = 1
 		page, err := tokens.Page(t.Context(), "")
 		if err != nil || len(page.Results) != 1 || page.Next == "" || page.Previous != "" {
@@ -88,7 +89,7 @@ func TestEvents(t *testing.T) {
 			case "2":
 				w.WriteHeader(http.StatusNoContent)
 			default:
-				refuses(client.ErrNotFound, http.StatusNotFound, false, "")(w, r)
+				refuses(api.CodeNotFound, http.StatusNotFound, false, "")(w, r)
 			}
 		})))
 		var told []string
@@ -105,7 +106,7 @@ func TestEvents(t *testing.T) {
 			t.Errorf("event = %+v and error %v, want none behind the last", event, err)
 		}
 		for _, err := range c.Events(t.Context(), "other", "1") {
-			if !errors.Is(err, client.ErrNotFound) {
+			if !errors.Is(err, api.CodeNotFound) {
 				t.Errorf("error = %v, want the refusal", err)
 			}
 		}
@@ -133,9 +134,9 @@ func TestCallBack(t *testing.T) {
 			if got, want := r.Header.Get(core.HeaderSignature), signer.Header(); got != want {
 				t.Errorf("signature = %s, want %s", got, want)
 			}
-			_ = json.NewEncoder(w).Encode(client.CallbackReceipt{Accepted: true}) // The test sees what is missing.
+			_ = json.NewEncoder(w).Encode(api.CallbackReceipt{Accepted: true}) // The test sees what is missing.
 		})))
-		receipt, err := c.CallBack(t.Context(), call, client.ValidatorAnswer{Result: "PASS"})
+		receipt, err := c.CallBack(t.Context(), call, api.ValidatorAnswer{Result: "PASS"})
 		if err != nil || !receipt.Accepted {
 			t.Errorf("receipt = %+v and error %v, want that it was accepted", receipt, err)
 		}

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // maxRetryAfter is the longest Retry-After that is honored. A longer one ends the call.
@@ -119,10 +121,10 @@ func (r request) conclude(f *failure, lost bool, attempts int) error {
 
 // tellsTheOutcome reports whether the service refuses so only after it has looked the key up and not found it, so that
 // no earlier attempt can have succeeded.
-func tellsTheOutcome(code CodeError) bool {
+func tellsTheOutcome(code api.Code) bool {
 	switch code {
-	case ErrQuotaExceeded, ErrPaymentRequired, ErrKeyReused, ErrWorkflowInactive, ErrWorkflowHasNoSteps,
-		ErrUnsupportedMediaType, ErrDocumentGone:
+	case api.CodeQuotaExceeded, api.CodePaymentRequired, api.CodeKeyReused, api.CodeWorkflowInactive,
+		api.CodeWorkflowHasNoSteps, api.CodeUnsupportedMediaType, api.CodeDocumentGone:
 		return true
 	default:
 		return false

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/client"
 )
 
@@ -19,10 +20,10 @@ func TestStartRetries(t *testing.T) {
 	t.Parallel()
 	for name, first := range map[string]http.HandlerFunc{
 		"LostAnswer":         lost,
-		"InProgress":         refuses(client.ErrKeyInProgress, http.StatusConflict, true, "1"),
-		"RateLimited":        refuses(client.ErrRateLimited, http.StatusTooManyRequests, true, "3"),
-		"Unavailable":        refuses(client.ErrUnavailable, http.StatusServiceUnavailable, true, "1"),
-		"OutcomeUnknown":     refuses(client.ErrOutcomeUnknown, http.StatusServiceUnavailable, true, ""),
+		"InProgress":         refuses(api.CodeKeyInProgress, http.StatusConflict, true, "1"),
+		"RateLimited":        refuses(api.CodeRateLimited, http.StatusTooManyRequests, true, "3"),
+		"Unavailable":        refuses(api.CodeUnavailable, http.StatusServiceUnavailable, true, "1"),
+		"OutcomeUnknown":     refuses(api.CodeOutcomeUnknown, http.StatusServiceUnavailable, true, ""),
 		"BadGateway":         bare(http.StatusBadGateway),
 		"ProxyUnavailable":   bare(http.StatusServiceUnavailable),
 		"GatewayTimeout":     bare(http.StatusGatewayTimeout),
@@ -60,24 +61,24 @@ func TestStartDoesNotRetry(t *testing.T) {
 	t.Parallel()
 	const farAway = "Fri, 31 Dec 2100 00:00:00 GMT"
 	for name, tt := range map[string]struct {
-		code       client.CodeError
+		code       api.Code
 		status     int
 		retryable  bool
 		retryAfter string
 	}{
-		"InvalidPayload":     {client.ErrInvalidPayload, http.StatusBadRequest, false, ""},
-		"NotAuthenticated":   {client.ErrNotAuthenticated, http.StatusUnauthorized, false, ""},
-		"PaymentRequired":    {client.ErrPaymentRequired, http.StatusPaymentRequired, false, ""},
-		"PermissionDenied":   {client.ErrPermissionDenied, http.StatusForbidden, false, ""},
-		"NotFound":           {client.ErrNotFound, http.StatusNotFound, false, ""},
+		"InvalidPayload":     {api.CodeInvalidPayload, http.StatusBadRequest, false, ""},
+		"NotAuthenticated":   {api.CodeNotAuthenticated, http.StatusUnauthorized, false, ""},
+		"PaymentRequired":    {api.CodePaymentRequired, http.StatusPaymentRequired, false, ""},
+		"PermissionDenied":   {api.CodePermissionDenied, http.StatusForbidden, false, ""},
+		"NotFound":           {api.CodeNotFound, http.StatusNotFound, false, ""},
 		"OtherConflict":      {"", http.StatusConflict, false, ""},
-		"TooLarge":           {client.ErrPayloadTooLarge, http.StatusRequestEntityTooLarge, false, ""},
-		"KeyReused":          {client.ErrKeyReused, http.StatusUnprocessableEntity, true, ""},
-		"Quota":              {client.ErrQuotaExceeded, http.StatusTooManyRequests, false, "1"},
+		"TooLarge":           {api.CodePayloadTooLarge, http.StatusRequestEntityTooLarge, false, ""},
+		"KeyReused":          {api.CodeKeyReused, http.StatusUnprocessableEntity, true, ""},
+		"Quota":              {api.CodeQuotaExceeded, http.StatusTooManyRequests, false, "1"},
 		"BareTooMany":        {"", http.StatusTooManyRequests, false, ""},
-		"RetryAfterTooLong":  {client.ErrRateLimited, http.StatusTooManyRequests, true, "61"},
-		"RetryAfterDateLong": {client.ErrUnavailable, http.StatusServiceUnavailable, true, farAway},
-		"RetryAfterBeyond":   {client.ErrRateLimited, http.StatusTooManyRequests, true, "10000000000"},
+		"RetryAfterTooLong":  {api.CodeRateLimited, http.StatusTooManyRequests, true, "61"},
+		"RetryAfterDateLong": {api.CodeUnavailable, http.StatusServiceUnavailable, true, farAway},
+		"RetryAfterBeyond":   {api.CodeRateLimited, http.StatusTooManyRequests, true, "10000000000"},
 		"Redirect":           {"", http.StatusTemporaryRedirect, false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -93,7 +94,7 @@ func TestStartDoesNotRetry(t *testing.T) {
 				if !ok || refused.Status != tt.status || refused.Key != "order-1" || refused.Attempts != 1 {
 					t.Fatalf("error = %#v, want a refusal with status %d and key order-1", err, tt.status)
 				}
-				if tt.code != "" && !errors.Is(err, tt.code) || errors.Is(err, client.ErrKeyInProgress) {
+				if tt.code != "" && !errors.Is(err, tt.code) || errors.Is(err, api.CodeKeyInProgress) {
 					t.Errorf("error = %v, want it to be %s alone", err, tt.code)
 				}
 				if n := len(service.requests()); n != 1 || time.Since(began) != 0 {
@@ -144,7 +145,7 @@ func TestRetriesObeyRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var waits []time.Duration
 		service := &script{answers: []http.HandlerFunc{
-			refuses(client.ErrRateLimited, http.StatusTooManyRequests, true, "60"), created,
+			refuses(api.CodeRateLimited, http.StatusTooManyRequests, true, "60"), created,
 		}}
 		c := made(t, serve(t, service),
 			client.WithOnRetry(func(_ client.Attempt, wait time.Duration) { waits = append(waits, wait) }))
@@ -166,11 +167,11 @@ func TestRetriesEnd(t *testing.T) {
 			retries := client.DefaultRetries()
 			retries.Attempts, retries.Budget = 1000, 30*time.Second
 			service := &script{answers: []http.HandlerFunc{
-				refuses(client.ErrKeyInProgress, http.StatusConflict, true, "10"),
+				refuses(api.CodeKeyInProgress, http.StatusConflict, true, "10"),
 			}}
 			began := time.Now()
 			_, err := made(t, serve(t, service), client.WithRetries(retries)).Start(t.Context(), document())
-			if !errors.Is(err, client.ErrKeyInProgress) || time.Since(began) > retries.Budget {
+			if !errors.Is(err, api.CodeKeyInProgress) || time.Since(began) > retries.Budget {
 				t.Errorf("error = %v after %v, want in progress within %v", err, time.Since(began), retries.Budget)
 			}
 		})
@@ -182,11 +183,11 @@ func TestRetriesEnd(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 			defer cancel()
 			service := &script{answers: []http.HandlerFunc{
-				refuses(client.ErrUnavailable, http.StatusServiceUnavailable, true, "10"),
+				refuses(api.CodeUnavailable, http.StatusServiceUnavailable, true, "10"),
 			}}
 			began := time.Now()
 			_, err := made(t, serve(t, service)).Start(ctx, document())
-			if !errors.Is(err, client.ErrUnavailable) || time.Since(began) != 0 {
+			if !errors.Is(err, api.CodeUnavailable) || time.Since(began) != 0 {
 				t.Errorf("error = %v after %v, want the refusal at once", err, time.Since(began))
 			}
 		})
@@ -224,9 +225,9 @@ func TestUnknownOutcomeWithoutAKeyIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		service := &script{answers: []http.HandlerFunc{
-			refuses(client.ErrOutcomeUnknown, http.StatusServiceUnavailable, true, ""),
+			refuses(api.CodeOutcomeUnknown, http.StatusServiceUnavailable, true, ""),
 		}}
-		_, err := made(t, serve(t, service)).CreateToken(t.Context(), client.TokenDraft{})
+		_, err := made(t, serve(t, service)).CreateToken(t.Context(), api.TokenDraft{})
 		unknown, ok := errors.AsType[*client.UnknownOutcomeError](err)
 		if n := len(service.requests()); !ok || unknown.Key != "" || n != 1 {
 			t.Errorf("error = %v after %d requests, want that the outcome of one is unknown", err, n)
@@ -239,17 +240,17 @@ func TestOutcome(t *testing.T) {
 	for name, tt := range map[string]struct {
 		last    http.HandlerFunc
 		unknown bool
-		code    client.CodeError
+		code    api.Code
 	}{
 		// A refusal that comes before the key is looked up tells nothing of the attempt that was lost.
 		"IsUnknownAfterALostAnswerAndABadToken": {
-			refuses(client.ErrNotAuthenticated, http.StatusUnauthorized, false, ""), true, client.ErrNotAuthenticated,
+			refuses(api.CodeNotAuthenticated, http.StatusUnauthorized, false, ""), true, api.CodeNotAuthenticated,
 		},
 		"IsKnownAfterALostAnswerAndAFullQuota": {
-			refuses(client.ErrQuotaExceeded, http.StatusTooManyRequests, false, ""), false, client.ErrQuotaExceeded,
+			refuses(api.CodeQuotaExceeded, http.StatusTooManyRequests, false, ""), false, api.CodeQuotaExceeded,
 		},
 		"IsUnknownWhenTheServiceSaysSo": {
-			refuses(client.ErrOutcomeUnknown, http.StatusServiceUnavailable, true, ""), true, client.ErrOutcomeUnknown,
+			refuses(api.CodeOutcomeUnknown, http.StatusServiceUnavailable, true, ""), true, api.CodeOutcomeUnknown,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -323,7 +324,7 @@ func TestHooksSeeNoSecrets(t *testing.T) {
 			if got := r.Header.Get("Authorization"); got != "Bearer sv_secret" {
 				t.Errorf("Authorization = %q, want the token", got)
 			}
-			refuses(client.ErrUnavailable, http.StatusServiceUnavailable, true, "")(w, r)
+			refuses(api.CodeUnavailable, http.StatusServiceUnavailable, true, "")(w, r)
 		}}}
 		c := made(t, serve(t, service), client.WithUserAgent("myapp/2"), client.WithKeyFunc(func() (string, error) {
 			return "from-func", nil

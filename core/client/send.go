@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 const (
@@ -146,7 +148,7 @@ func (c *Client) try(ctx context.Context, r request, number int) (Answer, Attemp
 	tried.Err = refused
 	return Answer{}, tried, &failure{
 		err: refused, refused: refused,
-		lost: got.Status >= http.StatusInternalServerError && refused.Code != ErrUnavailable,
+		lost: got.Status >= http.StatusInternalServerError && refused.Code != api.CodeUnavailable,
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // StartRequest is a document to be validated.
@@ -36,7 +38,7 @@ type StartRequest struct {
 // Started is the result of a start or a rerun.
 type Started struct {
 	// Run is the run as it was when it was started, also in a replay.
-	Run Run
+	Run api.Run
 	// Key is the idempotency key that all attempts had.
 	Key string
 	// Expires is when the key expires. Until then a retry finds this run.
@@ -63,7 +65,7 @@ func (c *Client) Start(ctx context.Context, start StartRequest) (Started, error)
 }
 
 func create(ctx context.Context, c *Client, r request) (Started, error) {
-	run, sent, got, err := call[Run](ctx, c, r)
+	run, sent, got, err := call[api.Run](ctx, c, r)
 	if err != nil {
 		return Started{}, err
 	}

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 const (
@@ -23,10 +25,10 @@ const (
 // long-polls the run, or polls every second if that is not possible. It tolerates a service that does not answer for up
 // to two minutes. The function, which may be nil, is called once for each event. Ending the context ends the wait,
 // never the run.
-func (c *Client) Wait(ctx context.Context, id string, onEvent func(Event)) (Run, error) {
+func (c *Client) Wait(ctx context.Context, id string, onEvent func(Event)) (api.Run, error) {
 	w := &wait{client: c, id: id, told: make(map[string]bool), tell: onEvent}
 	if err := w.follow(ctx); err != nil {
-		return Run{}, err
+		return api.Run{}, err
 	}
 	return w.poll(ctx)
 }
@@ -78,12 +80,14 @@ func (w *wait) take(event Event) {
 }
 
 // poll reads the run until it is completed.
-func (w *wait) poll(ctx context.Context) (Run, error) {
+func (w *wait) poll(ctx context.Context) (api.Run, error) {
 	query := url.Values{"wait": {patientWait}}
 	answered := time.Now()
 	for {
 		began := time.Now()
-		run, _, got, err := call[Run](ctx, w.client, request{method: http.MethodGet, path: runPath(w.id), query: query})
+		run, _, got, err := call[api.Run](ctx, w.client, request{
+			method: http.MethodGet, path: runPath(w.id), query: query,
+		})
 		switch {
 		case err == nil:
 			answered = time.Now()
@@ -91,14 +95,14 @@ func (w *wait) poll(ctx context.Context) (Run, error) {
 			if run.Completed() {
 				return run, nil
 			}
-		case errors.Is(err, ErrInvalidParameter) && query != nil:
+		case errors.Is(err, api.CodeInvalidParameter) && query != nil:
 			query = nil
 		case !isOutage(ctx, err) || time.Since(answered) > maxOutage:
-			return Run{}, err
+			return api.Run{}, err
 		}
 		pause := max(pollPause, retryAfter(got.Header)) - time.Since(began)
 		if err := sleep(ctx, max(0, pause)); err != nil {
-			return Run{}, err
+			return api.Run{}, err
 		}
 	}
 }
@@ -113,9 +117,9 @@ func isOutage(ctx context.Context, err error) bool {
 }
 
 // tellSteps reports the steps that have ended since the last poll.
-func (w *wait) tellSteps(run Run) {
+func (w *wait) tellSteps(run api.Run) {
 	for _, step := range run.Steps {
-		if step.Ended() && step.Status != StepStatusSkipped {
+		if step.Ended() && step.Status != api.StepStatusSkipped {
 			w.take(Event{ID: w.last, Name: EventStepCompleted, Step: &step})
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/client"
 	"github.com/simplevalidations/simplevalidations/core/client/clienttest"
 )
@@ -21,13 +22,13 @@ import (
 // following is a run that is waited for, with the events that were reported.
 type following struct {
 	server *clienttest.Server
-	run    client.Run
+	run    api.Run
 	told   []string
 }
 
 // follow starts a run that ends after a minute with one passed step, and waits for it with a client whose requests pass
 // the handler first.
-func follow(t *testing.T, between func(http.Handler) http.Handler) (following, client.Run, error) {
+func follow(t *testing.T, between func(http.Handler) http.Handler) (following, api.Run, error) {
 	t.Helper()
 	f := following{server: clienttest.NewHandler()}
 	f.server.Hold()
@@ -37,7 +38,7 @@ func follow(t *testing.T, between func(http.Handler) http.Handler) (following, c
 	}
 	f.run = started.Run
 	time.AfterFunc(time.Minute, func() {
-		f.server.End(f.run.ID, client.RunResultPass, client.Step{StepID: "table", Status: client.StepStatusPassed})
+		f.server.End(f.run.ID, api.RunResultPass, api.Step{StepID: "table", Status: api.StepStatusPassed})
 	})
 	run, err := made(t, serve(t, between(f.server))).Wait(t.Context(), f.run.ID, func(e client.Event) {
 		f.told = append(f.told, e.Name)
@@ -95,7 +96,7 @@ func TestWait(t *testing.T) {
 				case isEvents(r):
 					http.NotFound(w, r)
 				case r.URL.RawQuery != "":
-					refuses(client.ErrInvalidParameter, http.StatusBadRequest, false, "")(w, r)
+					refuses(api.CodeInvalidParameter, http.StatusBadRequest, false, "")(w, r)
 				default:
 					service.ServeHTTP(w, r)
 				}
@@ -110,7 +111,7 @@ func TestWait(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if run.ID != f.run.ID || run.Result != client.RunResultPass || len(run.Steps) != 1 {
+				if run.ID != f.run.ID || run.Result != api.RunResultPass || len(run.Steps) != 1 {
 					t.Errorf("run = %+v, want the passed run with its step", run)
 				}
 				if diff := cmp.Diff(tt.told, f.told); diff != "" {
@@ -171,7 +172,7 @@ func TestWaitEnds(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			_, err := made(t, serve(t, clienttest.NewHandler())).Wait(t.Context(), runID, nil)
-			if !errors.Is(err, client.ErrNotFound) {
+			if !errors.Is(err, api.CodeNotFound) {
 				t.Errorf("error = %v, want not found", err)
 			}
 		})
@@ -212,7 +213,7 @@ func TestLists(t *testing.T) {
 			fmt.Fprintf(w, `{"next": %q, "previous": "", "results": [%s]}`, next, strings.Join(runs, ","))
 		})))
 		var ids []string
-		for run, err := range c.Runs(client.RunFilter{State: client.RunStateCompleted}).All(t.Context()) {
+		for run, err := range c.Runs(client.RunFilter{State: api.RunStateCompleted}).All(t.Context()) {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/client"
 )
 
@@ -126,14 +127,14 @@ func lost(w http.ResponseWriter, _ *http.Request) {
 }
 
 // refuses answers with a problem.
-func refuses(code client.CodeError, status int, retryable bool, retryAfter string) http.HandlerFunc {
+func refuses(code api.Code, status int, retryable bool, retryAfter string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		if retryAfter != "" {
 			w.Header().Set("Retry-After", retryAfter)
 		}
 		w.Header().Set("Content-Type", "application/problem+json")
 		w.WriteHeader(status)
-		_ = json.NewEncoder(w).Encode(client.Problem{ // The test sees what is missing.
+		_ = json.NewEncoder(w).Encode(api.Problem{ // The test sees what is missing.
 			Status: status, Code: code, Detail: "No.", RequestID: "req-" + strconv.Itoa(status), Retryable: retryable,
 		})
 	}

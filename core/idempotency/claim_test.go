@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
@@ -119,7 +120,7 @@ func TestClaims(t *testing.T) {
 		t.Parallel()
 		first := newClaim(org, "second", "a")
 		mustClaim(t, database, first)
-		for content, wantCode := range map[string]core.Code{"a": "", "b": core.CodeKeyReused} {
+		for content, wantCode := range map[string]api.Code{"a": "", "b": api.CodeKeyReused} {
 			second := newClaim(org, "second", content)
 			outcome := mustClaim(t, database, second)[0]
 			if outcome.Claimed || outcome.Existing == nil || outcome.Existing.ID != first.ID {
@@ -199,11 +200,11 @@ func TestClaims(t *testing.T) {
 			t.Fatalf("outcome = %+v, want the record", outcome)
 		}
 		err = outcome.Existing.Decide(claim.Fingerprint, "thing")
-		checkCode(t, err, core.CodeKeyInProgress)
+		checkCode(t, err, api.CodeKeyInProgress)
 		if rest := core.AsError(err).RetryAfter; rest < 55*time.Minute || rest > time.Hour {
 			t.Errorf("retry after %s, want the lock's rest of about an hour", rest)
 		}
-		checkCode(t, outcome.Existing.Decide(newClaim(org, "unfinished", "b").Fingerprint, "thing"), core.CodeKeyReused)
+		checkCode(t, outcome.Existing.Decide(newClaim(org, "unfinished", "b").Fingerprint, "thing"), api.CodeKeyReused)
 	})
 
 	t.Run("UnknownFingerprintVersionIsNeverAMismatch", func(t *testing.T) {
@@ -215,7 +216,7 @@ func TestClaims(t *testing.T) {
 			t.Fatal(err)
 		}
 		claim := newClaim(org, "version", "b")
-		checkCode(t, mustClaim(t, database, claim)[0].Existing.Decide(claim.Fingerprint, "thing"), core.CodeUnavailable)
+		checkCode(t, mustClaim(t, database, claim)[0].Existing.Decide(claim.Fingerprint, "thing"), api.CodeUnavailable)
 	})
 }
 
@@ -268,7 +269,7 @@ func race(t *testing.T, database *db.DB, org uuid.UUID, key string) int {
 	return claimed
 }
 
-func checkCode(t *testing.T, err error, want core.Code) {
+func checkCode(t *testing.T, err error, want api.Code) {
 	t.Helper()
 	if want == "" {
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // minRetryAfter is how long a client waits at least where only a commit is in flight.
@@ -42,7 +43,7 @@ func (r Record) Absent() bool {
 // InProgress returns the refusal of a request whose key is locked by another request for about the given time.
 // The client is asked to wait as long, but a second at least.
 func InProgress(lockTTL time.Duration) *core.Error {
-	err := core.NewError(core.CodeKeyInProgress, "A request with this idempotency key is currently being processed.")
+	err := core.NewError(api.CodeKeyInProgress, "A request with this idempotency key is currently being processed.")
 	err.RetryAfter = max(lockTTL, minRetryAfter)
 	return err
 }
@@ -57,7 +58,7 @@ func reused(differs []string, originalRequestID string) *core.Error {
 			"options", "other options (name, file name, short description or metadata)",
 		).Replace(strings.Join(differs, " and "))
 	}
-	err := core.NewError(core.CodeKeyReused, "Idempotency key has already been used with "+with+".")
+	err := core.NewError(api.CodeKeyReused, "Idempotency key has already been used with "+with+".")
 	err.Differs = differs
 	err.OriginalRequestID = originalRequestID
 	return err

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // FormField is the name of the hidden field that carries the key of a form.
@@ -27,11 +28,11 @@ func NewFormKey() (string, error) {
 func (g *Guard) FormKey(principal core.Principal, text string) (Key, error) {
 	id, ok := core.ParseID(text)
 	if !ok || id.Version() != 7 {
-		return Key{}, core.NewError(core.CodeKeyInvalid, "The form has no key. Open it again and send it from there.")
+		return Key{}, core.NewError(api.CodeKeyInvalid, "The form has no key. Open it again and send it from there.")
 	}
 	// The margin of a tenth is for clocks that differ.
 	if time.Since(madeAt(id)) > g.Lifetime(principal)*9/10 {
-		return Key{}, core.NewError(core.CodeKeyInvalid,
+		return Key{}, core.NewError(api.CodeKeyInvalid,
 			"The form was opened too long ago to know whether it was sent before. Check whether it took effect; "+
 				"if not, send it again from here.")
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 )
@@ -41,8 +42,8 @@ func TestFormKey(t *testing.T) {
 			if key.Given != tt.given || (err == nil) != tt.given {
 				t.Fatalf("FormKey(%q) = %v, %v, want given %t", tt.text, key, err, tt.given)
 			}
-			if err != nil && core.AsError(err).Code != core.CodeKeyInvalid {
-				t.Errorf("code = %s, want %s", core.AsError(err).Code, core.CodeKeyInvalid)
+			if err != nil && core.AsError(err).Code != api.CodeKeyInvalid {
+				t.Errorf("code = %s, want %s", core.AsError(err).Code, api.CodeKeyInvalid)
 			}
 		})
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 )
@@ -129,9 +130,9 @@ func outcomeOf(given bool, answer http.Header, err error) metrics.Outcome {
 		return metrics.OutcomeNew
 	}
 	switch core.AsError(err).Code {
-	case core.CodeKeyReused:
+	case api.CodeKeyReused:
 		return metrics.OutcomeMismatch
-	case core.CodeKeyInProgress:
+	case api.CodeKeyInProgress:
 		return metrics.OutcomeInProgress
 	default:
 		return metrics.OutcomeRefused
@@ -156,7 +157,7 @@ func keyRequired(misnamed string) *core.Error {
 	if misnamed != "" {
 		detail += " The request has " + misnamed + ", which is not recognized."
 	}
-	err := core.NewError(core.CodeKeyRequired, detail)
-	err.Fields = []core.FieldError{{Parameter: Header, Code: "required", Detail: "must be given"}}
+	err := core.NewError(api.CodeKeyRequired, detail)
+	err.Fields = []api.FieldError{{Parameter: Header, Code: "required", Detail: "must be given"}}
 	return err
 }

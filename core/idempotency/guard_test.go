@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 )
@@ -41,8 +42,8 @@ func TestGuardRecords(t *testing.T) {
 		t.Errorf("replay: %v", err)
 	}
 	_, err := guard.Answer(record, idempotency.Request{}.Fingerprint())
-	checkCode(t, err, core.CodeKeyReused)
-	checkCode(t, guard.InFlight(uuid.New()), core.CodeKeyInProgress)
+	checkCode(t, err, api.CodeKeyReused)
+	checkCode(t, guard.InFlight(uuid.New()), api.CodeKeyInProgress)
 
 	misnamed := httptest.NewRequest(http.MethodPost, "/", http.NoBody)
 	misnamed.Header.Set("X-Idempotency-Key", "k")
@@ -55,7 +56,7 @@ func TestGuardRecords(t *testing.T) {
 	if err := idempotency.ReadKey(view)(c); err != nil {
 		t.Errorf("misnamed key: %v", err)
 	}
-	want := []string{"replay", string(core.CodeKeyReused), string(core.CodeKeyInProgress), "misnamed"}
+	want := []string{"replay", string(api.CodeKeyReused), string(api.CodeKeyInProgress), "misnamed"}
 	if diff := cmp.Diff(want, recorded.lines); diff != "" {
 		t.Errorf("recorded (-want +got):\n%s", diff)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/dunglas/httpsfv"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 const (
@@ -20,8 +21,8 @@ const (
 // the same characters without quotes are one key, because clients and proxies quote as they like. White space around
 // the value belongs to HTTP, all other white space to the key.
 //
-// The error is core.CodeKeyInvalid for more than one header, an empty key, characters other than those of ASCII from
-// space to tilde, and a quoted string that is malformed or followed by something; it is core.CodeKeyTooLong for more
+// The error is api.CodeKeyInvalid for more than one header, an empty key, characters other than those of ASCII from
+// space to tilde, and a quoted string that is malformed or followed by something; it is api.CodeKeyTooLong for more
 // than MaxKeyLength characters.
 func ParseKey(h http.Header) (string, bool, error) {
 	lines := h.Values(Header)
@@ -30,14 +31,14 @@ func ParseKey(h http.Header) (string, bool, error) {
 		return "", false, nil
 	case 1:
 	default:
-		return "", true, keyError(core.CodeKeyInvalid, "Send one Idempotency-Key header; this request has several.")
+		return "", true, keyError(api.CodeKeyInvalid, "Send one Idempotency-Key header; this request has several.")
 	}
 	key, err := decodeKey(strings.Trim(lines[0], " \t"))
 	if err != nil {
 		return "", true, err
 	}
 	if len(key) > MaxKeyLength {
-		return "", true, keyError(core.CodeKeyTooLong, "Idempotency key exceeds maximum length of 255 characters.")
+		return "", true, keyError(api.CodeKeyTooLong, "Idempotency key exceeds maximum length of 255 characters.")
 	}
 	return key, true, nil
 }
@@ -50,26 +51,26 @@ func decodeKey(value string) (string, error) {
 		item, err := httpsfv.UnmarshalItem([]string{value})
 		text, ok := item.Value.(string)
 		if err != nil || !ok || len(item.Params.Names()) > 0 {
-			return "", keyError(core.CodeKeyInvalid, "An idempotency key that begins with a quotation mark must be a "+
+			return "", keyError(api.CodeKeyInvalid, "An idempotency key that begins with a quotation mark must be a "+
 				"quoted string as in RFC 8941, with nothing behind it.")
 		}
 		key = text
 	}
 	if key == "" {
-		return "", keyError(core.CodeKeyInvalid, "The idempotency key is empty. Send 1 to 255 characters or no header.")
+		return "", keyError(api.CodeKeyInvalid, "The idempotency key is empty. Send 1 to 255 characters or no header.")
 	}
 	// These are the characters of an RFC 8941 string. A constraint on the column requires the same.
 	for i := range len(key) {
 		if key[i] < ' ' || key[i] > '~' {
-			return "", keyError(core.CodeKeyInvalid,
+			return "", keyError(api.CodeKeyInvalid,
 				"An idempotency key consists of ASCII characters from space to tilde.")
 		}
 	}
 	return key, nil
 }
 
-func keyError(code core.Code, detail string) error {
+func keyError(code api.Code, detail string) error {
 	err := core.NewError(code, detail)
-	err.Fields = []core.FieldError{{Parameter: Header, Code: "invalid", Detail: detail}}
+	err.Fields = []api.FieldError{{Parameter: Header, Code: "invalid", Detail: detail}}
 	return err
 }

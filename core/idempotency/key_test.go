@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 )
 
@@ -50,30 +51,30 @@ func TestParseKeyRefuses(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		lines []string
-		want  core.Code
+		want  api.Code
 	}{
-		{"empty", []string{""}, core.CodeKeyInvalid},
-		{"white space", []string{" \t "}, core.CodeKeyInvalid},
-		{"empty quotes", []string{`""`}, core.CodeKeyInvalid},
-		{"two lines", []string{"a", "b"}, core.CodeKeyInvalid},
-		{"two equal lines", []string{"a", "a"}, core.CodeKeyInvalid},
-		{"tab inside", []string{"a\tb"}, core.CodeKeyInvalid},
-		{"line feed", []string{"a\nb"}, core.CodeKeyInvalid},
-		{"NUL", []string{"a\x00b"}, core.CodeKeyInvalid},
-		{"DEL", []string{"a\x7f"}, core.CodeKeyInvalid},
-		{"UTF-8", []string{"clé"}, core.CodeKeyInvalid},
-		{"Latin-1", []string{"cl\xe9"}, core.CodeKeyInvalid},
-		{"byte 0xFF in quotes", []string{"\"a\xff\""}, core.CodeKeyInvalid},
-		{"quotation mark alone", []string{`"`}, core.CodeKeyInvalid},
-		{"not closed", []string{`"a`}, core.CodeKeyInvalid},
-		{"escaped closing mark", []string{`"a\"`}, core.CodeKeyInvalid},
-		{"text behind it", []string{`"a"b`}, core.CodeKeyInvalid},
-		{"list", []string{`"a", "b"`}, core.CodeKeyInvalid},
-		{"parameter", []string{`"a";b=1`}, core.CodeKeyInvalid},
-		{"flag", []string{`"a";b`}, core.CodeKeyInvalid},
-		{"unknown escape", []string{`"a\n"`}, core.CodeKeyInvalid},
-		{"too long", []string{strings.Repeat("k", 256)}, core.CodeKeyTooLong},
-		{"too long in quotes", []string{`"` + strings.Repeat("k", 256) + `"`}, core.CodeKeyTooLong},
+		{"empty", []string{""}, api.CodeKeyInvalid},
+		{"white space", []string{" \t "}, api.CodeKeyInvalid},
+		{"empty quotes", []string{`""`}, api.CodeKeyInvalid},
+		{"two lines", []string{"a", "b"}, api.CodeKeyInvalid},
+		{"two equal lines", []string{"a", "a"}, api.CodeKeyInvalid},
+		{"tab inside", []string{"a\tb"}, api.CodeKeyInvalid},
+		{"line feed", []string{"a\nb"}, api.CodeKeyInvalid},
+		{"NUL", []string{"a\x00b"}, api.CodeKeyInvalid},
+		{"DEL", []string{"a\x7f"}, api.CodeKeyInvalid},
+		{"UTF-8", []string{"clé"}, api.CodeKeyInvalid},
+		{"Latin-1", []string{"cl\xe9"}, api.CodeKeyInvalid},
+		{"byte 0xFF in quotes", []string{"\"a\xff\""}, api.CodeKeyInvalid},
+		{"quotation mark alone", []string{`"`}, api.CodeKeyInvalid},
+		{"not closed", []string{`"a`}, api.CodeKeyInvalid},
+		{"escaped closing mark", []string{`"a\"`}, api.CodeKeyInvalid},
+		{"text behind it", []string{`"a"b`}, api.CodeKeyInvalid},
+		{"list", []string{`"a", "b"`}, api.CodeKeyInvalid},
+		{"parameter", []string{`"a";b=1`}, api.CodeKeyInvalid},
+		{"flag", []string{`"a";b`}, api.CodeKeyInvalid},
+		{"unknown escape", []string{`"a\n"`}, api.CodeKeyInvalid},
+		{"too long", []string{strings.Repeat("k", 256)}, api.CodeKeyTooLong},
+		{"too long in quotes", []string{`"` + strings.Repeat("k", 256) + `"`}, api.CodeKeyTooLong},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -106,7 +107,7 @@ func TestParseKey(t *testing.T) {
 			t.Fatalf("error = %v, want a *core.Error", err)
 		}
 		detail := "Idempotency key exceeds maximum length of 255 characters."
-		want := []core.FieldError{{Parameter: "Idempotency-Key", Code: "invalid", Detail: detail}}
+		want := []api.FieldError{{Parameter: "Idempotency-Key", Code: "invalid", Detail: detail}}
 		if problem.Detail != detail {
 			t.Errorf("detail = %q, want %q", problem.Detail, detail)
 		}

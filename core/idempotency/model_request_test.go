@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 )
@@ -48,7 +49,7 @@ type ending struct {
 type holderKey struct{}
 
 // wantEnd waits for the end of a request, which is an answer or a refusal.
-func (h *holder) wantEnd(t *rapid.T, answer string, code core.Code) {
+func (h *holder) wantEnd(t *rapid.T, answer string, code api.Code) {
 	end := <-h.ended
 	if code == "" && (end.err != nil || string(end.record.Response.Body) != answer) {
 		t.Fatalf("answer = %s, %v, want %s", end.record.Response.Body, end.err, answer)
@@ -90,7 +91,7 @@ func (w *world) send(ctx context.Context, claim idempotency.Claim, late bool) (i
 		return w.engine.Drive(ctx, w.flow, record)
 	}
 	err = record.Decide(claim.Fingerprint, "thing")
-	if err == nil || !record.Abandoned() || core.AsError(err).Code != core.CodeKeyInProgress {
+	if err == nil || !record.Abandoned() || core.AsError(err).Code != api.CodeKeyInProgress {
 		return record, err
 	}
 	return w.engine.Resume(ctx, w.flow, record)

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
@@ -151,11 +152,11 @@ func (w *world) request(t *rapid.T) {
 		known = use{ID: claim.ID, Key: key, Content: content, Point: pointBegun, Epoch: 1, Locked: true}
 		w.expectHolder(t, h, known)
 	case known.Content != content:
-		h.wantEnd(t, "", core.CodeKeyReused)
+		h.wantEnd(t, "", api.CodeKeyReused)
 	case known.finished():
 		h.wantEnd(t, known.Answer, "")
 	case known.Locked:
-		h.wantEnd(t, "", core.CodeKeyInProgress)
+		h.wantEnd(t, "", api.CodeKeyInProgress)
 	default:
 		known.Epoch++
 		known.Locked = true
@@ -213,7 +214,7 @@ func (w *world) wantStale(t *rapid.T, h *holder) {
 			return
 		}
 	}
-	h.wantEnd(t, "", core.CodeUnavailable)
+	h.wantEnd(t, "", api.CodeUnavailable)
 }
 
 // loseCall loses the answer of the foreign call on its way to a holder, which then gives up.
@@ -221,7 +222,7 @@ func (w *world) loseCall(t *rapid.T) {
 	h := w.drawHolder(t)
 	w.remove(h)
 	h.goOn <- errForeign
-	h.wantEnd(t, "", core.CodeUnavailable)
+	h.wantEnd(t, "", api.CodeUnavailable)
 	if locked, current := w.lockedBy(h); current {
 		locked.Locked = false
 		w.model[locked.Key] = locked
@@ -271,7 +272,7 @@ func (w *world) release(t *rapid.T) {
 	})
 	switch {
 	case !u.abandoned():
-		if core.AsError(err).Code != core.CodeKeyNotReleasable {
+		if core.AsError(err).Code != api.CodeKeyNotReleasable {
 			t.Fatalf("release = %v, want a refusal", err)
 		}
 	case err != nil:

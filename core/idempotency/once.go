@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
@@ -42,9 +43,9 @@ type workResult struct {
 // the same request was answered before, or with a refusal. Without a key it simply does the work. Call it when the
 // caller is authorized and the request is read, because a replay checks neither.
 //
-// Under a key the work goes on when the client hangs up, for 15 seconds at most. A refusal is core.CodeKeyReused for
-// another request under the same key, and core.CodeKeyInProgress while the first one is not finished. An error of the
-// work leaves no key behind. After core.CodeOutcomeUnknown only the same request under the same key is safe.
+// Under a key the work goes on when the client hangs up, for 15 seconds at most. A refusal is api.CodeKeyReused for
+// another request under the same key, and api.CodeKeyInProgress while the first one is not finished. An error of the
+// work leaves no key behind. After api.CodeOutcomeUnknown only the same request under the same key is safe.
 func (g *Guard) Once(c echo.Context, operation Operation, work Work) error {
 	answer, err := g.Do(c, KeyFrom(c.Request().Context()), operation, work)
 	if err != nil {
@@ -156,7 +157,7 @@ func workError(cause error, keyed bool) error {
 		advice = "Send the same request with the same key again: " +
 			"it makes the change or answers as the first one was answered."
 	}
-	err := core.NewError(core.CodeOutcomeUnknown, "It is not known whether the change was made. "+advice)
+	err := core.NewError(api.CodeOutcomeUnknown, "It is not known whether the change was made. "+advice)
 	err.RetryAfter, err.Retryable = minRetryAfter, keyed
 	return err.Because(fmt.Errorf("do an operation once: %w", cause))
 }

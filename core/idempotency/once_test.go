@@ -14,6 +14,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
@@ -51,8 +52,8 @@ func TestOnceReportsAnUnknownOutcome(t *testing.T) {
 			t.Parallel()
 			err := once(t, database, tt.key, fmt.Errorf("commit: %w", db.ErrOutcomeUnknown))
 			clientErr, ok := errors.AsType[*core.Error](err)
-			if !ok || clientErr.Code != core.CodeOutcomeUnknown {
-				t.Fatalf("Once = %v, want %s", err, core.CodeOutcomeUnknown)
+			if !ok || clientErr.Code != api.CodeOutcomeUnknown {
+				t.Fatalf("Once = %v, want %s", err, api.CodeOutcomeUnknown)
 			}
 			if clientErr.Retryable != tt.retryable || clientErr.RetryAfter <= 0 {
 				t.Errorf("error = retryable %t after %v, want retryable %t and a time to wait",
@@ -68,9 +69,9 @@ func TestOnceReportsAnUnknownOutcome(t *testing.T) {
 func TestOnceSeparatesContentionFromFaults(t *testing.T) {
 	t.Parallel()
 	database := setup(t)
-	for code, want := range map[string]core.Code{
-		"40001": core.CodeUnavailable, "40P01": core.CodeUnavailable, "55P03": core.CodeUnavailable,
-		"42601": core.CodeInternal,
+	for code, want := range map[string]api.Code{
+		"40001": api.CodeUnavailable, "40P01": api.CodeUnavailable, "55P03": api.CodeUnavailable,
+		"42601": api.CodeInternalError,
 	} {
 		t.Run(code, func(t *testing.T) {
 			t.Parallel()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 )
@@ -223,7 +224,7 @@ func withoutPanic(drive func() (Record, error)) (Record, error) {
 
 // Resumable returns the error of a request of several phases that has begun, and goes on when it is sent again.
 func Resumable(cause error) *core.Error {
-	err := core.NewError(core.CodeUnavailable, "The request has begun but could not be finished right now. "+
+	err := core.NewError(api.CodeUnavailable, "The request has begun but could not be finished right now. "+
 		"Send the same request with the same key again: it resumes where it stopped.")
 	err.RetryAfter = minRetryAfter
 	return err.Because(cause)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 )
@@ -33,7 +34,7 @@ func TestEngineTakesOver(t *testing.T) {
 		r := newRig(t, longLock)
 		locked := r.begin(t, "k")
 		_, err := r.engine.Resume(t.Context(), r.flow, locked)
-		checkCode(t, err, core.CodeKeyInProgress)
+		checkCode(t, err, api.CodeKeyInProgress)
 		r.exec(t, `UPDATE idempotency_keys SET locked_until = now()`)
 		if _, err := r.resume(t, "k"); err != nil {
 			t.Fatalf("resume: %v", err)
@@ -54,7 +55,7 @@ func TestEngineTakesOver(t *testing.T) {
 		})
 		<-blocked
 		_, err := r.resume(t, "k")
-		checkCode(t, err, core.CodeKeyInProgress)
+		checkCode(t, err, api.CodeKeyInProgress)
 		if rest := core.AsError(err).RetryAfter; rest < longLock-time.Minute {
 			t.Errorf("Retry-After = %s, want the rest of the lock", rest)
 		}
@@ -210,7 +211,7 @@ func TestEngineRace(t *testing.T) {
 					win(1)
 					return
 				}
-				checkCode(t, err, core.CodeKeyInProgress)
+				checkCode(t, err, api.CodeKeyInProgress)
 			})
 		}
 		race.Wait()

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 )
 
@@ -53,7 +54,7 @@ func TestEngineDrives(t *testing.T) {
 		}
 		// A resumption from a record that was read before the end has no effect.
 		_, err := r.engine.Resume(t.Context(), r.flow, locked)
-		checkCode(t, err, core.CodeKeyInProgress)
+		checkCode(t, err, api.CodeKeyInProgress)
 		r.wantFinished(t, "k", 1)
 	})
 }
@@ -90,7 +91,7 @@ func TestEngineStops(t *testing.T) {
 		r := newRig(t, longLock)
 		r.onPhase(func(context.Context, idempotency.Record) error { return core.NotFound("thing") })
 		_, err := r.engine.Drive(t.Context(), r.flow, r.begin(t, "k"))
-		checkCode(t, err, core.CodeNotFound)
+		checkCode(t, err, api.CodeNotFound)
 		if left := r.lookup(t, "k"); !left.Abandoned() {
 			t.Errorf("record = %+v, want it abandoned", left)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
@@ -223,7 +224,7 @@ func (r *rig) wantCalls(t *testing.T, record idempotency.Record, want int) {
 // wantResumable checks that the error asks the client to send the same request again.
 func wantResumable(t *testing.T, err error) {
 	t.Helper()
-	checkCode(t, err, core.CodeUnavailable)
+	checkCode(t, err, api.CodeUnavailable)
 	if problem := core.AsError(err); !problem.Retryable || problem.RetryAfter <= 0 {
 		t.Errorf("error = %+v, want retryable after a time", problem)
 	}

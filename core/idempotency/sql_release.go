@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
@@ -28,7 +29,7 @@ func Release(ctx context.Context, tx db.Tx, orgID, id uuid.UUID) error {
 		return fmt.Errorf("lock key %s: %w", id, err)
 	}
 	if !releasable {
-		return core.NewError(core.CodeKeyNotReleasable,
+		return core.NewError(api.CodeKeyNotReleasable,
 			"Only a key whose request was abandoned can be released: this one is finished or in progress.")
 	}
 	statement := `DELETE FROM idempotency_keys WHERE org_id = $1 AND id = $2`

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // HTTP measures requests.
@@ -35,7 +36,7 @@ func newHTTP(registry *prometheus.Registry) *HTTP {
 // Observe is a core.Observer that measures requests.
 func (h *HTTP) Observe(c echo.Context) func(core.Observed) {
 	return func(seen core.Observed) {
-		if seen.Refusal != nil && seen.Refusal.Code == core.CodeQuotaExceeded {
+		if seen.Refusal != nil && seen.Refusal.Code == api.CodeQuotaExceeded {
 			h.quotaDenials.Inc()
 		}
 		h.durations.WithLabelValues(routeOf(c), methodOf(c.Request()), strconv.Itoa(seen.Status)).

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 )
 
@@ -23,7 +24,7 @@ func TestObserve(t *testing.T) {
 	e.HTTPErrorHandler = core.HandleError(slog.New(slog.DiscardHandler), core.WriteProblem)
 	e.Use(core.Observe(measured.HTTP.Observe))
 	e.GET("/things/:id/", func(c echo.Context) error { return c.NoContent(http.StatusNoContent) })
-	e.POST("/things/", func(echo.Context) error { return core.NewError(core.CodeQuotaExceeded, "") })
+	e.POST("/things/", func(echo.Context) error { return core.NewError(api.CodeQuotaExceeded, "") })
 	e.PUT("/things/", func(echo.Context) error { return errors.New("out of order") })
 	for _, request := range []string{
 		"GET /things/1/", "GET /things/2/", "GET /nothing/3/", "GET /nothing/4/", "POST /things/", "PUT /things/",

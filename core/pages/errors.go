@@ -9,12 +9,13 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // WriteErrors returns a writer that shows errors as pages: those of the dashboard to everybody, and others to browsers.
-// It leaves the rest to next, and all errors of the API, whose addresses begin with api. Visitors without a session are
-// sent to sign in and come back afterwards; a form stays on the page of the error, to be sent again.
-func WriteErrors(api string, next core.ErrorWriter) (core.ErrorWriter, error) {
+// It leaves the rest to next, and all errors of the API, whose addresses begin with prefix. Visitors without a session
+// are sent to sign in and come back afterwards; a form stays on the page of the error, to be sent again.
+func WriteErrors(prefix string, next core.ErrorWriter) (core.ErrorWriter, error) {
 	own, err := Parse(layouts, "templates/errors")
 	if err != nil {
 		return nil, err
@@ -22,11 +23,11 @@ func WriteErrors(api string, next core.ErrorWriter) (core.ErrorWriter, error) {
 	return func(c echo.Context, err *core.Error) {
 		request := c.Request()
 		address := request.URL.Path
-		if !strings.HasPrefix(address, Root) && (strings.HasPrefix(address, api) || !isBrowser(request)) {
+		if !strings.HasPrefix(address, Root) && (strings.HasPrefix(address, prefix) || !isBrowser(request)) {
 			next(c, err)
 			return
 		}
-		if err.Code == core.CodeNotAuthenticated && request.Method == http.MethodGet {
+		if err.Code == api.CodeNotAuthenticated && request.Method == http.MethodGet {
 			query := url.Values{"next": {request.URL.RequestURI()}}
 			// Nothing more can be done for a browser that has gone.
 			_ = c.Redirect(http.StatusSeeOther, SignInAddress+"?"+query.Encode())
@@ -34,7 +35,7 @@ func WriteErrors(api string, next core.ErrorWriter) (core.ErrorWriter, error) {
 		}
 		err.SetRetryAfter(c.Response().Header())
 		shown := errorPage{Problem: err.Problem(core.RequestID(request.Context()))}
-		if err.Code == core.CodeNotAuthenticated {
+		if err.Code == api.CodeNotAuthenticated {
 			shown.Resend = newResend(c)
 		}
 		if own.Render(c, shown.Status, "error", Page{Title: shown.Title, Data: shown}) != nil {
@@ -45,7 +46,7 @@ func WriteErrors(api string, next core.ErrorWriter) (core.ErrorWriter, error) {
 
 // errorPage is an error as a page.
 type errorPage struct {
-	core.Problem
+	api.Problem
 
 	// Resend is the form of a visitor without a session; nil if it cannot be sent again from the page.
 	Resend *resend
@@ -60,7 +61,7 @@ func isBrowser(request *http.Request) bool {
 // entries; nil for what the form cannot help with.
 func Refusal(err error) *core.Error {
 	refused, ok := errors.AsType[*core.Error](err)
-	if !ok || refused.Code.Spec().Status >= http.StatusInternalServerError {
+	if !ok || core.Spec(refused.Code).Status >= http.StatusInternalServerError {
 		return nil
 	}
 	return refused
@@ -71,7 +72,7 @@ func Refusal(err error) *core.Error {
 func RefusalStatus(c echo.Context, problem *core.Error) int {
 	core.NoteRefusal(c, problem)
 	problem.SetRetryAfter(c.Response().Header())
-	return problem.Code.Spec().Status
+	return core.Spec(problem.Code).Status
 }
 
 // Refuse shows a form again with what is wrong with its entries. An error that the form cannot help with is returned.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // functions are what templates may call besides the parts.
@@ -18,7 +19,7 @@ func functions(files assets) template.FuncMap {
 		"stamp":   stamp,
 		"day":     func(t time.Time) string { return t.UTC().Format(time.DateOnly) },
 		"clock":   clock,
-		"iso":     core.FormatTime,
+		"iso":     func(at time.Time) string { return api.At(at).String() },
 		"took":    Took,
 		"number":  Number[int64],
 		"size":    Size,

@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // requestsQuery is the query of the list in the API and on the page.
@@ -17,46 +18,13 @@ type requestsQuery struct {
 	Filter
 }
 
-// requestBody is a request in a list.
-type requestBody struct {
-	ID     uuid.UUID `json:"id"`
-	At     string    `json:"at"`
-	Method string    `json:"method"`
-	Path   string    `json:"path"`
-	// Endpoint is absent where the request takes no idempotency key, and Code where it was not refused.
-	Endpoint core.Optional `json:"endpoint"`
-	Status   int           `json:"status"`
-	Code     core.Optional `json:"code"`
-	Key      core.Optional `json:"key"`
-	// Token is absent for a visitor of the dashboard.
-	Token     core.Optional `json:"token"`
-	Address   core.Optional `json:"address"`
-	RequestID string        `json:"request_id"`
-	// Replayed says that the answer is that of the request OriginalRequestID.
-	Replayed          bool          `json:"replayed"`
-	OriginalRequestID core.Optional `json:"original_request_id"`
-	Run               core.Optional `json:"run"`
-	DurationMS        float64       `json:"duration_ms"`
-}
-
-// requestDetailBody is a request with what only its own page shows.
-type requestDetailBody struct {
-	requestBody
-
-	Headers    []Header      `json:"headers"`
-	BodySize   int64         `json:"body_size"`
-	BodySHA256 core.Optional `json:"body_sha256"`
-	// Problem is nil where the request was not refused.
-	Problem *core.Problem `json:"problem"`
-}
-
-func renderRequest(r Request) requestBody {
-	return requestBody{
-		ID: r.ID, At: core.FormatTime(r.At), Method: r.Method, Path: r.Path, Endpoint: core.Optional(r.Endpoint),
-		Status: r.Status, Code: core.Optional(r.Code), Key: core.Optional(r.Key),
-		Token: core.OptionalID(orNil(&r.TokenID)), Address: core.Optional(addressOf(r.Entry)),
-		RequestID: r.RequestID, Replayed: r.Replayed, OriginalRequestID: core.Optional(r.OriginalRequestID),
-		Run: core.OptionalID(orNil(&r.RunID)), DurationMS: float64(r.Took.Microseconds()) / 1000,
+func renderRequest(r Request) api.LoggedRequest {
+	return api.LoggedRequest{
+		ID: r.ID.String(), At: api.At(r.At), Method: r.Method, Path: r.Path, Endpoint: api.Optional(r.Endpoint),
+		Status: r.Status, Code: api.Optional(r.Code), Key: api.Optional(r.Key),
+		Token: api.MaybeID(orNil(&r.TokenID)), Address: api.Optional(addressOf(r.Entry)),
+		RequestID: r.RequestID, Replayed: r.Replayed, OriginalRequestID: api.Optional(r.OriginalRequestID),
+		Run: api.MaybeID(orNil(&r.RunID)), DurationMS: float64(r.Took.Microseconds()) / 1000,
 	}
 }
 
@@ -91,11 +59,11 @@ func (a *App) read(c echo.Context, principal core.Principal) error {
 	if err != nil {
 		return err
 	}
-	body := requestDetailBody{
-		requestBody: renderRequest(found), Headers: found.Headers, BodySize: found.BodySize, Problem: found.Problem,
+	body := api.LoggedRequestDetail{
+		LoggedRequest: renderRequest(found), Headers: found.Headers, BodySize: found.BodySize, Problem: found.Problem,
 	}
 	if found.BodyDigest != nil {
-		body.BodySHA256 = core.Optional(hex.EncodeToString(found.BodyDigest[:]))
+		body.BodySHA256 = api.Optional(hex.EncodeToString(found.BodyDigest[:]))
 	}
 	return c.JSON(http.StatusOK, body)
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 )
 
@@ -26,7 +26,7 @@ type Entry struct {
 	Endpoint idempotency.Endpoint
 	Status   int
 	// Code is "" for a request that was not refused.
-	Code core.Code
+	Code api.Code
 	Key  string
 	// TokenID is the zero UUID for a visitor of the dashboard.
 	TokenID   uuid.UUID
@@ -38,21 +38,12 @@ type Entry struct {
 	// continued the first request.
 	Replayed bool
 	RunID    uuid.UUID
-	Headers  []Header
+	Headers  []api.LoggedHeader
 	// BodySize is how many bytes of the body were read.
 	BodySize int64
 	// BodyDigest is nil where the body is large or was not read to its end.
 	BodyDigest *Digest
-	Problem    *core.Problem
-}
-
-// Header is a header field of a request.
-type Header struct {
-	Name string `json:"name"`
-	// Value is "" where Hidden.
-	Value string `json:"value"`
-	// Hidden says that the value may be a secret and was not kept.
-	Hidden bool `json:"hidden"`
+	Problem    *api.Problem
 }
 
 // starts are the operations that start runs.

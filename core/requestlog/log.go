@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/flush"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
@@ -80,7 +80,7 @@ type unidentified struct {
 // refused is what refusals are counted by.
 type refused struct {
 	orgID uuid.UUID
-	code  core.Code
+	code  api.Code
 }
 
 // refusalCounts counts the refused requests that would have started a run, and all others.

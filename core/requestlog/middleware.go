@@ -58,7 +58,7 @@ func (l *Log) record(c echo.Context, describe Describe, body *watchedBody, seen 
 	}
 	problem := seen.Refusal
 	if problem != nil {
-		entry.Status = problem.Code.Spec().Status
+		entry.Status = core.Spec(problem.Code).Status
 	} else {
 		problem = core.RefusalOf(c) // A page may have shown its refusal itself.
 	}

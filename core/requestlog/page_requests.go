@@ -49,7 +49,7 @@ func (a *App) requestsPage(c echo.Context, principal core.Principal) error {
 	}
 	for _, refusal := range refusals {
 		view.Refusals = append(view.Refusals, RefusalCount{
-			Code: refusal.Code, Title: refusal.Code.Spec().Title, Starts: refusal.Starts,
+			Code: refusal.Code, Title: core.Spec(refusal.Code).Title, Starts: refusal.Starts,
 			Others: refusal.Others,
 		})
 	}

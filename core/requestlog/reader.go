@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
@@ -92,14 +93,14 @@ type Use struct {
 // Refusal counts the refusals of a day with one code.
 type Refusal struct {
 	Day  time.Time
-	Code core.Code
+	Code api.Code
 	// Starts counts the requests that would have started a run, and Others the rest.
 	Starts, Others int64
 }
 
 // RefusalCount counts what was refused for one reason.
 type RefusalCount struct {
-	Code           core.Code
+	Code           api.Code
 	Title          string
 	Starts, Others int64
 }
@@ -117,7 +118,7 @@ func Sum(refusals []Refusal) []RefusalCount {
 		i := slices.IndexFunc(sums, func(sum RefusalCount) bool { return sum.Code == refusal.Code })
 		if i < 0 {
 			i = len(sums)
-			sums = append(sums, RefusalCount{Code: refusal.Code, Title: refusal.Code.Spec().Title})
+			sums = append(sums, RefusalCount{Code: refusal.Code, Title: core.Spec(refusal.Code).Title})
 		}
 		sums[i].Starts += refusal.Starts
 	}

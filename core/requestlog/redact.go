@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 const (
@@ -28,19 +29,19 @@ var shown = map[string]bool{
 }
 
 // keep returns the header fields of a request by name, without what may be secret.
-func keep(header http.Header) []Header {
-	kept := make([]Header, 0, min(len(header), maxHeaders))
+func keep(header http.Header) []api.LoggedHeader {
+	kept := make([]api.LoggedHeader, 0, min(len(header), maxHeaders))
 	for name, values := range header {
 		if len(kept) == maxHeaders {
 			break
 		}
 		value := core.StorableUpTo(strings.Join(values, ", "), maxHeaderValue)
-		field := Header{Name: core.StorableUpTo(name, maxHeaderValue), Value: value}
+		field := api.LoggedHeader{Name: core.StorableUpTo(name, maxHeaderValue), Value: value}
 		if !shown[name] || strings.Contains(value, tokenMark) {
 			field.Value, field.Hidden = "", true
 		}
 		kept = append(kept, field)
 	}
-	slices.SortFunc(kept, func(a, b Header) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(kept, func(a, b api.LoggedHeader) int { return strings.Compare(a.Name, b.Name) })
 	return kept
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 )
@@ -217,7 +218,7 @@ func scanRequest(row pgx.CollectableRow) (Request, error) {
 		return Request{}, fmt.Errorf("read a request: %w", err)
 	}
 	found.Took = time.Duration(micros) * time.Microsecond
-	found.Endpoint, found.Code = idempotency.Endpoint(endpoint), core.Code(code)
+	found.Endpoint, found.Code = idempotency.Endpoint(endpoint), api.Code(code)
 	if token != nil {
 		found.TokenID = *token
 	}

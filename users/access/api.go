@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 const (
@@ -36,34 +37,12 @@ type rotationDraft struct {
 	OverlapMS int64 `json:"overlap_ms" validate:"min=0,max=604800000"`
 }
 
-// tokenBody is a token as clients see it: never its secret.
-type tokenBody struct {
-	ID         uuid.UUID     `json:"id"`
-	Label      string        `json:"label"`
-	Prefix     string        `json:"prefix"`
-	Role       core.Role     `json:"role"`
-	User       uuid.UUID     `json:"user"`
-	Email      string        `json:"email"`
-	State      TokenState    `json:"state"`
-	ReplacedBy core.Optional `json:"replaced_by"`
-	CreatedAt  string        `json:"created_at"`
-	ExpiresAt  core.Optional `json:"expires_at"`
-	RevokedAt  core.Optional `json:"revoked_at"`
-	LastUsedAt core.Optional `json:"last_used_at"`
-}
-
-// secretBody is a new token with its secret.
-type secretBody struct {
-	tokenBody
-	Secret string `json:"secret"`
-}
-
-func renderToken(t Token) tokenBody {
-	return tokenBody{
-		ID: t.ID, Label: t.Label, Prefix: t.Prefix, Role: t.Role, User: t.UserID, Email: t.Email, State: t.State,
-		ReplacedBy: core.OptionalID(t.ReplacedBy), CreatedAt: core.FormatTime(t.CreatedAt),
-		ExpiresAt: core.OptionalTime(t.ExpiresAt), RevokedAt: core.OptionalTime(t.RevokedAt),
-		LastUsedAt: core.OptionalTime(t.LastUsedAt),
+func renderToken(t Token) api.Token {
+	return api.Token{
+		ID: t.ID.String(), Label: t.Label, Prefix: t.Prefix, Role: api.Role(t.Role),
+		User: t.UserID.String(), Email: t.Email, State: t.State, ReplacedBy: api.MaybeID(t.ReplacedBy),
+		CreatedAt: api.At(t.CreatedAt), ExpiresAt: api.MaybeAt(t.ExpiresAt), RevokedAt: api.MaybeAt(t.RevokedAt),
+		LastUsedAt: api.MaybeAt(t.LastUsedAt),
 	}
 }
 
@@ -135,5 +114,5 @@ func (a *App) revokeToken(c echo.Context, principal core.Principal) error {
 // answerSecret answers with a secret, which no cache may store.
 func answerSecret(c echo.Context, issued issuedToken) error {
 	c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
-	return c.JSON(http.StatusCreated, secretBody{tokenBody: renderToken(issued.Token), Secret: issued.secret})
+	return c.JSON(http.StatusCreated, api.TokenSecret{Token: renderToken(issued.Token), Secret: issued.secret})
 }

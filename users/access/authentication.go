@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
@@ -132,13 +133,13 @@ func (e Edge) admit(c echo.Context, principal core.Principal) error {
 
 func bearer(headers []string) (string, error) {
 	if len(headers) != 1 {
-		return "", core.NewError(core.CodeNotAuthenticated,
+		return "", core.NewError(api.CodeNotAuthenticated,
 			"Send one Authorization header: \"Authorization: Bearer <token>\".")
 	}
 	scheme, secret, _ := strings.Cut(headers[0], " ")
 	secret = strings.TrimSpace(secret)
 	if !strings.EqualFold(scheme, "Bearer") || secret == "" || len(secret) > maxTokenLength {
-		return "", core.NewError(core.CodeNotAuthenticated,
+		return "", core.NewError(api.CodeNotAuthenticated,
 			"The Authorization header must be \"Bearer <token>\" with one of your API tokens.")
 	}
 	return secret, nil
@@ -183,11 +184,11 @@ func (s *Service) identifyByToken(
 	case err != nil:
 		return core.Principal{}, err
 	case holder == nil:
-		return core.Principal{}, core.NewError(core.CodeNotAuthenticated,
+		return core.Principal{}, core.NewError(api.CodeNotAuthenticated,
 			"The token is unknown, revoked or expired. Create a new one and try again.")
 	case !holder.isMember:
-		return core.Principal{}, core.NewError(core.CodePermissionDenied,
-			"You are no longer a member of "+holder.principal.OrgName+".")
+		return core.Principal{}, core.PermissionDenied(
+			"You are no longer a member of " + holder.principal.OrgName + ".")
 	default:
 		s.tokenCache.Add(digest, *holder)
 		return holder.principal, nil

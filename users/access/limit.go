@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
@@ -39,7 +40,7 @@ func withinTokenLimit(
 }
 
 func tooManyTokens(limit int, nextExpiry *time.Duration) error {
-	err := core.NewError(core.CodeTooManyTokens, fmt.Sprintf(
+	err := core.NewError(api.CodeTooManyTokens, fmt.Sprintf(
 		"A member of this organization may have %s. Revoke one that is no longer used, and send the request again.",
 		core.Plural(limit, "active token")))
 	err.RetryAfter = noExpiry

@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/users/account"
 )
@@ -41,8 +42,8 @@ type tokensPage struct {
 	core.Page[tokenRow]
 	// All is set if the tokens of all members are listed.
 	All     bool
-	State   TokenState
-	States  []TokenState
+	State   api.TokenState
+	States  []api.TokenState
 	Form    tokenForm
 	Roles   []pages.Choice
 	Lives   []pages.Choice
@@ -59,10 +60,13 @@ type tokenRow struct {
 
 func tokenRowFor(principal core.Principal) func(Token) tokenRow {
 	return func(t Token) tokenRow {
-		tone := map[TokenState]string{TokenActive: "ok", TokenExpired: "idle", TokenRevoked: "idle"}[t.State]
+		tone := "idle"
+		if t.State == api.TokenStateActive {
+			tone = "ok"
+		}
 		return tokenRow{
 			Token: t, Pill: pages.NewPill(tone, string(t.State)),
-			MayRotate: t.mayBeRotated(principal) == nil, MayRevoke: t.State == TokenActive,
+			MayRotate: t.mayBeRotated(principal) == nil, MayRevoke: t.State == api.TokenStateActive,
 		}
 	}
 }
@@ -97,8 +101,9 @@ func (a *App) renderTokens(
 		Title: "API tokens", Section: pages.SectionTokens,
 		Data: tokensPage{
 			Page: core.MapPage(page, tokenRowFor(principal)), All: seesAllTokens(principal),
-			State: TokenState(query.State), States: []TokenState{TokenActive, TokenExpired, TokenRevoked},
-			Form: form, Roles: account.RolesUpTo(principal.Role, form.Role), Lives: tokenLives(form.Days),
+			State:  api.TokenState(query.State),
+			States: []api.TokenState{api.TokenStateActive, api.TokenStateExpired, api.TokenStateRevoked},
+			Form:   form, Roles: account.RolesUpTo(principal.Role, form.Role), Lives: tokenLives(form.Days),
 			Problem: problem,
 		},
 	})

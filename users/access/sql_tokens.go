@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
@@ -98,8 +99,8 @@ func insertToken(ctx context.Context, tx db.Tx, request TokenRequest, digest []b
 }
 
 // tokenState returns the state of the token with the digest; "" where there never was one.
-func (s *Service) tokenState(ctx context.Context, digest []byte) (TokenState, error) {
-	var state TokenState
+func (s *Service) tokenState(ctx context.Context, digest []byte) (api.TokenState, error) {
+	var state api.TokenState
 	err := s.db.Pool.QueryRow(ctx, `SELECT CASE WHEN revoked_at IS NOT NULL THEN 'revoked'
 		WHEN expires_at <= now() THEN 'expired' ELSE 'active' END FROM api_tokens WHERE digest = $1`, digest).
 		Scan(&state)
@@ -116,7 +117,7 @@ func lockTokenLimit(ctx context.Context, tx db.Tx, orgID, userID uuid.UUID) (int
 		SELECT o.max_tokens FROM memberships AS m JOIN organizations AS o ON o.id = m.org_id
 		WHERE m.org_id = $1 AND m.user_id = $2 FOR NO KEY UPDATE OF m`, orgID, userID).Scan(&limit)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return 0, core.NewError(core.CodePermissionDenied, "The token would be of no use: its user is not a member of "+
+		return 0, core.PermissionDenied("The token would be of no use: its user is not a member of " +
 			"the organization.").Because(ErrNotMember)
 	}
 	if err != nil {

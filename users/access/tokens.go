@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/users/account"
 )
@@ -67,7 +68,7 @@ func (s *Service) EnsureToken(
 		switch state, err := s.tokenState(ctx, digest); {
 		case err != nil:
 			return "", err
-		case state == TokenActive:
+		case state == api.TokenStateActive:
 			return secret, nil
 		case state == "":
 			return s.CreateToken(ctx, request)
@@ -105,7 +106,7 @@ func (s *Service) createToken(
 func (s *Service) revokeToken(ctx context.Context, principal core.Principal, id uuid.UUID) error {
 	return db.Do(ctx, s.db, func(tx db.Tx) error {
 		token, err := lockToken(ctx, tx, principal, id)
-		if err != nil || token.State == TokenRevoked {
+		if err != nil || token.State == api.TokenStateRevoked {
 			return err
 		}
 		if err := updateRevoked(ctx, tx, principal.OrgID, id); err != nil {
@@ -165,7 +166,7 @@ type Token struct {
 	// a member.
 	Role       core.Role
 	MemberRole core.Role
-	State      TokenState
+	State      api.TokenState
 	// ReplacedBy is the new token of a rotation; nil if the token was not rotated.
 	ReplacedBy *uuid.UUID
 	CreatedAt  time.Time
@@ -179,15 +180,15 @@ type Token struct {
 func (t Token) mayBeRotated(principal core.Principal) error {
 	switch {
 	case t.UserID != principal.UserID:
-		return core.NewError(core.CodePermissionDenied,
-			"Only "+t.Email+" may rotate this token: the new one acts in their name. You may revoke it.")
+		return core.PermissionDenied(
+			"Only " + t.Email + " may rotate this token: the new one acts in their name. You may revoke it.")
 	case !principal.Role.Allows(t.Role.Lesser(t.MemberRole)):
-		return core.NewError(core.CodePermissionDenied,
+		return core.PermissionDenied(
 			"The token has a higher role than the one of this request. Rotate it with a token of at least its role.")
-	case t.State != TokenActive:
-		return core.NewError(core.CodeTokenNotRotatable, "The token is "+string(t.State)+". Create a new one.")
+	case t.State != api.TokenStateActive:
+		return core.NewError(api.CodeTokenNotRotatable, "The token is "+string(t.State)+". Create a new one.")
 	case t.ReplacedBy != nil:
-		return core.NewError(core.CodeTokenNotRotatable,
+		return core.NewError(api.CodeTokenNotRotatable,
 			"The token was rotated before, to "+t.ReplacedBy.String()+". Rotate that one, or create a new one.")
 	default:
 		return nil
@@ -239,13 +240,3 @@ func auditToken(
 		Action: action, TargetType: "token", TargetID: id.String(), Detail: detail,
 	})
 }
-
-// TokenState says whether a token still works.
-type TokenState string
-
-// The states of a token. Only an active one works.
-const (
-	TokenActive  TokenState = "active"
-	TokenExpired TokenState = "expired"
-	TokenRevoked TokenState = "revoked"
-)

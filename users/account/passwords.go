@@ -9,6 +9,7 @@ import (
 	"github.com/alexedwards/argon2id"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 const (
@@ -73,7 +74,7 @@ func (p *Passwords) Match(ctx context.Context, password, hash string) (bool, err
 func inTurn[T any](ctx context.Context, p *Passwords, password string, do func() (T, error)) (T, error) {
 	var zero T
 	if len(password) > maxPasswordBytes {
-		return zero, core.InvalidPayload("The password is too long.", core.FieldError{
+		return zero, core.InvalidPayload("The password is too long.", api.FieldError{
 			Pointer: "/password", Code: "max", Detail: fmt.Sprintf("must be at most %d bytes", maxPasswordBytes),
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/users/account"
 )
 
@@ -18,13 +19,13 @@ func TestPasswordsAreHashedInTurn(t *testing.T) {
 	empty := passwords.FillHashQueue()
 	_, err := passwords.Hash(t.Context(), password)
 	refused, ok := errors.AsType[*core.Error](err)
-	if !ok || refused.Code != core.CodeUnavailable || refused.RetrySeconds() != 2 {
-		t.Errorf("Hash with a full queue = %v, want %s and to come back", err, core.CodeUnavailable)
+	if !ok || refused.Code != api.CodeUnavailable || refused.RetrySeconds() != 2 {
+		t.Errorf("Hash with a full queue = %v, want %s and to come back", err, api.CodeUnavailable)
 	}
 	// What is too long is refused before it waits for anything.
 	_, err = passwords.Hash(t.Context(), strings.Repeat("p", 1025))
-	if !core.HasCode(err, core.CodeInvalidPayload) {
-		t.Errorf("Hash of 1025 bytes = %v, want %s", err, core.CodeInvalidPayload)
+	if !core.HasCode(err, api.CodeInvalidPayload) {
+		t.Errorf("Hash of 1025 bytes = %v, want %s", err, api.CodeInvalidPayload)
 	}
 	empty()
 	for range 50 {

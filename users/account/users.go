@@ -13,6 +13,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
@@ -94,7 +95,7 @@ func InsertUser(ctx context.Context, tx db.GormTx, user User) error {
 func (s *Service) User(ctx context.Context, email string) (User, error) {
 	user, err := gorm.G[User](s.db.Gorm).Where("email = ?", NormalizeEmail(email)).Take(ctx)
 	if errors.Is(err, gorm.ErrRecordNotFound) {
-		return User{}, core.NewError(core.CodeNotFound, fmt.Sprintf("There is no user %q.", NormalizeEmail(email)))
+		return User{}, core.NewError(api.CodeNotFound, fmt.Sprintf("There is no user %q.", NormalizeEmail(email)))
 	}
 	if err != nil {
 		return User{}, fmt.Errorf("find user %q: %w", email, err)
@@ -105,7 +106,7 @@ func (s *Service) User(ctx context.Context, email string) (User, error) {
 // EnsureUser returns the user with the e-mail address and creates one without a password when there is none.
 func (s *Service) EnsureUser(ctx context.Context, email, name string) (User, error) {
 	user, err := s.User(ctx, email)
-	if !core.HasCode(err, core.CodeNotFound) {
+	if !core.IsNotFound(err) {
 		return user, err
 	}
 	user, err = s.CreateUser(ctx, email, name, "")

@@ -4,32 +4,17 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
-// auditBody is an action in the audit log.
-type auditBody struct {
-	ID        uuid.UUID `json:"id"`
-	CreatedAt string    `json:"created_at"`
-	// Actor and Token are absent where the operator or the service acted.
-	Actor      core.Optional `json:"actor"`
-	ActorEmail string        `json:"actor_email"`
-	Token      core.Optional `json:"token"`
-	Action     string        `json:"action"`
-	TargetType string        `json:"target_type"`
-	TargetID   string        `json:"target_id"`
-	RequestID  core.Optional `json:"request_id"`
-	Detail     string        `json:"detail"`
-}
-
-func renderAudit(e auditEntry) auditBody {
-	return auditBody{
-		ID: e.ID, CreatedAt: core.FormatTime(e.CreatedAt), Actor: core.OptionalID(e.ActorID), ActorEmail: e.ActorEmail,
-		Token: core.OptionalID(e.TokenID), Action: e.Action, TargetType: e.TargetType, TargetID: e.TargetID,
-		RequestID: core.Optional(e.RequestID), Detail: e.Detail,
+func renderAudit(e auditEntry) api.AuditRecord {
+	return api.AuditRecord{
+		ID: e.ID.String(), CreatedAt: api.At(e.CreatedAt), Actor: api.MaybeID(e.ActorID), ActorEmail: e.ActorEmail,
+		Token: api.MaybeID(e.TokenID), Action: e.Action, TargetType: e.TargetType, TargetID: e.TargetID,
+		RequestID: api.Optional(e.RequestID), Detail: e.Detail,
 	}
 }
 

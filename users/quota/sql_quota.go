@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
@@ -137,13 +138,13 @@ func collectUsage(rows pgx.Rows) ([]Usage, error) {
 
 // OrganizationGone refuses a run of an organization that was deleted since its request was authenticated.
 func OrganizationGone() *core.Error {
-	return core.NewError(core.CodeNotAuthenticated,
+	return core.NewError(api.CodeNotAuthenticated,
 		"The organization of these credentials has been deleted. Nothing was started.")
 }
 
 // PaymentRequired says that the quota is used up and the charge for a run beyond it was declined.
 func PaymentRequired() *core.Error {
-	return core.NewError(core.CodePaymentRequired,
+	return core.NewError(api.CodePaymentRequired,
 		"The quota is used up and the charge for a run beyond it was declined. Nothing was started. "+
 			"Settle the account, then start with a new key.")
 }
@@ -154,7 +155,7 @@ func Exceeded(usage Usage) *core.Error {
 	if usage.Quota != nil {
 		quota = *usage.Quota
 	}
-	err := core.NewError(core.CodeQuotaExceeded, fmt.Sprintf(
+	err := core.NewError(api.CodeQuotaExceeded, fmt.Sprintf(
 		"%d of %d runs are used this month; the count resets at %s. Nothing was started.",
 		usage.Used, quota, usage.ResetsAt().Format(time.RFC3339)))
 	err.RetryAfter = max(time.Until(usage.ResetsAt()), time.Second)

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/users/quota"
 )
 
@@ -14,8 +14,8 @@ func TestExceeded(t *testing.T) {
 	period := time.Now().UTC()
 	period = time.Date(period.Year(), period.Month(), 1, 0, 0, 0, 0, time.UTC)
 	err := quota.Exceeded(quota.Usage{Period: period, Used: 3, Quota: &limit})
-	if err.Code != core.CodeQuotaExceeded || err.Retryable {
-		t.Errorf("error = %s, retryable %t, want %s and not", err.Code, err.Retryable, core.CodeQuotaExceeded)
+	if err.Code != api.CodeQuotaExceeded || err.Retryable {
+		t.Errorf("error = %s, retryable %t, want %s and not", err.Code, err.Retryable, api.CodeQuotaExceeded)
 	}
 	if rest := time.Until(period.AddDate(0, 1, 0)); err.RetryAfter < time.Second || err.RetryAfter > rest+time.Minute {
 		t.Errorf("RetryAfter = %s, want the rest of the month, %s", err.RetryAfter, rest)

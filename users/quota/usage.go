@@ -6,45 +6,18 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
-// usageBody is what the organization has used in the current period.
-type usageBody struct {
-	Metric string `json:"metric"`
-	Used   int64  `json:"used"`
-	// Quota and Remaining are null when there is no limit.
-	Quota     *int64 `json:"quota"`
-	Remaining *int64 `json:"remaining"`
-	Overage   int64  `json:"overage"`
-	Period    string `json:"period"`
-	ResetsAt  string `json:"resets_at"`
-	// CountedSince is absent when Days and Workflows are about the whole period.
-	CountedSince core.Optional       `json:"counted_since"`
-	Days         []dayUsageBody      `json:"days"`
-	Workflows    []workflowUsageBody `json:"workflows"`
-}
-
-type dayUsageBody struct {
-	Day  string `json:"day"`
-	Runs int64  `json:"runs"`
-}
-
-type workflowUsageBody struct {
-	Workflow uuid.UUID `json:"workflow"`
-	Slug     string    `json:"slug"`
-	Runs     int64     `json:"runs"`
-}
-
-func renderUsage(usage PeriodUsage, counts RunCounts) usageBody {
-	body := usageBody{
-		Metric: usage.Metric, Used: usage.Used, Quota: usage.Quota, Overage: usage.Overage,
-		Period: usage.Period.Format("2006-01"), ResetsAt: core.FormatTime(usage.ResetsAt()),
-		CountedSince: core.OptionalTime(counts.Since), Days: []dayUsageBody{},
-		Workflows: make([]workflowUsageBody, len(counts.Workflows)),
+func renderUsage(usage PeriodUsage, counts RunCounts) api.Usage {
+	body := api.Usage{
+		Metric: usage.Metric, Used: int(usage.Used), Quota: usage.Quota, Overage: int(usage.Overage),
+		Period: usage.Period.Format("2006-01"), ResetsAt: api.At(usage.ResetsAt()),
+		CountedSince: api.MaybeAt(counts.Since), Days: []api.DayUsage{},
+		Workflows: make([]api.WorkflowUsage, len(counts.Workflows)),
 	}
 	if usage.Quota != nil {
 		remaining := max(*usage.Quota-usage.Used, 0)
@@ -52,12 +25,14 @@ func renderUsage(usage PeriodUsage, counts RunCounts) usageBody {
 	}
 	for day := usage.Period; !day.After(usage.Today); day = day.AddDate(0, 0, 1) {
 		name := day.Format(time.DateOnly)
-		body.Days = append(body.Days, dayUsageBody{Day: name, Runs: counts.Days[name]})
+		body.Days = append(body.Days, api.DayUsage{Day: name, Runs: int(counts.Days[name])})
 	}
 	for i, workflow := range counts.Workflows {
-		body.Workflows[i] = workflowUsageBody{Workflow: workflow.ID, Slug: workflow.Slug, Runs: workflow.Runs}
+		body.Workflows[i] = api.WorkflowUsage{
+			Workflow: workflow.ID.String(), Slug: workflow.Slug, Runs: int(workflow.Runs),
+		}
 	}
-	slices.SortFunc(body.Workflows, func(a, b workflowUsageBody) int {
+	slices.SortFunc(body.Workflows, func(a, b api.WorkflowUsage) int {
 		return cmp.Or(cmp.Compare(b.Runs, a.Runs), cmp.Compare(a.Slug, b.Slug))
 	})
 	return body

@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/core/requestlog"
@@ -46,7 +47,7 @@ func newUsagePage(usage PeriodUsage, counts RunCounts, tokens []TokenRuns, days 
 		name := day.Format(time.DateOnly)
 		page.Chart.Bars = append(page.Chart.Bars, pages.Bar{
 			Label: name, Tick: tickOf(day), Values: []int64{counts.Days[name]},
-			Address: "../runs/?since=" + core.FormatTime(day) + "&until=" + core.FormatTime(day.AddDate(0, 0, 1)),
+			Address: "../runs/?since=" + api.At(day).String() + "&until=" + api.At(day.AddDate(0, 0, 1)).String(),
 		})
 	}
 	page.Chart.Label = fmt.Sprintf("Runs per day since %s: %s in all",

@@ -13,6 +13,7 @@ import (
 	"gorm.io/gorm/clause"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/users/account"
@@ -123,7 +124,7 @@ func challengeError(err error) error {
 }
 
 func noSuchChallenge() error {
-	return core.NewError(core.CodeNotAuthenticated, "The sign-in was begun too long ago, or in another browser. "+
+	return core.NewError(api.CodeNotAuthenticated, "The sign-in was begun too long ago, or in another browser. "+
 		"Begin again.")
 }
 

@@ -11,6 +11,7 @@ import (
 	"gorm.io/gorm/clause"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/users/account"
@@ -68,7 +69,7 @@ func (s *Service) confirmFactor(ctx context.Context, userID uuid.UUID, code stri
 			return nil, err
 		}
 		if !factor.isPending() {
-			return nil, core.NewError(core.CodeNotFound, "No authenticator app is being set up. Begin again.")
+			return nil, core.NewError(api.CodeNotFound, "No authenticator app is being set up. Begin again.")
 		}
 		step, err := s.stepOf(factor, code)
 		if err != nil {
@@ -98,7 +99,7 @@ func (s *Service) renewRecoveryCodes(ctx context.Context, userID uuid.UUID, from
 			return nil, err
 		}
 		if !renewed {
-			return nil, core.NewError(core.CodeNotFound, "You have no second factor.")
+			return nil, core.NewError(api.CodeNotFound, "You have no second factor.")
 		}
 		return codes, account.AuditUser(ctx, tx, userID, userID, "second_factor.renew_codes", from.Origin())
 	})
@@ -203,9 +204,7 @@ func (s *Service) stepOf(factor factor, code string) (int64, error) {
 }
 
 func wrongCode(detail string) error {
-	return core.InvalidPayload("Please look at 1 field again.", core.FieldError{
-		Parameter: "code", Code: "wrong", Detail: detail,
-	})
+	return core.InvalidField(api.FieldError{Parameter: "code", Code: "wrong", Detail: detail})
 }
 
 // factor is a user's second factor. A user who has none has its zero value.

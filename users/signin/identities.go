@@ -52,10 +52,10 @@ func (s *Service) proveAtProvider(
 		return err
 	}
 	if owner == uuid.Nil || owner != userID || visitor.UserID != userID {
-		return core.NewError(core.CodePermissionDenied, "You have signed in at the provider as somebody else.")
+		return core.PermissionDenied("You have signed in at the provider as somebody else.")
 	}
 	if time.Since(who.AskedAt) > proofAge {
-		return core.NewError(core.CodePermissionDenied,
+		return core.PermissionDenied(
 			"The provider has not asked for your password again, or does not say when. Sign in here with a password.")
 	}
 	return s.noteProof(ctx, visitor, "at the provider", from)
@@ -115,11 +115,11 @@ func mayBeLinked(ctx context.Context, tx db.GormTx, holder account.User, who per
 	case err != nil:
 		return fmt.Errorf("look for the identities of user %s: %w", holder.ID, err)
 	case linked > 0:
-		return core.NewError(core.CodePermissionDenied, "The account with your address belongs to another account of "+
+		return core.PermissionDenied("The account with your address belongs to another account of " +
 			"the provider. Ask the operator of the service to unlink it.")
 	case !holder.AddressConfirmed:
-		return core.NewError(core.CodePermissionDenied, "There is an account with your address that was made with a "+
-			"link, and the address has not been confirmed yet. Use \"Forgotten password\" to confirm the "+
+		return core.PermissionDenied("There is an account with your address that was made with a " +
+			"link, and the address has not been confirmed yet. Use \"Forgotten password\" to confirm the " +
 			"address by mail, or ask the operator of the service.")
 	default:
 		return nil
@@ -129,7 +129,7 @@ func mayBeLinked(ctx context.Context, tx db.GormTx, holder account.User, who per
 // makeUserOf makes the account of a person. The provider has verified the address.
 func (s *Service) makeUserOf(ctx context.Context, tx db.GormTx, id uuid.UUID, who person) (uuid.UUID, error) {
 	if !s.cfg.OpenID.cfg.CreateUsers {
-		return uuid.Nil, core.NewError(core.CodePermissionDenied,
+		return uuid.Nil, core.PermissionDenied(
 			"There is no account with your address. Ask an administrator of your organization to invite you.")
 	}
 	user := account.User{ID: id, Email: who.Email, Name: who.Name, AddressConfirmed: true}

@@ -52,7 +52,7 @@ func (a *App) newPasswordForm(c echo.Context) error {
 	if err == nil {
 		err = a.service.resetPassword(c.Request().Context(), c.Param("token"), form.New, BrowserOf(c))
 	}
-	if core.HasCode(err, core.CodeNotFound) {
+	if core.IsNotFound(err) {
 		return err
 	}
 	if err != nil {

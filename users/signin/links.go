@@ -12,6 +12,7 @@ import (
 	"gorm.io/gorm/clause"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/users/account"
 	"github.com/simplevalidations/simplevalidations/users/mails"
@@ -42,7 +43,7 @@ func (s *Service) askForPassword(ctx context.Context, email string) error {
 // link. Users who only sign in at the provider get none: a password would outlive the account there.
 func (s *Service) WriteForgotten(ctx context.Context, email string) (*mails.Letter, error) {
 	user, err := s.accounts.User(ctx, email)
-	if core.HasCode(err, core.CodeNotFound) {
+	if core.IsNotFound(err) {
 		return nil, nil //nolint:nilnil // nobody to write to
 	}
 	if err != nil {
@@ -203,7 +204,7 @@ func (s *Service) resetPassword(ctx context.Context, secret, password string, fr
 
 // noSuchLink is also the answer to a link that never existed.
 func noSuchLink() error {
-	return core.NewError(core.CodeNotFound,
+	return core.NewError(api.CodeNotFound,
 		"The link does not work: it was used, replaced or has expired. Ask for a new one.")
 }
 

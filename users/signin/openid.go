@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/users/account"
 )
 
@@ -188,13 +189,13 @@ func (o *OpenID) accept(token *oidc.IDToken) (person, error) {
 		return person{}, notVouched("The answer of the provider cannot be read.", err)
 	}
 	if !claims.Verified || claims.Email == "" {
-		return person{}, core.NewError(core.CodePermissionDenied,
+		return person{}, core.PermissionDenied(
 			"The provider has not verified your e-mail address. Verify it there and sign in again.")
 	}
 	email := account.NormalizeEmail(claims.Email)
 	_, domain, _ := strings.Cut(email, "@")
 	if len(o.cfg.Domains) > 0 && !slices.Contains(o.cfg.Domains, domain) {
-		return person{}, core.NewError(core.CodePermissionDenied, "Addresses of "+core.StorableUpTo(domain, maxName)+
+		return person{}, core.PermissionDenied("Addresses of " + core.StorableUpTo(domain, maxName) +
 			" may not sign in here. Ask the operator of the service.")
 	}
 	found := person{
@@ -213,5 +214,5 @@ func providerAway(cause error) error {
 }
 
 func notVouched(detail string, cause error) error {
-	return core.NewError(core.CodeNotAuthenticated, detail).Because(cause)
+	return core.NewError(api.CodeNotAuthenticated, detail).Because(cause)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
@@ -68,11 +69,11 @@ func (a *App) fromProvider(c echo.Context) error {
 		return a.signInAgain(c, pages.Root, noSuchChallenge())
 	}
 	if c.QueryParam("code") == "" {
-		return a.signInAgain(c, pages.Root, core.NewError(core.CodeNotAuthenticated,
+		return a.signInAgain(c, pages.Root, core.NewError(api.CodeNotAuthenticated,
 			"The provider has not signed you in. Try again, or sign in with your password."))
 	}
 	visitor, err := a.visitorOf(c)
-	if err != nil && !core.HasCode(err, core.CodeNotAuthenticated) {
+	if err != nil && !core.HasCode(err, api.CodeNotAuthenticated) {
 		return err
 	}
 	into, waiting, err := a.service.finishProvider(c.Request().Context(), secret, c.QueryParam("code"), visitor,
@@ -89,7 +90,7 @@ func (a *App) fromProvider(c echo.Context) error {
 // signInAgain shows the sign-in with what went wrong. If the provider is down, the password still works.
 func (a *App) signInAgain(c echo.Context, next string, err error) error {
 	problem := pages.Refusal(err)
-	if problem == nil && core.HasCode(err, core.CodeUnavailable) {
+	if problem == nil && core.HasCode(err, api.CodeUnavailable) {
 		problem, _ = errors.AsType[*core.Error](err)
 	}
 	if problem == nil {
@@ -99,5 +100,5 @@ func (a *App) signInAgain(c echo.Context, next string, err error) error {
 }
 
 func noProvider() error {
-	return core.NewError(core.CodeNotFound, "This installation has no provider to sign in with.")
+	return core.NewError(api.CodeNotFound, "This installation has no provider to sign in with.")
 }

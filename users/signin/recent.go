@@ -14,6 +14,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/users/account"
@@ -124,18 +125,16 @@ func cameFrom(c echo.Context) string {
 
 // prove records that the user of the session has confirmed who they are, by the password or by a code.
 func (s *Service) prove(ctx context.Context, visitor pages.Visitor, password, code string, from Browser) error {
-	way := "with the password"
-	if password != "" {
-		if err := s.checkPassword(ctx, visitor, pages.ProofPassword, password, from); err != nil {
-			return err
-		}
-	} else {
-		way = "with a code"
+	if password == "" {
 		if err := s.useCode(ctx, visitor.UserID, code, from); err != nil {
 			return err
 		}
+		return s.noteProof(ctx, visitor, "with a code", from)
 	}
-	return s.noteProof(ctx, visitor, way, from)
+	if err := s.checkPassword(ctx, visitor, pages.ProofPassword, password, from); err != nil {
+		return err
+	}
+	return s.noteProof(ctx, visitor, "with the password", from)
 }
 
 // checkPassword refuses every password but the visitor's. The field is the one in which it was entered.
@@ -154,9 +153,7 @@ func (s *Service) checkPassword(
 	if err != nil {
 		return err
 	}
-	return core.InvalidPayload("Please look at 1 field again.", core.FieldError{
-		Parameter: field, Code: "wrong", Detail: "is not your password",
-	})
+	return core.InvalidField(api.FieldError{Parameter: field, Code: "wrong", Detail: "is not your password"})
 }
 
 // noteProof records that the user of a session has just confirmed who they are.

@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/core/ratelimit"
 	"github.com/simplevalidations/simplevalidations/users/account"
@@ -28,7 +29,7 @@ type Browser struct {
 // same time.
 func (s *Service) signIn(ctx context.Context, email, password, next string, from Browser) (outcome, error) {
 	user, err := s.accounts.User(ctx, email)
-	if err != nil && !core.HasCode(err, core.CodeNotFound) {
+	if err != nil && !core.IsNotFound(err) {
 		return outcome{}, err
 	}
 	matches, err := s.accounts.Match(ctx, password, user.PasswordHash)
@@ -38,7 +39,7 @@ func (s *Service) signIn(ctx context.Context, email, password, next string, from
 	if matches && user.DisabledAt == nil {
 		return s.passFirst(ctx, user.ID, next, from.Origin(), from)
 	}
-	refusal := core.NewError(core.CodeNotAuthenticated, "The e-mail address or the password is wrong.")
+	refusal := core.NewError(api.CodeNotAuthenticated, "The e-mail address or the password is wrong.")
 	why := "wrong password"
 	if matches {
 		refusal, why = accountDisabled(), "disabled"
@@ -53,7 +54,7 @@ func (s *Service) signIn(ctx context.Context, email, password, next string, from
 }
 
 func accountDisabled() *core.Error {
-	return core.NewError(core.CodeNotAuthenticated, "Your account is disabled. Ask the operator of this service.")
+	return core.NewError(api.CodeNotAuthenticated, "Your account is disabled. Ask the operator of this service.")
 }
 
 // Origin is the address of the client, for the audit record of an action.

@@ -11,6 +11,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/users/account"
 )
@@ -115,7 +116,7 @@ func (s *Service) confirmSession(ctx context.Context, secret string, principal c
 	case principal.OrgID == uuid.Nil:
 		return nil
 	case found[0].Role == "":
-		return core.NewError(core.CodePermissionDenied, "You are no longer a member of "+principal.OrgName+".")
+		return core.PermissionDenied("You are no longer a member of " + principal.OrgName + ".")
 	case found[0].Role != principal.Role:
 		return core.AccessChanged()
 	default:
@@ -124,7 +125,7 @@ func (s *Service) confirmSession(ctx context.Context, secret string, principal c
 }
 
 func errSessionEnded() error {
-	return core.NewError(core.CodeNotAuthenticated, "Your session has ended. Sign in again.")
+	return core.NewError(api.CodeNotAuthenticated, "Your session has ended. Sign in again.")
 }
 
 const (
@@ -145,7 +146,7 @@ func (a *App) Visit(trust time.Duration) echo.MiddlewareFunc {
 		return func(c echo.Context) error {
 			address, secret := c.Request().URL.EscapedPath(), SessionSecret(c)
 			found, err := a.service.visit(c.Request().Context(), secret)
-			if core.HasCode(err, core.CodeNotAuthenticated) && isForStrangers(address) {
+			if core.HasCode(err, api.CodeNotAuthenticated) && isForStrangers(address) {
 				return next(c)
 			}
 			if err != nil {
@@ -213,7 +214,7 @@ func MemberOf(ctx context.Context, slug string) (core.Principal, error) {
 	found, _ := ctx.Value(guestKey{}).(guest)
 	principal, isMember := found.principals[slug]
 	if !isMember {
-		return core.Principal{}, core.NewError(core.CodeNotFound,
+		return core.Principal{}, core.NewError(api.CodeNotFound,
 			"There is no such organization, or you are not a member of it.")
 	}
 	return principal, nil

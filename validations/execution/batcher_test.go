@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/validations"
@@ -35,7 +36,7 @@ func endOf(held lease) stepEnd {
 		findings: []engines.Finding{{Severity: engines.SeverityWarning, Code: "test.odd", Message: "odd"}},
 		stepRun: validations.StepRun{
 			OrgID: held.run.OrgID, ID: uuid.New(), RunID: held.run.ID, StepID: "s", Name: "S",
-			Status:       validations.StepPassed,
+			Status:       api.StepStatusPassed,
 			WarningCount: 1,
 		},
 		ending: verdict(0),
@@ -90,7 +91,7 @@ func TestStepsOfABatch(t *testing.T) {
 		}
 		for i, held := range leases {
 			kept := held.run.ID != lost
-			completed := b.run(t, held.run.ID).State == validations.StateCompleted
+			completed := b.run(t, held.run.ID).State == api.RunStateCompleted
 			steps, findings := b.steps(t, held.run.ID) != "", b.findings(t, held.run.ID) == 1
 			if written[i].written != kept || completed != kept || steps != kept || findings != kept {
 				t.Errorf("run %d: written, completed, step, finding = %t, %t, %t, %t, want %t",
@@ -110,7 +111,7 @@ func TestStepsOfABatch(t *testing.T) {
 			t.Errorf("error of the one at fault = %v, want that of the severity", outcomes[1].err)
 		}
 		for i, held := range leases {
-			completed := b.run(t, held.run.ID).State == validations.StateCompleted
+			completed := b.run(t, held.run.ID).State == api.RunStateCompleted
 			if want := i != 1; completed != want || outcomes[i].result.written != want {
 				t.Errorf("run %d: completed, written = %t, %t, want %t", i, completed, outcomes[i].result.written, want)
 			}
@@ -137,7 +138,7 @@ func TestManyRunsAtOnce(t *testing.T) {
 		t.Errorf("engine runs = %d, want one for each of 50 runs", n.Load())
 	}
 	want := runRow{
-		validations.StateCompleted, validations.ResultFail, validations.CategoryValidationFailed, 2, 1, 2,
+		api.RunStateCompleted, api.RunResultFail, api.ErrorCategoryValidationFailed, 2, 1, 2,
 		1, false, false,
 	}
 	for _, job := range staged {

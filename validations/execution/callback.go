@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
@@ -20,7 +21,7 @@ type receipt struct {
 
 // open reports whether an answer would still be accepted.
 func (r receipt) open() bool {
-	return r.run.State == validations.StateRunning && !r.call.Overdue &&
+	return r.run.State == api.RunStateRunning && !r.call.Overdue &&
 		(r.call.State == callCalling || r.call.State == callWaiting)
 }
 
@@ -52,7 +53,7 @@ func (e *Executor) AcceptCallback(
 		return false, nil
 	}
 	if engine.CallbackTimeout == 0 {
-		return false, core.NewError(core.CodeNotFound, "The workflow allows no callback for this call.")
+		return false, core.NewError(api.CodeNotFound, "The workflow allows no callback for this call.")
 	}
 	if _, err := engine.Read(answer); err != nil {
 		return false, core.InvalidPayload("The answer cannot be used: " + err.Error() +
@@ -84,7 +85,7 @@ func (e *Executor) verifyCallback(ctx context.Context, r receipt, origin, signat
 		Direction: core.DirectionCallback, Receipt: r.call.ID.String(), Run: r.run.ID.String(),
 	}
 	if err := core.VerifySignature(signature, subject, answer, time.Now(), secrets...); err != nil {
-		return core.NewError(core.CodeSignatureInvalid, "The callback is not accepted: "+err.Error()+".")
+		return core.NewError(api.CodeSignatureInvalid, "The callback is not accepted: "+err.Error()+".")
 	}
 	return nil
 }
@@ -99,7 +100,7 @@ func (e *Executor) findReceipt(ctx context.Context, text string) (receipt, error
 }
 
 func errNoReceipt() error {
-	return core.NewError(core.CodeNotFound, "There is no such receipt.")
+	return core.NewError(api.CodeNotFound, "There is no such receipt.")
 }
 
 // recordCallback stores the answer and resumes the run, unless another answer or the deadline was first.

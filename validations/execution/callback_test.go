@@ -19,6 +19,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest/validator"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/validations"
@@ -32,7 +33,7 @@ func (b externalBundle) suspended(tb testing.TB) jobs.Job {
 	job := b.startHTTP(tb, later)
 	b.validator.Script(validator.Promise)
 	b.work(tb)
-	want := runRow{State: validations.StateRunning, Result: validations.ResultUnknown, Epoch: 3, Swept: true}
+	want := runRow{State: api.RunStateRunning, Result: api.RunResultUnknown, Epoch: 3, Swept: true}
 	if diff := cmp.Diff(want, b.run(tb, job.SubjectID)); diff != "" {
 		tb.Fatalf("suspended run (-want +got):\n%s", diff)
 	}
@@ -55,7 +56,7 @@ func TestCallbackResumesTheRun(t *testing.T) {
 	}
 	b.wantCalls(t, 1)
 	b.wantRun(t, job, runRow{
-		State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 1,
+		State: api.RunStateCompleted, Result: api.RunResultPass, RecoveryPoint: 1,
 		Epoch: 5, Attempts: 1,
 	},
 		"0 PASSED")
@@ -73,8 +74,8 @@ func TestCallbackCountsOnce(t *testing.T) {
 	}
 	b.work(t)
 	b.wantRun(t, job, runRow{
-		validations.StateCompleted, validations.ResultFail,
-		validations.CategoryValidationFailed, 1, 1, 5, 1, false, false,
+		api.RunStateCompleted, api.RunResultFail,
+		api.ErrorCategoryValidationFailed, 1, 1, 5, 1, false, false,
 	},
 		"0 FAILED")
 	before = b.version(t, job)
@@ -93,7 +94,7 @@ func TestCallbackMayComeBeforeThePromise(t *testing.T) {
 	b.work(t)
 	b.wantCalls(t, 1)
 	b.wantRun(t, job, runRow{
-		State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 1,
+		State: api.RunStateCompleted, Result: api.RunResultPass, RecoveryPoint: 1,
 		Epoch: 2, Attempts: 1,
 	},
 		"0 PASSED")
@@ -113,7 +114,7 @@ func TestCallbackFindsARunWhoseHolderHasDied(t *testing.T) {
 	b.takeOver(t, job)
 	b.work(t)
 	b.wantCalls(t, 1)
-	if got := b.run(t, job.SubjectID); got.Result != validations.ResultPass {
+	if got := b.run(t, job.SubjectID); got.Result != api.RunResultPass {
 		t.Errorf("run = %+v, want PASS", got)
 	}
 }
@@ -130,7 +131,7 @@ func TestCallbackIsNeededOnceForAllExecutions(t *testing.T) {
 		b.work(t)
 	}
 	b.wantCalls(t, 1)
-	if got := b.run(t, job.SubjectID); got.State != validations.StateRunning || got.Attempts != 0 || got.Leased {
+	if got := b.run(t, job.SubjectID); got.State != api.RunStateRunning || got.Attempts != 0 || got.Leased {
 		t.Errorf("run = %+v, want it suspended without an attempt", got)
 	}
 	b.wantCallback(t, callback{}, http.StatusOK, true)
@@ -230,10 +231,10 @@ func TestCallbackIsBoundToItsCall(t *testing.T) {
 		}
 	}
 	b.work(t)
-	if got := b.run(t, runs[0].SubjectID); got.Result != validations.ResultPass {
+	if got := b.run(t, runs[0].SubjectID); got.Result != api.RunResultPass {
 		t.Errorf("answered run = %+v, want PASS", got)
 	}
-	if got := b.run(t, runs[1].SubjectID); got.State != validations.StateRunning {
+	if got := b.run(t, runs[1].SubjectID); got.State != api.RunStateRunning {
 		t.Errorf("other run = %+v, want it to wait", got)
 	}
 }
@@ -261,7 +262,7 @@ func TestReflectedCallIsNoCallback(t *testing.T) {
 	if err != nil || status != http.StatusUnauthorized || accepted {
 		t.Errorf("reflected call = %d, accepted %t, %v; want 401", status, accepted, err)
 	}
-	if got := b.run(t, job.SubjectID); got.State != validations.StateRunning {
+	if got := b.run(t, job.SubjectID); got.State != api.RunStateRunning {
 		t.Errorf("run = %+v, want it to wait", got)
 	}
 }
@@ -291,7 +292,7 @@ func TestCallbackTooLate(t *testing.T) {
 		}
 		b.work(t)
 		b.wantRun(t, job, runRow{
-			validations.StateCompleted, validations.ResultTimedOut, validations.CategoryTimeout,
+			api.RunStateCompleted, api.RunResultTimedOut, api.ErrorCategoryTimeout,
 			0, 0, 5, 1, false, false,
 		}, "")
 		b.wantCallback(t, callback{}, http.StatusOK, false)
@@ -367,9 +368,9 @@ func TestCallbacksAtOnce(t *testing.T) {
 	if n := b.work(t); accepted.Load() != 1 || n != 1 {
 		t.Errorf("accepted = %d with %d jobs, want 1 with 1", accepted.Load(), n)
 	}
-	want := validations.ResultFail
+	want := api.RunResultFail
 	if passes.Load() == 1 {
-		want = validations.ResultPass
+		want = api.RunResultPass
 	}
 	if got := b.run(t, job.SubjectID); got.Result != want || got.Epoch != 5 {
 		t.Errorf("run = %+v, want %s, as the accepted callback says, under epoch 5", got, want)
@@ -396,16 +397,16 @@ func TestCallbackAgainstTheEndOfItsTime(t *testing.T) {
 			}
 			accepted.Store(won)
 		})
-		for b.run(t, job.SubjectID).State != validations.StateCompleted {
+		for b.run(t, job.SubjectID).State != api.RunStateCompleted {
 			if _, err := b.executor.Sweep(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			b.work(t)
 		}
 		sender.Wait()
-		want := validations.ResultTimedOut
+		want := api.RunResultTimedOut
 		if accepted.Load() {
-			want = validations.ResultPass
+			want = api.RunResultPass
 		}
 		if got := b.run(t, job.SubjectID); got.Result != want {
 			t.Errorf("run = %+v with accepted = %t, want %s", got, accepted.Load(), want)

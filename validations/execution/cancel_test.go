@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
@@ -35,7 +36,7 @@ func TestCancel(t *testing.T) {
 				t.Errorf("Cancel = %v, want nil", err)
 			}
 		}
-		want := runRow{State: validations.StateCompleted, Result: validations.ResultCanceled, Epoch: 2}
+		want := runRow{State: api.RunStateCompleted, Result: api.RunResultCanceled, Epoch: 2}
 		for _, epoch := range []int{1, 2, 3} {
 			job.Epoch = epoch
 			b.execute(t, job)
@@ -68,7 +69,7 @@ func TestCancel(t *testing.T) {
 			t.Errorf("Execute = %v, want nil", err)
 		}
 		b.wantRun(t, job, runRow{
-			State: validations.StateCompleted, Result: validations.ResultCanceled, RecoveryPoint: 1, Epoch: 3,
+			State: api.RunStateCompleted, Result: api.RunResultCanceled, RecoveryPoint: 1, Epoch: 3,
 			Attempts: 1,
 		}, "0 PASSED")
 	})
@@ -93,26 +94,26 @@ func TestCancel(t *testing.T) {
 			t.Errorf("Execute = %v, want nil", err)
 		}
 		b.wantRun(t, job, runRow{
-			State: validations.StateCompleted, Result: validations.ResultCanceled, Epoch: 3,
+			State: api.RunStateCompleted, Result: api.RunResultCanceled, Epoch: 3,
 			Attempts: 1,
 		}, "")
 	})
 
 	for name, tt := range map[string]struct {
 		before string
-		code   core.Code
+		code   api.Code
 	}{
 		"NotWhatHasPassed": {
 			`UPDATE validation_runs SET state = 'COMPLETED', result = 'PASS', ended_at = now(), sweep_after = NULL`,
-			core.CodeRunCompleted,
+			api.CodeRunCompleted,
 		},
 		"NotWhatIsReserved": {
-			`UPDATE validation_runs SET usage_metric = '', sweep_after = 'infinity'`, core.CodeRunReserved,
+			`UPDATE validation_runs SET usage_metric = '', sweep_after = 'infinity'`, api.CodeRunReserved,
 		},
 		"NotWhatIsChargedAndNotLaunched": {
-			`UPDATE validation_runs SET sweep_after = 'infinity'`, core.CodeRunReserved,
+			`UPDATE validation_runs SET sweep_after = 'infinity'`, api.CodeRunReserved,
 		},
-		"NotWhatIsNotThere": {`UPDATE validation_runs SET id = gen_random_uuid()`, core.CodeNotFound},
+		"NotWhatIsNotThere": {`UPDATE validation_runs SET id = gen_random_uuid()`, api.CodeNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -168,9 +169,9 @@ func TestCancelRacesWithCompletion(t *testing.T) {
 		racers.Wait()
 		result := b.run(t, job.SubjectID).Result
 		switch {
-		case err == nil && result == validations.ResultCanceled:
+		case err == nil && result == api.RunResultCanceled:
 			canceled++
-		case core.HasCode(err, core.CodeRunCompleted) && result == validations.ResultPass:
+		case core.HasCode(err, api.CodeRunCompleted) && result == api.RunResultPass:
 		default:
 			t.Fatalf("Cancel = %v with result %s, want nil with CANCELED or run_completed with PASS", err, result)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
@@ -209,7 +210,7 @@ func (b *testBundle) prepared(tb testing.TB, ref validations.WorkflowRef,
 
 func (b *testBundle) prepare(ref validations.WorkflowRef, content validations.Content) (validations.Prepared, error) {
 	prepared, err := validations.Prepare(validations.Order{
-		Principal: core.Principal{OrgID: b.orgID, OrgSlug: "org"}, Workflow: ref, Source: validations.SourceAPI,
+		Principal: core.Principal{OrgID: b.orgID, OrgSlug: "org"}, Workflow: ref, Source: api.SourceAPI,
 		RequestID: "r",
 		Document:  validations.Document{Content: content, MediaType: "application/json", Filename: "a.json"},
 	}, nil, time.Now())
@@ -239,9 +240,9 @@ func one[T any](tb testing.TB, b *testBundle, query string, args ...any) T {
 
 // runRow is what execution changes of a run.
 type runRow struct {
-	State         validations.RunState
-	Result        validations.RunResult
-	Category      validations.ErrorCategory
+	State         api.RunState
+	Result        api.RunResult
+	Category      api.ErrorCategory
 	Errors        int64
 	RecoveryPoint int
 	Epoch         int

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
@@ -13,14 +14,14 @@ import (
 
 // ending is how a run completes.
 type ending struct {
-	result   validations.RunResult
-	category validations.ErrorCategory
+	result   api.RunResult
+	category api.ErrorCategory
 	text     string
 }
 
 // completion is the end of a run. The zero value means that the run is not completed.
 type completion struct {
-	result validations.RunResult
+	result api.RunResult
 	// took is the time since the run's first step began.
 	took time.Duration
 }
@@ -39,12 +40,12 @@ func (e *Executor) commitStep(
 	step := definition.Steps[ordinal]
 	stepRun := validations.StepRun{
 		OrgID: run.OrgID, ID: id, RunID: run.ID, Ordinal: ordinal, StepID: step.ID, Name: step.Name,
-		Status: validations.StepPassed, ErrorCount: int64(report.Errors), WarningCount: int64(report.Warnings),
+		Status: api.StepStatusPassed, ErrorCount: int64(report.Errors), WarningCount: int64(report.Warnings),
 		InfoCount: int64(report.Infos), Truncated: report.Truncated, StartedAt: began, EndedAt: time.Now().UTC(),
 	}
 	failed := report.Errors > 0
 	if failed {
-		stepRun.Status = validations.StepFailed
+		stepRun.Status = api.StepStatusFailed
 	}
 	done := stepEnd{
 		epoch: run.Epoch, stepRun: stepRun, findings: report.Findings, external: step.Type == engines.KindHTTP,
@@ -84,7 +85,7 @@ func (e *Executor) announced(run validations.Run, completed completion) bool {
 
 // giveUp ends a run in ERROR or TIMED_OUT: the service could not check the document.
 func (e *Executor) giveUp(
-	ctx context.Context, run validations.Run, category validations.ErrorCategory, text string,
+	ctx context.Context, run validations.Run, category api.ErrorCategory, text string,
 ) error {
 	completed, err := db.InTx(ctx, e.db, func(tx db.Tx) (completion, error) {
 		return complete(ctx, tx, run, noVerdict(category, text))
@@ -98,30 +99,30 @@ func (e *Executor) giveUp(
 }
 
 func (e *Executor) logNoVerdict(
-	ctx context.Context, run validations.Run, category validations.ErrorCategory, text string,
+	ctx context.Context, run validations.Run, category api.ErrorCategory, text string,
 ) {
 	e.log.WarnContext(ctx, "run ended without a verdict", "org", run.OrgID, "run", run.ID, "category", category,
 		"attempts", run.Attempts, "reason", text)
 }
 
-func noVerdict(category validations.ErrorCategory, text string) ending {
-	result := validations.ResultError
-	if category == validations.CategoryTimeout {
-		result = validations.ResultTimedOut
+func noVerdict(category api.ErrorCategory, text string) ending {
+	result := api.RunResultError
+	if category == api.ErrorCategoryTimeout {
+		result = api.RunResultTimedOut
 	}
 	return ending{result: result, category: category, text: text}
 }
 
 func verdict(errorCount int64) ending {
 	if errorCount == 0 {
-		return ending{result: validations.ResultPass}
+		return ending{result: api.RunResultPass}
 	}
 	noun := "errors"
 	if errorCount == 1 {
 		noun = "error"
 	}
 	return ending{
-		result: validations.ResultFail, category: validations.CategoryValidationFailed,
+		result: api.RunResultFail, category: api.ErrorCategoryValidationFailed,
 		text: fmt.Sprintf("The document has %d %s.", errorCount, noun),
 	}
 }

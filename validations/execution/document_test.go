@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
@@ -67,7 +68,7 @@ func TestRunOfALargeDocument(t *testing.T) {
 		text := largeDocument(2*validations.MaxInlineBytes + 7)
 		job := b.large(t, text, reading(text), passing)
 		b.execute(t, job)
-		if got := b.run(t, job.SubjectID); got.Result != validations.ResultPass {
+		if got := b.run(t, job.SubjectID); got.Result != api.RunResultPass {
 			t.Errorf("run = %+v, want one that passed", got)
 		}
 	})
@@ -79,13 +80,13 @@ func TestRunOfALargeDocument(t *testing.T) {
 		job := b.large(t, text, reading(text))
 		b.exec(t, `UPDATE upload_chunks SET first_byte = 7 WHERE first_byte = 0`)
 		b.execute(t, job)
-		if got := b.run(t, job.SubjectID); got.State != validations.StateRunning || got.Leased || !got.Swept {
+		if got := b.run(t, job.SubjectID); got.State != api.RunStateRunning || got.Leased || !got.Swept {
 			t.Errorf("run = %+v, want one that waits for another attempt", got)
 		}
 		b.exec(t, `UPDATE upload_chunks SET first_byte = 0 WHERE first_byte = 7`)
 		job.Epoch++
 		b.execute(t, job)
-		if got := b.run(t, job.SubjectID); got.Result != validations.ResultPass {
+		if got := b.run(t, job.SubjectID); got.Result != api.RunResultPass {
 			t.Errorf("run = %+v, want one that passed", got)
 		}
 	})

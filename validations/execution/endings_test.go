@@ -6,15 +6,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 // end is what clients read of how a run has ended.
 type end struct {
-	Result   validations.RunResult
-	Status   string
-	Category validations.ErrorCategory
+	Result   api.RunResult
+	Status   api.RunStatus
+	Category api.ErrorCategory
 	Error    string
 	// Friendly is the beginning of the sentence for people.
 	Friendly string
@@ -22,7 +23,7 @@ type end struct {
 }
 
 // end reads it as the API shows it.
-func (b *testBundle) end(tb testing.TB, body validations.RunBody) end {
+func (b *testBundle) end(tb testing.TB, body api.Run) end {
 	tb.Helper()
 	friendly, _, _ := strings.Cut(body.UserFriendlyError, ".")
 	steps := make([]string, len(body.Steps))
@@ -51,7 +52,7 @@ func TestEveryEndOfARun(t *testing.T) {
 		want       end
 	}{
 		"Passed": {validations.Definition{}, []engine{passing}, "", end{
-			validations.ResultPass, "SUCCEEDED", "", "",
+			api.RunResultPass, "SUCCEEDED", "", "",
 			"", "PASSED",
 		}},
 		"Failed": {
@@ -59,7 +60,7 @@ func TestEveryEndOfARun(t *testing.T) {
 			[]engine{failing, passing},
 			"",
 			end{
-				validations.ResultFail, "FAILED", validations.CategoryValidationFailed, "The document has 2 errors.",
+				api.RunResultFail, "FAILED", api.ErrorCategoryValidationFailed, "The document has 2 errors.",
 				theirs, "FAILED SKIPPED",
 			},
 		},
@@ -68,7 +69,7 @@ func TestEveryEndOfARun(t *testing.T) {
 			[]engine{passing, broken},
 			"",
 			end{
-				validations.ResultError, "FAILED", validations.CategoryRuntimeError, unexecuted, ours,
+				api.RunResultError, "FAILED", api.ErrorCategoryRuntimeError, unexecuted, ours,
 				"PASSED FAILED!",
 			},
 		},
@@ -77,7 +78,7 @@ func TestEveryEndOfARun(t *testing.T) {
 			[]engine{failing, exhausted},
 			"",
 			end{
-				validations.ResultError, "FAILED", validations.CategoryRuntimeError,
+				api.RunResultError, "FAILED", api.ErrorCategoryRuntimeError,
 				`Step "Step" needed more than 20s of processor time.`, ours, "FAILED FAILED!",
 			},
 		},
@@ -86,7 +87,7 @@ func TestEveryEndOfARun(t *testing.T) {
 			[]engine{failing, panicking},
 			"",
 			end{
-				validations.ResultError, "FAILED", validations.CategoryRuntimeError, unexecuted, ours,
+				api.RunResultError, "FAILED", api.ErrorCategoryRuntimeError, unexecuted, ours,
 				"FAILED FAILED!",
 			},
 		},
@@ -95,7 +96,7 @@ func TestEveryEndOfARun(t *testing.T) {
 			[]engine{blocked, passing},
 			"",
 			end{
-				validations.ResultTimedOut, "TIMED_OUT", validations.CategoryTimeout,
+				api.RunResultTimedOut, "TIMED_OUT", api.ErrorCategoryTimeout,
 				`Step "Step" took longer than 1s.`, late,
 				"FAILED! SKIPPED",
 			},
@@ -105,7 +106,7 @@ func TestEveryEndOfARun(t *testing.T) {
 			[]engine{passing},
 			`UPDATE validation_runs SET started_at = now() - interval '2 hours' WHERE id = $1`,
 			end{
-				validations.ResultTimedOut, "TIMED_OUT", validations.CategoryTimeout,
+				api.RunResultTimedOut, "TIMED_OUT", api.ErrorCategoryTimeout,
 				`The run took longer than 1h0m0s; it was at step "Step".`, late, "FAILED!",
 			},
 		},
@@ -114,7 +115,7 @@ func TestEveryEndOfARun(t *testing.T) {
 			[]engine{passing},
 			`UPDATE validation_runs SET attempts = 3 WHERE id = $1`,
 			end{
-				validations.ResultError, "FAILED", validations.CategorySystemError,
+				api.RunResultError, "FAILED", api.ErrorCategorySystemError,
 				"The run was started 3 times and never finished.",
 				ours, "FAILED!",
 			},
@@ -125,7 +126,7 @@ func TestEveryEndOfARun(t *testing.T) {
 			`UPDATE submissions SET content = NULL FROM validation_runs AS r WHERE r.id = $1
 				AND submissions.id = r.submission_id`,
 			end{
-				validations.ResultError, "FAILED", validations.CategorySystemError,
+				api.RunResultError, "FAILED", api.ErrorCategorySystemError,
 				"The document is no longer kept, so it could not be checked.", ours, "FAILED!",
 			},
 		},
@@ -134,7 +135,7 @@ func TestEveryEndOfARun(t *testing.T) {
 			[]engine{passing},
 			`UPDATE validation_runs SET state = 'COMPLETED', result = 'CANCELED', error = 'The run was canceled.',
 				ended_at = now(), sweep_after = NULL WHERE id = $1`,
-			end{validations.ResultCanceled, "CANCELED", "", "The run was canceled.", stopped, "SKIPPED"},
+			end{api.RunResultCanceled, "CANCELED", "", "The run was canceled.", stopped, "SKIPPED"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

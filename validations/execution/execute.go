@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/core/share"
 	"github.com/simplevalidations/simplevalidations/core/tracing"
@@ -86,19 +87,19 @@ func (e *Executor) executeHeld(ctx context.Context, held lease, shared resources
 func (e *Executor) executeLeased(ctx context.Context, held lease, shared resources) error {
 	run := held.run
 	if run.Attempts > e.cfg.MaxAttempts {
-		return e.giveUp(ctx, run, validations.CategorySystemError,
+		return e.giveUp(ctx, run, api.ErrorCategorySystemError,
 			fmt.Sprintf("The run was started %d times and never finished.", run.Attempts-1))
 	}
 	ready, err := e.plan(ctx, run)
 	if errors.Is(err, validations.ErrDefinition) {
-		return e.giveUp(ctx, run, validations.CategorySystemError, err.Error())
+		return e.giveUp(ctx, run, api.ErrorCategorySystemError, err.Error())
 	}
 	if err != nil {
 		return err
 	}
 	document, err := e.document(ctx, held)
 	if errors.Is(err, errDocumentGone) {
-		return e.giveUp(ctx, run, validations.CategorySystemError,
+		return e.giveUp(ctx, run, api.ErrorCategorySystemError,
 			"The document is no longer kept, so it could not be checked.")
 	}
 	if err != nil {
@@ -149,15 +150,15 @@ func (e *Executor) executeAndCommit(ctx context.Context, x execution, ordinal in
 	case ctx.Err() != nil:
 		return false, context.Cause(ctx)
 	case ran.exceeded != "":
-		return true, e.giveUp(ctx, *x.run, validations.CategoryTimeout, ran.exceeded)
+		return true, e.giveUp(ctx, *x.run, api.ErrorCategoryTimeout, ran.exceeded)
 	case errors.Is(ran.err, errUnread), errors.Is(ran.err, errStopping):
 		return false, ran.err
 	case ran.noVerdict() != "":
-		return true, e.giveUp(ctx, *x.run, validations.CategoryRuntimeError,
+		return true, e.giveUp(ctx, *x.run, api.ErrorCategoryRuntimeError,
 			fmt.Sprintf("Step %q %s.", x.definition.Steps[ordinal].Name, ran.noVerdict()))
 	case ran.err != nil:
 		e.log.ErrorContext(ctx, "engine failed", "run", x.run.ID, "step", ordinal, "error", ran.err)
-		return true, e.giveUp(ctx, *x.run, validations.CategoryRuntimeError,
+		return true, e.giveUp(ctx, *x.run, api.ErrorCategoryRuntimeError,
 			fmt.Sprintf("Step %q could not be executed.", x.definition.Steps[ordinal].Name))
 	}
 	return e.commitStep(ctx, x.run, x.definition, ordinal, ran.report, ran.began)

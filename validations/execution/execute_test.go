@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/validations"
@@ -43,7 +44,7 @@ func TestExecute(t *testing.T) {
 			validations.Definition{},
 			[]engine{passing, passing},
 			runRow{
-				State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 2, Epoch: 2,
+				State: api.RunStateCompleted, Result: api.RunResultPass, RecoveryPoint: 2, Epoch: 2,
 				Attempts: 1,
 			},
 			"0 PASSED, 1 PASSED",
@@ -53,7 +54,7 @@ func TestExecute(t *testing.T) {
 			validations.Definition{},
 			[]engine{failing, passing},
 			runRow{
-				validations.StateCompleted, validations.ResultFail, validations.CategoryValidationFailed, 2, 1, 2,
+				api.RunStateCompleted, api.RunResultFail, api.ErrorCategoryValidationFailed, 2, 1, 2,
 				1, false, false,
 			},
 			"0 FAILED",
@@ -63,7 +64,7 @@ func TestExecute(t *testing.T) {
 			validations.Definition{Steps: []validations.Step{again}},
 			[]engine{failing, passing, failing},
 			runRow{
-				validations.StateCompleted, validations.ResultFail, validations.CategoryValidationFailed, 4, 3, 2,
+				api.RunStateCompleted, api.RunResultFail, api.ErrorCategoryValidationFailed, 4, 3, 2,
 				1, false, false,
 			},
 			"0 FAILED, 1 PASSED, 2 FAILED",
@@ -73,7 +74,7 @@ func TestExecute(t *testing.T) {
 			validations.Definition{Steps: []validations.Step{again}},
 			[]engine{failing, passing},
 			runRow{
-				validations.StateCompleted, validations.ResultFail, validations.CategoryValidationFailed, 2, 2, 2,
+				api.RunStateCompleted, api.RunResultFail, api.ErrorCategoryValidationFailed, 2, 2, 2,
 				1, false, false,
 			},
 			"0 FAILED, 1 PASSED",
@@ -83,7 +84,7 @@ func TestExecute(t *testing.T) {
 			validations.Definition{},
 			[]engine{passing, panicking},
 			runRow{
-				validations.StateCompleted, validations.ResultError, validations.CategoryRuntimeError, 0, 1, 2, 1,
+				api.RunStateCompleted, api.RunResultError, api.ErrorCategoryRuntimeError, 0, 1, 2, 1,
 				false, false,
 			},
 			"0 PASSED",
@@ -93,7 +94,7 @@ func TestExecute(t *testing.T) {
 			validations.Definition{},
 			[]engine{broken},
 			runRow{
-				validations.StateCompleted, validations.ResultError, validations.CategoryRuntimeError, 0, 0, 2, 1,
+				api.RunStateCompleted, api.RunResultError, api.ErrorCategoryRuntimeError, 0, 0, 2, 1,
 				false, false,
 			},
 			"",
@@ -137,8 +138,8 @@ func TestExecuteEndsStepsThatTakeTooLong(t *testing.T) {
 			job := b.start(t, step)
 			b.execute(t, job)
 			b.wantRun(t, job, runRow{
-				validations.StateCompleted, validations.ResultTimedOut,
-				validations.CategoryTimeout, 0, 0, 2, 1, false, false,
+				api.RunStateCompleted, api.RunResultTimedOut,
+				api.ErrorCategoryTimeout, 0, 0, 2, 1, false, false,
 			}, "")
 		})
 	}
@@ -225,7 +226,7 @@ func TestExecuteIsDoneOnceByMany(t *testing.T) {
 		t.Errorf("engine runs = %d, want one for each step", n.Load())
 	}
 	b.wantRun(t, job, runRow{
-		validations.StateCompleted, validations.ResultFail, validations.CategoryValidationFailed,
+		api.RunStateCompleted, api.RunResultFail, api.ErrorCategoryValidationFailed,
 		2, 2, 2, 1, false, false,
 	},
 		"0 PASSED, 1 FAILED")
@@ -256,7 +257,7 @@ func TestExecuteAfterLeaseWasTakenCommitHasNoEffect(t *testing.T) {
 		t.Error("the stale holder wrote the run")
 	}
 	b.wantRun(t, stale, runRow{
-		State: validations.StateRunning, Result: validations.ResultUnknown, Epoch: 3,
+		State: api.RunStateRunning, Result: api.RunResultUnknown, Epoch: 3,
 		Attempts: 1, Swept: true,
 	}, "")
 }
@@ -280,7 +281,7 @@ func TestExecuteAfterLeaseWasTakenIsStopped(t *testing.T) {
 	}
 	b.wantRun(t, job,
 		runRow{
-			State: validations.StateRunning, Result: validations.ResultUnknown, Epoch: 3, Attempts: 1,
+			State: api.RunStateRunning, Result: api.RunResultUnknown, Epoch: 3, Attempts: 1,
 			Leased: true, Swept: true,
 		}, "")
 }
@@ -314,7 +315,7 @@ func TestExecuteKeepsTheLeaseOfALivingHolder(t *testing.T) {
 		t.Errorf("Execute = %v, want nil", err)
 	}
 	b.wantRun(t, job, runRow{
-		State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 1,
+		State: api.RunStateCompleted, Result: api.RunResultPass, RecoveryPoint: 1,
 		Epoch: 2, Attempts: 1,
 	},
 		"0 PASSED")
@@ -337,13 +338,13 @@ func TestExecuteResumesAfterTheLastStep(t *testing.T) {
 	}
 	b.wantRun(t, job,
 		runRow{
-			State: validations.StateRunning, Result: validations.ResultUnknown, RecoveryPoint: 1, Epoch: 3,
+			State: api.RunStateRunning, Result: api.RunResultUnknown, RecoveryPoint: 1, Epoch: 3,
 			Swept: true,
 		}, "0 PASSED")
 	job.Epoch = one[int](t, b, `SELECT max(epoch) FROM staged_jobs`)
 	b.execute(t, job)
 	b.wantRun(t, job, runRow{
-		State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 2,
+		State: api.RunStateCompleted, Result: api.RunResultPass, RecoveryPoint: 2,
 		Epoch: 4, Attempts: 1,
 	},
 		"0 PASSED, 1 PASSED")
@@ -361,7 +362,7 @@ func TestExecuteGivesUpInTheEnd(t *testing.T) {
 	b.exec(t, `UPDATE validation_runs SET attempts = 3`)
 	b.execute(t, job)
 	b.wantRun(t, job, runRow{
-		validations.StateCompleted, validations.ResultError, validations.CategorySystemError, 0,
+		api.RunStateCompleted, api.RunResultError, api.ErrorCategorySystemError, 0,
 		0, 2, 4, false, false,
 	}, "")
 	if text := one[string](t, b, `SELECT error FROM validation_runs`); !strings.Contains(text, "3 times") ||
@@ -379,7 +380,7 @@ func TestExecuteWithoutAWorkingDefinition(t *testing.T) {
 	}}})
 	b.execute(t, job)
 	b.wantRun(t, job, runRow{
-		validations.StateCompleted, validations.ResultError, validations.CategorySystemError, 0,
+		api.RunStateCompleted, api.RunResultError, api.ErrorCategorySystemError, 0,
 		0, 2, 1, false, false,
 	}, "")
 }

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 	"github.com/simplevalidations/simplevalidations/validations/external"
@@ -57,12 +58,12 @@ func (e *Executor) executeExternal(ctx context.Context, x externalStep) (bool, e
 		// A call fails in the transaction that ends its run, so another execution has ended this one.
 		return false, errLeaseLost
 	case call.Overdue:
-		return e.endCall(ctx, x, call, validations.CategoryTimeout, "did not send its answer in time.")
+		return e.endCall(ctx, x, call, api.ErrorCategoryTimeout, "did not send its answer in time.")
 	case call.State == callWaiting:
 		return e.awaitCallback(ctx, x, call)
 	case !call.New && !x.engine.Idempotent:
 		// An earlier execution has begun the call and was interrupted: the validator may have got it.
-		return e.endCall(ctx, x, call, validations.CategoryRuntimeError, UnknownOutcome)
+		return e.endCall(ctx, x, call, api.ErrorCategoryRuntimeError, UnknownOutcome)
 	default:
 		return e.callValidator(ctx, x, call)
 	}
@@ -104,18 +105,18 @@ func (e *Executor) endUnanswered(
 	case !ok:
 		return false, cause
 	case failure.Unknown() && !x.engine.Idempotent:
-		return e.endCall(ctx, x, call, validations.CategoryRuntimeError, UnknownOutcome)
+		return e.endCall(ctx, x, call, api.ErrorCategoryRuntimeError, UnknownOutcome)
 	case timedOut:
-		return e.endCall(ctx, x, call, validations.CategoryTimeout, "did not answer in time.")
+		return e.endCall(ctx, x, call, api.ErrorCategoryTimeout, "did not answer in time.")
 	default:
-		return e.endCall(ctx, x, call, validations.CategoryRuntimeError, "gave no answer: "+failure.Reason+".")
+		return e.endCall(ctx, x, call, api.ErrorCategoryRuntimeError, "gave no answer: "+failure.Reason+".")
 	}
 }
 
 // takeAnswer records a valid answer. An invalid answer ends the run in ERROR and is never a pass.
 func (e *Executor) takeAnswer(ctx context.Context, x externalStep, call externalCall, answer []byte) (bool, error) {
 	if _, err := x.engine.Read(answer); err != nil {
-		return e.endCall(ctx, x, call, validations.CategoryRuntimeError,
+		return e.endCall(ctx, x, call, api.ErrorCategoryRuntimeError,
 			"gave an answer that cannot be used: "+err.Error()+".")
 	}
 	first, err := e.recordAnswer(ctx, call, answer)
@@ -140,7 +141,7 @@ func (e *Executor) useAnswer(ctx context.Context, x externalStep, call externalC
 // awaitCallback suspends the run until the callback. If the callback has arrived before, its answer is used at once.
 func (e *Executor) awaitCallback(ctx context.Context, x externalStep, call externalCall) (bool, error) {
 	if x.engine.CallbackTimeout == 0 {
-		return e.endCall(ctx, x, call, validations.CategoryRuntimeError,
+		return e.endCall(ctx, x, call, api.ErrorCategoryRuntimeError,
 			"promised a later answer, which the workflow does not allow.")
 	}
 	timeout := min(x.engine.CallbackTimeout, x.clock.left())
@@ -153,7 +154,7 @@ func (e *Executor) awaitCallback(ctx context.Context, x externalStep, call exter
 
 // endCall ends the run without an answer, unless one has arrived in the meantime: that one is used.
 func (e *Executor) endCall(
-	ctx context.Context, x externalStep, call externalCall, category validations.ErrorCategory, what string,
+	ctx context.Context, x externalStep, call externalCall, category api.ErrorCategory, what string,
 ) (bool, error) {
 	text := fmt.Sprintf("The validator of step %q %s", x.step().Name, what)
 	ended, err := e.failCall(ctx, *x.run, call, noVerdict(category, text))

@@ -9,9 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest/faults"
 	"github.com/simplevalidations/simplevalidations/core/coretest/validator"
-	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 const (
@@ -22,15 +22,15 @@ const (
 func TestExternalStep(t *testing.T) {
 	t.Parallel()
 	passed := runRow{
-		State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 1, Epoch: 2,
+		State: api.RunStateCompleted, Result: api.RunResultPass, RecoveryPoint: 1, Epoch: 2,
 		Attempts: 1,
 	}
 	failed := runRow{
-		validations.StateCompleted, validations.ResultFail, validations.CategoryValidationFailed, 1, 1, 2,
+		api.RunStateCompleted, api.RunResultFail, api.ErrorCategoryValidationFailed, 1, 1, 2,
 		1, false, false,
 	}
 	broken := runRow{
-		validations.StateCompleted, validations.ResultError, validations.CategoryRuntimeError, 0, 0, 2, 1,
+		api.RunStateCompleted, api.RunResultError, api.ErrorCategoryRuntimeError, 0, 0, 2, 1,
 		false, false,
 	}
 	for _, tt := range []struct {
@@ -79,7 +79,7 @@ func TestExternalStep(t *testing.T) {
 				t.Errorf("run (-want +got):\n%s", diff)
 			}
 			text := one[string](t, b.testBundle, `SELECT error FROM validation_runs`)
-			if !strings.Contains(text, tt.text) || tt.want.Result == validations.ResultPass && text != "" {
+			if !strings.Contains(text, tt.text) || tt.want.Result == api.RunResultPass && text != "" {
 				t.Errorf("error = %q, want %q in it", text, tt.text)
 			}
 			if b.call(t, job).Answer {
@@ -109,7 +109,7 @@ func TestExternalStepReachesNoPrivateAddress(t *testing.T) {
 	b.work(t)
 	b.wantCalls(t, 0)
 	b.wantRun(t, job, runRow{
-		validations.StateCompleted, validations.ResultError, validations.CategoryRuntimeError, 0,
+		api.RunStateCompleted, api.RunResultError, api.ErrorCategoryRuntimeError, 0,
 		0, 2, 1, false, false,
 	}, "")
 	text := one[string](t, b.testBundle, `SELECT error FROM validation_runs`)
@@ -126,7 +126,7 @@ func TestExternalStepTimesOut(t *testing.T) {
 	b.work(t)
 	b.wantCalls(t, 1)
 	b.wantRun(t, job, runRow{
-		validations.StateCompleted, validations.ResultTimedOut, validations.CategoryTimeout, 0, 0,
+		api.RunStateCompleted, api.RunResultTimedOut, api.ErrorCategoryTimeout, 0, 0,
 		2, 1, false, false,
 	}, "")
 }
@@ -135,9 +135,9 @@ func TestExternalStepTimesOut(t *testing.T) {
 func TestExternalStepAfterACrash(t *testing.T) {
 	t.Parallel()
 	for moment, acted := range map[faults.Moment]bool{faults.Received: false, faults.Acted: true} {
-		for config, result := range map[string]validations.RunResult{
-			"":   validations.ResultPass,
-			once: validations.ResultError,
+		for config, result := range map[string]api.RunResult{
+			"":   api.RunResultPass,
+			once: api.RunResultError,
 		} {
 			t.Run(string(moment)+config, func(t *testing.T) {
 				t.Parallel()
@@ -162,7 +162,7 @@ func TestExternalStepAfterACrash(t *testing.T) {
 				b.takeOver(t, job)
 				b.work(t)
 				attempts := 2
-				if result == validations.ResultError {
+				if result == api.RunResultError {
 					attempts = 1
 				}
 				b.wantCalls(t, attempts)
@@ -190,7 +190,7 @@ func TestExternalStepUsesTheRecordedAnswer(t *testing.T) {
 				}
 			})
 			b.execute(t, job)
-			if got := b.run(t, job.SubjectID); got.State != validations.StateRunning || got.Epoch != 3 {
+			if got := b.run(t, job.SubjectID); got.State != api.RunStateRunning || got.Epoch != 3 {
 				t.Errorf("run after the stale holder = %+v, want it running under epoch 3", got)
 			}
 			if got := b.call(t, job); got.State != callAnswered || !got.Answer {
@@ -202,8 +202,8 @@ func TestExternalStepUsesTheRecordedAnswer(t *testing.T) {
 			}
 			b.wantCalls(t, 1)
 			b.wantRun(t, job, runRow{
-				validations.StateCompleted, validations.ResultFail,
-				validations.CategoryValidationFailed, 1, 1, 4, 2, false, false,
+				api.RunStateCompleted, api.RunResultFail,
+				api.ErrorCategoryValidationFailed, 1, 1, 4, 2, false, false,
 			},
 				"0 FAILED")
 		})
@@ -225,7 +225,7 @@ func TestExternalStepContradiction(t *testing.T) {
 	b.work(t)
 	b.wantCalls(t, 2)
 	b.wantRun(t, job, runRow{
-		validations.StateCompleted, validations.ResultFail, validations.CategoryValidationFailed,
+		api.RunStateCompleted, api.RunResultFail, api.ErrorCategoryValidationFailed,
 		1, 1, 2, 1, false, false,
 	},
 		"0 FAILED")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/core/share"
@@ -37,7 +38,7 @@ func (b *testBundle) text(tb testing.TB, job jobs.Job) string {
 // timedOut is a run that has timed out after so many steps.
 func timedOut(steps int) runRow {
 	return runRow{
-		State: validations.StateCompleted, Result: validations.ResultTimedOut, Category: validations.CategoryTimeout,
+		State: api.RunStateCompleted, Result: api.RunResultTimedOut, Category: api.ErrorCategoryTimeout,
 		RecoveryPoint: steps, Epoch: 2,
 		Attempts: 1,
 	}
@@ -150,7 +151,7 @@ func TestPoisonRunsDoNotAffectOtherRuns(t *testing.T) {
 	workers.Wait()
 	for _, job := range good {
 		b.wantRun(t, job, runRow{
-			State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 1,
+			State: api.RunStateCompleted, Result: api.RunResultPass, RecoveryPoint: 1,
 			Epoch: 2, Attempts: 1,
 		},
 			"0 PASSED")
@@ -188,7 +189,7 @@ func TestAMissingDocumentIsNoFailure(t *testing.T) {
 	b.exec(t, `UPDATE submissions SET content = NULL`)
 	b.execute(t, job)
 	b.wantRun(t, job, runRow{
-		validations.StateCompleted, validations.ResultError, validations.CategorySystemError, 0,
+		api.RunStateCompleted, api.RunResultError, api.ErrorCategorySystemError, 0,
 		0, 2, 1, false, false,
 	}, "")
 	if got := b.text(t, job); !strings.Contains(got, "no longer kept") {
@@ -233,7 +234,7 @@ func TestTheTimeOfAStepBeginsWithItsSlot(t *testing.T) {
 	}
 	for _, job := range started {
 		b.wantRun(t, job, runRow{
-			State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 1,
+			State: api.RunStateCompleted, Result: api.RunResultPass, RecoveryPoint: 1,
 			Epoch: 2, Attempts: 1,
 		},
 			"0 PASSED")

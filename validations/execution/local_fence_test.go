@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
@@ -101,7 +102,7 @@ func TestLocalIsFencedWhenTheRunIsCanceled(t *testing.T) {
 		t.Error("the canceled run was completed")
 	}
 	c.wantRun(t, r.job(), runRow{
-		State: validations.StateCompleted, Result: validations.ResultCanceled, Epoch: 2, Attempts: 1,
+		State: api.RunStateCompleted, Result: api.RunResultCanceled, Epoch: 2, Attempts: 1,
 	}, "")
 }
 
@@ -116,7 +117,7 @@ func TestAStaleHolderEndsNothing(t *testing.T) {
 	stale := validations.Run{OrgID: job.OrgID, ID: job.SubjectID, Epoch: 1, Attempts: 1}
 	if _, err := db.InTx(t.Context(), b.db, func(tx db.Tx) (completion, error) {
 		return complete(t.Context(), tx, stale, ending{
-			result: validations.ResultTimedOut, category: validations.CategoryTimeout, text: "It took too long.",
+			result: api.RunResultTimedOut, category: api.ErrorCategoryTimeout, text: "It took too long.",
 		})
 	}); !errors.Is(err, errLeaseLost) {
 		t.Errorf("complete = %v, want %v", err, errLeaseLost)

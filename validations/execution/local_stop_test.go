@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
@@ -72,7 +73,7 @@ func TestLocalStopsHandsOverWhatOutlastsTheGrace(t *testing.T) {
 		t.Error("the run is completed")
 	}
 	c.wantRun(t, r.job(), runRow{
-		State: validations.StateRunning, Result: validations.ResultUnknown, RecoveryPoint: 1, Epoch: 2, Swept: true,
+		State: api.RunStateRunning, Result: api.RunResultUnknown, RecoveryPoint: 1, Epoch: 2, Swept: true,
 	}, "0 PASSED")
 	c.wantStaged(t, r, 2)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
@@ -109,7 +110,7 @@ func (c localCast) checkFree(tb testing.TB) {
 // bornLeased is a run that its own process holds.
 func bornLeased() runRow {
 	return runRow{
-		State: validations.StateRunning, Result: validations.ResultUnknown, Epoch: 1, Attempts: 1,
+		State: api.RunStateRunning, Result: api.RunResultUnknown, Epoch: 1, Attempts: 1,
 		Leased: true, Swept: true,
 	}
 }
@@ -117,7 +118,7 @@ func bornLeased() runRow {
 // passed is a run of one step that has passed under the epoch.
 func passed(epoch int) runRow {
 	return runRow{
-		State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 1,
+		State: api.RunStateCompleted, Result: api.RunResultPass, RecoveryPoint: 1,
 		Epoch: epoch, Attempts: 1,
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/validations"
@@ -45,7 +46,7 @@ func TestAStepWaitsForTheMemoryOfItsDocument(t *testing.T) {
 	close(proceed)
 	runs.Wait()
 	for _, job := range started {
-		if got := b.run(t, job.SubjectID); got.Result != validations.ResultPass {
+		if got := b.run(t, job.SubjectID); got.Result != api.RunResultPass {
 			t.Errorf("run = %+v, want it to pass", got)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/validations"
@@ -53,7 +54,7 @@ const modelSteps = 2
 
 // modelRun is a run in the model or in the database.
 type modelRun struct {
-	State    validations.RunState
+	State    api.RunState
 	Epoch    int
 	Point    int
 	Attempts int
@@ -67,7 +68,7 @@ type modelRun struct {
 	Steps int
 }
 
-func (r modelRun) ended() bool { return r.State == validations.StateCompleted }
+func (r modelRun) ended() bool { return r.State == api.RunStateCompleted }
 
 // modelHolder is a process that believes to hold a run.
 type modelHolder struct {
@@ -109,9 +110,9 @@ func (w *runWorld) startRun(leased time.Duration) {
 		w.t.Fatal(err)
 	}
 	w.started = append(w.started, prepared.Run.ID)
-	id, run := prepared.Run.ID, modelRun{State: validations.StatePending, Epoch: 1}
+	id, run := prepared.Run.ID, modelRun{State: api.RunStatePending, Epoch: 1}
 	if leased > 0 {
-		run = modelRun{State: validations.StateRunning, Epoch: 1, Attempts: 1, Leased: true}
+		run = modelRun{State: api.RunStateRunning, Epoch: 1, Attempts: 1, Leased: true}
 		w.holders = append(w.holders, modelHolder{id: id, epoch: 1})
 	} else {
 		w.stage(id, &run)
@@ -150,7 +151,7 @@ func (w *runWorld) deliver(t *rapid.T) {
 	if !due {
 		return
 	}
-	run.State, run.Leased, run.Lapsed, run.Due = validations.StateRunning, true, false, false
+	run.State, run.Leased, run.Lapsed, run.Due = api.RunStateRunning, true, false, false
 	run.Epoch, run.Attempts = run.Epoch+1, run.Attempts+1
 	if held := leases[0].run; held.Epoch != run.Epoch || held.RecoveryPoint != run.Point {
 		t.Fatalf("lease = %+v, want that of %+v", held, run)
@@ -170,7 +171,7 @@ func (w *runWorld) step(t *rapid.T) {
 	last := h.point == modelSteps-1
 	end := stepEnd{epoch: h.epoch, stepRun: validations.StepRun{
 		OrgID: w.orgID, ID: uuid.New(), RunID: h.id, Ordinal: h.point, StepID: "s", Name: "S",
-		Status: validations.StepPassed,
+		Status: api.StepStatusPassed,
 	}}
 	if last {
 		end.ending = verdict(0)
@@ -190,7 +191,7 @@ func (w *runWorld) step(t *rapid.T) {
 	}
 	run.Point, run.Steps = run.Point+1, run.Steps+1
 	if last {
-		run.State, run.Leased, run.Lapsed, run.Due = validations.StateCompleted, false, false, false
+		run.State, run.Leased, run.Lapsed, run.Due = api.RunStateCompleted, false, false, false
 	} else {
 		h.point++
 		w.holders = append(w.holders, h)
@@ -300,7 +301,7 @@ func (w *runWorld) cancel(t *rapid.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run.State, run.Epoch = validations.StateCompleted, run.Epoch+1
+	run.State, run.Epoch = api.RunStateCompleted, run.Epoch+1
 	run.Leased, run.Lapsed, run.Staged, run.Due = false, false, false, false
 	w.model[id] = run
 }

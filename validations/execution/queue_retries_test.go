@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
@@ -54,7 +54,7 @@ func TestExecuteOutlastsTheRetriesOfTheQueue(t *testing.T) {
 	end <- nil
 	b.execute(t, job)
 	b.wantRun(t, job, runRow{
-		State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 1,
+		State: api.RunStateCompleted, Result: api.RunResultPass, RecoveryPoint: 1,
 		Epoch: 2*interruptions + 2, Attempts: 1,
 	}, "0 PASSED")
 	if got := n.Load(); got != int64(interruptions)+1 {

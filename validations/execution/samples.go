@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/share"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
@@ -73,7 +74,7 @@ func TrySample[T any](
 ) (T, error) {
 	var none T
 	if sample.Size > MaxSampleBytes {
-		return none, core.NewError(core.CodePayloadTooLarge, "The sample is larger than 256 KiB.")
+		return none, core.NewError(api.CodePayloadTooLarge, "The sample is larger than 256 KiB.")
 	}
 	if allowance := s.limit.Allow(orgID); !allowance.Allowed() {
 		return none, core.RateLimited("Your organization checks too many samples.", allowance.Wait)

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
@@ -287,19 +288,19 @@ func (e *Executor) Cancel(ctx context.Context, principal core.Principal, id uuid
 		return nil
 	}
 	run, err := e.runs.Find(ctx, principal.OrgID, id)
-	if err != nil || run.Result == validations.ResultCanceled {
+	if err != nil || run.Result == api.RunResultCanceled {
 		return err
 	}
-	if run.State == validations.StateCompleted {
+	if run.State == api.RunStateCompleted {
 		return runCompleted(run)
 	}
-	reserved := core.NewError(core.CodeRunReserved,
+	reserved := core.NewError(api.CodeRunReserved,
 		"The run's charge is being decided, so it cannot be canceled right now. Try again in a moment.")
 	reserved.RetryAfter = time.Second
 	return reserved
 }
 
 func runCompleted(run validations.Run) error {
-	return core.NewError(core.CodeRunCompleted,
+	return core.NewError(api.CodeRunCompleted,
 		fmt.Sprintf("The run has already ended with %s, which is final.", run.Result))
 }

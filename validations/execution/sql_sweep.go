@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/validations"
@@ -61,7 +62,7 @@ func (e *Executor) Requeue(ctx context.Context, orgID, id uuid.UUID, audit core.
 	if err != nil {
 		return err
 	}
-	if run.State == validations.StateCompleted {
+	if run.State == api.RunStateCompleted {
 		return runCompleted(run)
 	}
 	return fmt.Errorf("requeue run %s: %w", id, errNotWaiting)

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/validations"
@@ -173,7 +174,7 @@ func TestASweptRunIsExecutedOnce(t *testing.T) {
 		t.Errorf("engine runs = %d, want 1", n.Load())
 	}
 	b.wantRun(t, swept, runRow{
-		State: validations.StateCompleted, Result: validations.ResultPass, RecoveryPoint: 1,
+		State: api.RunStateCompleted, Result: api.RunResultPass, RecoveryPoint: 1,
 		Epoch: 3, Attempts: 1,
 	},
 		"0 PASSED")

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
@@ -23,12 +23,12 @@ type jsonReport struct {
 }
 
 type jsonDocument struct {
-	Name   string        `json:"name"`
-	Run    core.Optional `json:"run"`
-	Result Result        `json:"result"`
-	Error  string        `json:"error"`
-	Counts Counts        `json:"counts"`
-	Steps  []jsonStep    `json:"steps"`
+	Name   string       `json:"name"`
+	Run    api.Optional `json:"run"`
+	Result Result       `json:"result"`
+	Error  string       `json:"error"`
+	Counts Counts       `json:"counts"`
+	Steps  []jsonStep   `json:"steps"`
 }
 
 type jsonStep struct {
@@ -52,7 +52,7 @@ type jsonFinding struct {
 	Excerpt     string           `json:"excerpt"`
 	Count       int              `json:"count"`
 	SampleRows  []int            `json:"sample_rows"`
-	AssertionID core.Optional    `json:"assertion_id"`
+	AssertionID api.Optional     `json:"assertion_id"`
 	Truncated   bool             `json:"truncated"`
 }
 
@@ -64,7 +64,7 @@ func JSON(v Verdict) ([]byte, error) {
 	}
 	for i, document := range v.Documents {
 		report.Documents[i] = jsonDocument{
-			Name: document.Name, Run: core.Optional(document.Run), Result: document.Result, Error: document.Error,
+			Name: document.Name, Run: api.Optional(document.Run), Result: document.Result, Error: document.Error,
 			Counts: document.Counts(), Steps: make([]jsonStep, len(document.Steps)),
 		}
 		for j, step := range document.Steps {
@@ -83,7 +83,7 @@ func jsonOf(step Step) jsonStep {
 		}
 		findings[i] = jsonFinding{
 			f.Severity, f.Code, f.Message, f.Path, f.Line, f.Column, f.Row, f.Excerpt, f.Count, rows,
-			core.Optional(f.AssertionID), f.Truncated,
+			api.Optional(f.AssertionID), f.Truncated,
 		}
 	}
 	return jsonStep{step.ID, step.Name, step.Status, step.Note, step.Counts, step.Truncated, findings}

@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
-	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 const (
@@ -184,7 +184,7 @@ type LateRun struct {
 	OrgID     uuid.UUID
 	ID        uuid.UUID
 	Workflow  string
-	State     validations.RunState
+	State     api.RunState
 	Attempts  int64
 	CreatedAt time.Time
 }

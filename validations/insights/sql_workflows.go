@@ -9,10 +9,10 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/users/quota"
-	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 const (
@@ -28,10 +28,10 @@ const (
 )
 
 // RecentResults reads the results of the newest runs of each workflow, newest first and at most count of each. A run
-// that has not ended has ResultUnknown.
+// that has not ended has api.RunResultUnknown.
 func (r *Reader) RecentResults(
 	ctx context.Context, orgID uuid.UUID, workflowIDs []uuid.UUID, count int,
-) (map[uuid.UUID][]validations.RunResult, error) {
+) (map[uuid.UUID][]api.RunResult, error) {
 	rows, err := r.db.Pool.Query(ctx, `
 		SELECT w.id, newest.result FROM unnest($2::uuid[]) AS w (id)
 		CROSS JOIN LATERAL (SELECT id, result FROM validation_runs
@@ -41,9 +41,9 @@ func (r *Reader) RecentResults(
 	if err != nil {
 		return nil, fmt.Errorf("read the results of workflows: %w", err)
 	}
-	results := make(map[uuid.UUID][]validations.RunResult)
+	results := make(map[uuid.UUID][]api.RunResult)
 	var workflowID uuid.UUID
-	var result validations.RunResult
+	var result api.RunResult
 	_, err = pgx.ForEachRow(rows, []any{&workflowID, &result}, func() error {
 		results[workflowID] = append(results[workflowID], result)
 		return nil

@@ -7,25 +7,9 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
-
-// SecretsBody lists the secrets of the external validators that the organization's workflows call.
-type SecretsBody struct {
-	Validators []SecretBody `json:"validators"`
-}
-
-// SecretBody is the secret of the validator at an origin. Previous is the secret before the last rotation.
-type SecretBody struct {
-	Origin   string        `json:"origin"`
-	Secret   string        `json:"secret"`
-	Previous core.Optional `json:"previous"`
-}
-
-// CallbackBody says whether the validator's answer was the one that counts.
-type CallbackBody struct {
-	Accepted bool `json:"accepted"`
-}
 
 // showSecrets is GET /api/signing-secrets/.
 func (a *App) showSecrets(c echo.Context, principal core.Principal) error {
@@ -38,9 +22,11 @@ func (a *App) showSecrets(c echo.Context, principal core.Principal) error {
 	if err != nil {
 		return err
 	}
-	body := SecretsBody{Validators: make([]SecretBody, len(secrets))}
+	body := api.SigningSecrets{Validators: make([]api.SigningSecret, len(secrets))}
 	for i, secret := range secrets {
-		body.Validators[i] = SecretBody{secret.Origin, secret.Secret, core.Optional(secret.Previous)}
+		body.Validators[i] = api.SigningSecret{
+			Origin: secret.Origin, Secret: secret.Secret, Previous: api.Optional(secret.Previous),
+		}
 	}
 	c.Response().Header().Set("Cache-Control", "no-store")
 	return c.JSON(http.StatusOK, body)
@@ -62,5 +48,5 @@ func (a *App) acceptCallback(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, CallbackBody{Accepted: accepted})
+	return c.JSON(http.StatusOK, api.CallbackReceipt{Accepted: accepted})
 }

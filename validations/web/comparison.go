@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/insights"
@@ -16,21 +17,6 @@ import (
 
 // maxCompared bounds the findings of each kind that an answer lists.
 const maxCompared = 200
-
-// comparisonBody is the comparison of a run with the previous one as clients see it.
-type comparisonBody struct {
-	Previous core.Optional             `json:"previous"`
-	Counts   comparisonCounts          `json:"counts"`
-	New      []validations.FindingBody `json:"new"`
-	Gone     []validations.FindingBody `json:"gone"`
-	Complete bool                      `json:"complete"`
-}
-
-type comparisonCounts struct {
-	New  int `json:"new"`
-	Gone int `json:"gone"`
-	Same int `json:"same"`
-}
 
 // compareRun is GET /api/runs/{id}/comparison/.
 func (a *App) compareRun(c echo.Context, principal core.Principal, id uuid.UUID) error {
@@ -43,21 +29,21 @@ func (a *App) compareRun(c echo.Context, principal core.Principal, id uuid.UUID)
 	if err != nil {
 		return err
 	}
-	body := comparisonBody{
-		Counts: comparisonCounts{len(compared.New), len(compared.Gone), compared.Same},
+	body := api.Comparison{
+		Counts: api.ComparisonCounts{New: len(compared.New), Gone: len(compared.Gone), Same: compared.Same},
 		New:    renderCompared(compared.New), Gone: renderCompared(compared.Gone), Complete: !compared.Incomplete,
 	}
 	if compared.Previous != nil {
-		body.Previous = core.Optional(compared.Previous.ID.String())
+		body.Previous = api.Optional(compared.Previous.ID.String())
 	}
 	return c.JSON(http.StatusOK, body)
 }
 
-func renderCompared(findings []insights.ComparedFinding) []validations.FindingBody {
-	bodies := []validations.FindingBody{}
+func renderCompared(findings []insights.ComparedFinding) []api.Finding {
+	bodies := []api.Finding{}
 	for _, finding := range findings[:min(len(findings), maxCompared)] {
-		bodies = append(bodies, validations.FindingBody{
-			StepID: finding.StepID, IssueBody: validations.RenderIssue(finding.Finding),
+		bodies = append(bodies, api.Finding{
+			StepID: finding.StepID, Issue: validations.RenderIssue(finding.Finding),
 		})
 	}
 	return bodies
@@ -102,7 +88,7 @@ func (a *App) comparisonPage(c echo.Context, principal core.Principal, id uuid.U
 	}
 	base := pages.Base(principal.OrgSlug) + "runs/"
 	view := comparisonPage{
-		ShortID: words.ID(id), Run: base + id.String() + "/", Unfinished: run.State != validations.StateCompleted,
+		ShortID: words.ID(id), Run: base + id.String() + "/", Unfinished: run.State != api.RunStateCompleted,
 	}
 	if !view.Unfinished {
 		compared, err := a.Insights.Compare(ctx, run)

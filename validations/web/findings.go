@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 )
@@ -45,9 +46,8 @@ func (a *App) listFindings(c echo.Context, principal core.Principal, id uuid.UUI
 		return err
 	}
 	page := core.NewPage(cursor, findings, func(f validations.Finding) uuid.UUID { return f.ID }, *c.Request().URL)
-	return c.JSON(http.StatusOK, core.MapPage(page, func(f validations.Finding) validations.FindingBody {
-		step := definition.Steps[f.StepOrdinal]
-		return validations.FindingBody{StepID: step.ID, IssueBody: validations.RenderIssue(f)}
+	return c.JSON(http.StatusOK, core.MapPage(page, func(f validations.Finding) api.Finding {
+		return api.Finding{StepID: definition.Steps[f.StepOrdinal].ID, Issue: validations.RenderIssue(f)}
 	}))
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
@@ -79,7 +80,7 @@ func newFindingsView(report runReport, cursor core.Cursor, address url.URL) find
 			}
 			view.Steps = append(view.Steps, findingsOfStep{
 				Number: step.Ordinal + 1, Name: formats.Clean(step.Name), Pill: stepPill(step),
-				Open:  step.Status == validations.StepFailed || report.Run.Result != validations.ResultFail,
+				Open:  step.Status == api.StepStatusFailed || report.Run.Result != api.RunResultFail,
 				Rules: found,
 			})
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/core/requestlog"
@@ -143,15 +144,15 @@ func newAttention(
 	}
 	var parts []string
 	if lateCount > 0 {
-		state := validations.StatePending
+		state := api.RunStatePending
 		if late.Pending == 0 {
-			state = validations.StateRunning
+			state = api.RunStateRunning
 		}
 		a.Address = base + "runs/?state=" + string(state)
 		parts = append(parts, words.Counted(lateCount, "late run"))
 	}
 	if stuck > 0 {
-		a.Address = base + "keys/?state=" + string(admin.StateAbandoned)
+		a.Address = base + "keys/?state=" + string(api.KeyStateAbandoned)
 		parts = append([]string{words.Counted(stuck, "stuck key")}, parts...)
 	}
 	if tile.UsedUp {
@@ -166,7 +167,7 @@ func newAttention(
 		a.Count += refused.Starts
 		text := words.Counted(refused.Starts, "start") + " refused today"
 		if refused.Code != "" {
-			text += ": " + strings.ToLower(refused.Code.Spec().Title)
+			text += ": " + strings.ToLower(core.Spec(refused.Code).Title)
 		}
 		parts = append(parts, text)
 	}
@@ -196,10 +197,10 @@ func refusedStarts(refusals []requestlog.Refusal) (requestlog.Refusal, url.Value
 }
 
 // stoppers are the codes with which every start is refused until a person does something.
-func stoppers() []core.Code {
-	return []core.Code{
-		core.CodeQuotaExceeded, core.CodePaymentRequired, core.CodeNotAuthenticated, core.CodePermissionDenied,
-		core.CodeOrganizationSuspended, core.CodeWorkflowInactive, core.CodeUnsupportedMediaType,
+func stoppers() []api.Code {
+	return []api.Code{
+		api.CodeQuotaExceeded, api.CodePaymentRequired, api.CodeNotAuthenticated, api.CodePermissionDenied,
+		api.CodeOrganizationSuspended, api.CodeWorkflowInactive, api.CodeUnsupportedMediaType,
 	}
 }
 
@@ -243,9 +244,9 @@ func newOverviewView(
 
 // between returns the filters for runs started in a period. A zero until means no end.
 func between(since, until time.Time) url.Values {
-	values := url.Values{"since": {core.FormatTime(since)}}
+	values := url.Values{"since": {api.At(since).String()}}
 	if !until.IsZero() {
-		values.Set("until", core.FormatTime(until))
+		values.Set("until", api.At(until).String())
 	}
 	return values
 }

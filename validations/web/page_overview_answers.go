@@ -7,10 +7,11 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/core/requestlog"
 	"github.com/simplevalidations/simplevalidations/users/quota"
-	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 	"github.com/simplevalidations/simplevalidations/validations/insights"
 	"github.com/simplevalidations/simplevalidations/validations/words"
@@ -67,7 +68,7 @@ func newFailingRows(base string, since time.Time, failing []insights.FailingWork
 	for i, workflow := range failing {
 		values := between(since, time.Time{})
 		values.Set("workflow", workflow.Slug)
-		values.Set("result", string(validations.ResultFail))
+		values.Set("result", string(api.RunResultFail))
 		rows[i] = failingRow{
 			Slug: workflow.Slug, Workflow: base + "workflows/" + workflow.Slug + "/",
 			Address: base + "runs/?" + values.Encode(), Failed: workflow.Failed, Ended: workflow.Ended,
@@ -110,7 +111,7 @@ func newRefusalRows(refusals []requestlog.Refusal) []requestlog.RefusalCount {
 	rows := make([]requestlog.RefusalCount, 0, shownRefusals)
 	for _, refusal := range refusals[:min(len(refusals), shownRefusals)] {
 		rows = append(rows, requestlog.RefusalCount{
-			Code: refusal.Code, Title: refusal.Code.Spec().Title, Starts: refusal.Starts, Others: refusal.Others,
+			Code: refusal.Code, Title: core.Spec(refusal.Code).Title, Starts: refusal.Starts, Others: refusal.Others,
 		})
 	}
 	return rows

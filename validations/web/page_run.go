@@ -14,6 +14,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/validations"
@@ -61,7 +62,7 @@ func (a *App) showRun(
 // if the visitor may not see the run.
 func (a *App) ShowRefused(c echo.Context, principal core.Principal, id uuid.UUID, err error) error {
 	problem := pages.Refusal(err)
-	if problem == nil || problem.Code == core.CodeNotFound || problem.Code == core.CodePermissionDenied {
+	if problem == nil || problem.Code == api.CodeNotFound || problem.Code == api.CodePermissionDenied {
 		return err
 	}
 	return a.showRun(c, principal, id, pages.RefusalStatus(c, problem), problem)
@@ -231,7 +232,7 @@ func newRunView(
 	principal core.Principal, report runReport, cursor core.Cursor, address url.URL, now time.Time,
 ) (runView, error) {
 	run, base := report.Run, pages.Base(principal.OrgSlug)
-	finished := run.State == validations.StateCompleted
+	finished := run.State == api.RunStateCompleted
 	view := runView{
 		ID: run.ID.String(), ShortID: words.ID(run.ID), Address: base + "runs/" + run.ID.String() + "/",
 		Title: words.Sign(run) + " · " + run.WorkflowSlug + " · " + words.ID(run.ID), Pill: words.Pill(run),
@@ -246,7 +247,7 @@ func newRunView(
 	mayAct := principal.Role.Allows(core.RoleExecutor)
 	view.MayCancel = mayAct && !finished
 	view.MayRerun = mayAct && finished && run.ContentPurgedAt == nil
-	if mayAct && run.Result == validations.ResultFail {
+	if mayAct && run.Result == api.RunResultFail {
 		view.Relaunch = base + "workflows/" + run.WorkflowSlug + "/launch/"
 	}
 	if !finished {
@@ -290,23 +291,23 @@ const lateAfter = 10 * time.Second
 
 func newVerdictView(report runReport, now time.Time) verdictView {
 	run, name := report.Run, words.Document(report.submission.Filename)
-	if run.State != validations.StateCompleted {
+	if run.State != api.RunStateCompleted {
 		return waitingVerdict(report, name, now)
 	}
 	var view verdictView
-	if run.Result == validations.ResultPass || run.Result == validations.ResultFail {
+	if run.Result == api.RunResultPass || run.Result == api.RunResultFail {
 		view.First = firstWords(report.first)
 	}
 	switch run.Result {
-	case validations.ResultPass:
+	case api.RunResultPass:
 		view.Lead = passedWords(run) + name + "."
-	case validations.ResultFail:
+	case api.RunResultFail:
 		view.Lead = words.Found(run) + " in " + name + "."
 		view.Advice = "Fix the document and start a new run."
-	case validations.ResultCanceled:
+	case api.RunResultCanceled:
 		view.Lead = "Canceled before " + name + " was checked to the end."
 		view.Advice = canceledAdvice(run)
-	case validations.ResultTimedOut:
+	case api.RunResultTimedOut:
 		view.Lead = "Checking " + name + " took too long and was stopped."
 		view.Advice = run.Error + " Trying again is safe; a smaller document may be checked in time."
 	default:
@@ -345,7 +346,7 @@ func retryAdvice(run validations.Run) string {
 
 func waitingVerdict(report runReport, name string, now time.Time) verdictView {
 	run := report.Run
-	if run.State == validations.StatePending {
+	if run.State == api.RunStatePending {
 		view := verdictView{Lead: name + " is waiting to be checked.", IsLate: now.Sub(run.CreatedAt) > lateAfter}
 		view.Late = "No worker has taken the run yet. It is stored and will be checked; do not start it again."
 		return view

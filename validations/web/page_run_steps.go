@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
@@ -114,12 +115,12 @@ func openStepView(
 	view := stepView{Name: formats.Clean(step.Name), Note: formats.Clean(body.Error)}
 	end := now
 	switch body.Status {
-	case validations.StepRunning:
+	case api.StepStatusRunning:
 		view.Pill = pages.NewPill("run", "Running")
-	case validations.StepFailed:
+	case api.StepStatusFailed:
 		view.Pill = pages.NewPill("error", "Not finished")
 		end = *run.EndedAt
-	case validations.StepSkipped:
+	case api.StepStatusSkipped:
 		view.Pill = pages.NewPill("idle", "Not executed")
 		return view
 	default:
@@ -136,11 +137,11 @@ func openStepView(
 // stepPill shows the result of a step.
 func stepPill(step validations.StepRun) pages.Pill {
 	switch {
-	case step.Status == validations.StepFailed:
+	case step.Status == api.StepStatusFailed:
 		return pages.NewPill("fail", words.Counted(step.ErrorCount, "error"))
 	case step.WarningCount > 0:
 		return pages.NewPill("warn", words.Counted(step.WarningCount, "warning"))
-	case step.Status == validations.StepPassed:
+	case step.Status == api.StepStatusPassed:
 		return pages.NewPill("ok", "Passed")
 	default:
 		return pages.NewPill("idle", "Skipped")

@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/web/live"
@@ -195,7 +196,7 @@ func newListRow(base string, run listedRun) listRow {
 	if run.KeyKept {
 		row.KeyAddress = base + "keys/" + run.IdempotencyKeyID.String() + "/"
 	}
-	if run.State != validations.StateCompleted {
+	if run.State != api.RunStateCompleted {
 		return row
 	}
 	row.Findings = words.Found(run.Run)
@@ -260,7 +261,7 @@ func runsEvents(base string, query runsPageQuery, newest uuid.UUID, runs []liste
 		values.Set("runs", newest.String())
 	}
 	for _, run := range runs {
-		if run.State != validations.StateCompleted {
+		if run.State != api.RunStateCompleted {
 			values.Add("run", live.ShownRun{ID: run.ID, Progress: run.Progress()}.String())
 		}
 	}

@@ -3,12 +3,12 @@ package web
 import (
 	"context"
 	"strconv"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 )
@@ -47,19 +47,12 @@ func (a *App) exportRuns(c echo.Context, principal core.Principal) error {
 
 func exportedRow(run listedRun) []string {
 	return []string{
-		run.ID.String(), core.FormatTime(run.CreatedAt), timeCell(run.EndedAt), string(run.State),
+		run.ID.String(), api.At(run.CreatedAt).String(), api.MaybeAt(run.EndedAt).String(), string(run.State),
 		string(run.Result), formats.Cell(run.WorkflowSlug), strconv.Itoa(run.WorkflowVersion),
 		formats.Cell(run.Filename), countCell(run.ErrorCount), countCell(run.WarningCount),
 		countCell(run.InfoCount), string(run.Source), formats.Cell(run.IdempotencyKey), countCell(run.Replays),
 		formats.Cell(run.RequestID),
 	}
-}
-
-func timeCell(at *time.Time) string {
-	if at == nil {
-		return ""
-	}
-	return core.FormatTime(*at)
 }
 
 func countCell(n int64) string { return strconv.FormatInt(n, 10) }

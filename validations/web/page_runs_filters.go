@@ -3,6 +3,7 @@ package web
 import (
 	"time"
 
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
@@ -33,11 +34,11 @@ func newFilterView(query runsPageQuery, names []validations.WorkflowName) filter
 		Tabs:          resultTabs(query),
 		Workflows:     workflowOptions(query.Workflow, names),
 		Span:          query.Span("Started", query.Since, query.Until),
-		States: pages.Choices(query.State, "", "Any state", string(validations.StatePending), "Waiting",
-			string(validations.StateRunning), "Running", string(validations.StateCompleted), "Completed"),
+		States: pages.Choices(query.State, "", "Any state", string(api.RunStatePending), "Waiting",
+			string(api.RunStateRunning), "Running", string(api.RunStateCompleted), "Completed"),
 		Results: pages.Choices(query.Result, append([]string{"", "Any result"}, resultLabels()...)...),
-		Sources: pages.Choices(query.Source, "", "Any source", string(validations.SourceAPI), "API",
-			string(validations.SourceDashboard), "Dashboard", string(validations.SourceCLI), "Command line"),
+		Sources: pages.Choices(query.Source, "", "Any source", string(api.SourceAPI), "API",
+			string(api.SourceDashboard), "Dashboard", string(api.SourceCLI), "Command line"),
 	}
 	view.Chips = view.chips()
 	view.More = query.State != "" || query.Source != "" || query.IdempotencyKey != "" || view.Span.IsExact()
@@ -46,9 +47,9 @@ func newFilterView(query runsPageQuery, names []validations.WorkflowName) filter
 
 func resultLabels() []string {
 	return []string{
-		string(validations.ResultUnknown), "In progress", string(validations.ResultPass), "Passed",
-		string(validations.ResultFail), "Failed", string(validations.ResultError), "Platform error",
-		string(validations.ResultTimedOut), "Timed out", string(validations.ResultCanceled), "Canceled",
+		string(api.RunResultUnknown), "In progress", string(api.RunResultPass), "Passed",
+		string(api.RunResultFail), "Failed", string(api.RunResultError), "Platform error",
+		string(api.RunResultTimedOut), "Timed out", string(api.RunResultCanceled), "Canceled",
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/progress"
 	"github.com/simplevalidations/simplevalidations/validations/web/live"
@@ -58,29 +59,29 @@ func (a *App) getRunV1(c echo.Context, principal core.Principal, id uuid.UUID) e
 	if err != nil {
 		return err
 	}
-	return answerRun(c, body.ForExistingClient())
+	return answerRun(c, validations.ForExistingClient(body))
 }
 
 // awaitRun reads the run of the request, after the wait that the request asks for.
 func (a *App) awaitRun(
 	c echo.Context, principal core.Principal, id uuid.UUID,
-) (validations.RunBody, error) {
+) (api.Run, error) {
 	var query runQuery
 	if err := core.BindQuery(c, a.Validator, &query); err != nil {
-		return validations.RunBody{}, err
+		return api.Run{}, err
 	}
 	wait, err := query.wait()
 	if err != nil {
-		return validations.RunBody{}, err
+		return api.Run{}, err
 	}
 	ctx := c.Request().Context()
 	body, err := a.Runs.Show(ctx, principal.OrgID, principal.OrgSlug, id)
-	if err != nil || wait == 0 || body.State == validations.StateCompleted {
+	if err != nil || wait == 0 || body.State == api.RunStateCompleted {
 		return body, err
 	}
 	core.ClearReadDeadline(c)
 	if err := a.awaitEnd(ctx, progress.RunKey{OrgID: principal.OrgID, ID: id}, wait); err != nil {
-		return validations.RunBody{}, err
+		return api.Run{}, err
 	}
 	return a.Runs.Show(ctx, principal.OrgID, principal.OrgSlug, id)
 }
@@ -127,8 +128,8 @@ func (a *App) Cancel(c echo.Context, principal core.Principal, id uuid.UUID) err
 const retryAfter = "1"
 
 // answerRun answers with the run, or with 304 if the client has this version already.
-func answerRun(c echo.Context, body validations.RunBody) error {
-	if body.State != validations.StateCompleted {
+func answerRun(c echo.Context, body api.Run) error {
+	if body.State != api.RunStateCompleted {
 		c.Response().Header().Set(echo.HeaderRetryAfter, retryAfter)
 	}
 	return core.AnswerTagged(c, body)
@@ -147,7 +148,7 @@ func (a *App) listRuns(c echo.Context, principal core.Principal) error {
 	address := *c.Request().URL
 	page := core.NewPage(cursor, found.Runs, func(r validations.Run) uuid.UUID { return r.ID }, address)
 	page = page.GoesOn(cursor, found.Stopped, address)
-	return c.JSON(http.StatusOK, core.MapPage(page, func(run validations.Run) validations.RunBody {
+	return c.JSON(http.StatusOK, core.MapPage(page, func(run validations.Run) api.Run {
 		return validations.RenderRun(run, principal.OrgSlug)
 	}))
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
@@ -24,23 +25,23 @@ const (
 
 // Pill shows the state or the result of a run. An error of the platform looks different from a failed document.
 func Pill(run validations.Run) pages.Pill {
-	if run.State == validations.StatePending {
+	if run.State == api.RunStatePending {
 		return pages.NewPill("idle", "Waiting")
 	}
-	if run.State == validations.StateRunning {
+	if run.State == api.RunStateRunning {
 		return pages.NewPill("run", "Running")
 	}
 	switch run.Result {
-	case validations.ResultPass:
+	case api.RunResultPass:
 		if run.WarningCount > 0 {
 			return pages.NewPill("warn", "Passed with warnings")
 		}
 		return pages.NewPill("ok", "Passed")
-	case validations.ResultFail:
+	case api.RunResultFail:
 		return pages.NewPill("fail", "Failed")
-	case validations.ResultTimedOut:
+	case api.RunResultTimedOut:
 		return pages.NewPill("error", "Timed out")
-	case validations.ResultCanceled:
+	case api.RunResultCanceled:
 		return pages.NewPill("idle", "Canceled")
 	default:
 		return pages.NewPill("error", "Platform error")
@@ -50,15 +51,15 @@ func Pill(run validations.Run) pages.Pill {
 // Sign shows the state or the result of a run in the title of its page.
 func Sign(run validations.Run) string {
 	switch {
-	case run.State != validations.StateCompleted:
+	case run.State != api.RunStateCompleted:
 		return "◔"
-	case run.Result == validations.ResultFail:
+	case run.Result == api.RunResultFail:
 		return "✗ " + pages.Number(run.ErrorCount)
-	case run.Result == validations.ResultPass && run.WarningCount > 0:
+	case run.Result == api.RunResultPass && run.WarningCount > 0:
 		return "! " + pages.Number(run.WarningCount)
-	case run.Result == validations.ResultPass:
+	case run.Result == api.RunResultPass:
 		return "✓"
-	case run.Result == validations.ResultCanceled:
+	case run.Result == api.RunResultCanceled:
 		return "–"
 	default:
 		return "! error"
@@ -108,7 +109,7 @@ func Found(run validations.Run) string {
 		return Counted(run.ErrorCount, "error")
 	case run.WarningCount > 0:
 		return Counted(run.WarningCount, "warning")
-	case run.Result != validations.ResultPass:
+	case run.Result != api.RunResultPass:
 		return ""
 	default:
 		return "none"
@@ -116,11 +117,11 @@ func Found(run validations.Run) string {
 }
 
 // Source names where a run was started.
-func Source(source validations.Source) string {
+func Source(source api.Source) string {
 	switch source {
-	case validations.SourceDashboard:
+	case api.SourceDashboard:
 		return "Dashboard"
-	case validations.SourceCLI:
+	case api.SourceCLI:
 		return "Command line"
 	default:
 		return "API"

@@ -14,6 +14,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/pages"
@@ -282,7 +283,7 @@ func (a *App) refuse(c echo.Context, page editorPage, err error) error {
 	if page.Problem == nil {
 		return err
 	}
-	if page.Problem.Code == core.CodeKeyReused {
+	if page.Problem.Code == api.CodeKeyReused {
 		page.Problem.Detail = "This form was saved before, with another text. Save again to save this text, too."
 		page.Draft.Key = ""
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 	"github.com/simplevalidations/simplevalidations/validations/execution"
@@ -94,7 +95,7 @@ func readEditor(c echo.Context) (editorDraft, error) {
 	request.Body = http.MaxBytesReader(c.Response(), request.Body, files.MaxBytes+editorOverhead)
 	if err := request.ParseMultipartForm(files.MaxBytes + editorOverhead); err != nil {
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-			return editorDraft{}, core.NewError(core.CodePayloadTooLarge, "The workflow is larger than 2 MiB.")
+			return editorDraft{}, core.NewError(api.CodePayloadTooLarge, "The workflow is larger than 2 MiB.")
 		}
 		return editorDraft{}, core.InvalidPayload("The form cannot be read.").Because(err)
 	}

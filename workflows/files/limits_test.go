@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // byOrg is the context of a member of an organization.
@@ -23,13 +24,13 @@ func TestCheckThatTakesTooLong(t *testing.T) {
 		return ctx.Err()
 	}
 	c := ChecksOf(1, time.Second, time.Millisecond)
-	if err := c.Run(byOrg(t, uuid.New()), endless); !core.HasCode(err, core.CodeInvalidPayload) {
-		t.Errorf("error = %v, want %s", err, core.CodeInvalidPayload)
+	if err := c.Run(byOrg(t, uuid.New()), endless); !core.HasCode(err, api.CodeInvalidPayload) {
+		t.Errorf("error = %v, want %s", err, api.CodeInvalidPayload)
 	}
 	// Whoever has gone is told nothing, and has not done anything wrong.
 	ctx, cancel := context.WithCancel(byOrg(t, uuid.New()))
 	cancel()
-	if err := NewChecks().Run(ctx, endless); core.HasCode(err, core.CodeInvalidPayload) {
+	if err := NewChecks().Run(ctx, endless); core.HasCode(err, api.CodeInvalidPayload) {
 		t.Errorf("error = %v, want that of the context", err)
 	}
 }

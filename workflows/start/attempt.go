@@ -85,7 +85,7 @@ func created(runID uuid.UUID, body []byte) idempotency.Response {
 	return idempotency.Response{
 		Status: http.StatusCreated,
 		Headers: idempotency.ResponseHeaders{
-			ContentType: "application/json", Location: validations.RunAddress(runID),
+			ContentType: "application/json", Location: validations.RunAddress(runID.String()),
 		},
 		Body: body,
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coalesce"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
@@ -157,7 +158,7 @@ func (d duplicate) resolve() bool {
 // the run that may exist is the first attempt's.
 func holdsForDuplicates(err error) bool {
 	switch core.AsError(err).Code {
-	case core.CodeUnavailable, core.CodeOutcomeUnknown, core.CodeQuotaExceeded:
+	case api.CodeUnavailable, api.CodeOutcomeUnknown, api.CodeQuotaExceeded:
 		return true
 	default:
 		return false

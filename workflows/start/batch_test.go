@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coalesce"
 )
 
@@ -86,7 +87,7 @@ func TestCommitShared(t *testing.T) {
 			func(context.Context, []*attempt) []struct{} { return nil })
 		starter.commitShared(t.Context(), st)
 		err := core.AsError(st.err)
-		if err.Code != core.CodeOutcomeUnknown || err.RunID != st.run.Run.ID.String() {
+		if err.Code != api.CodeOutcomeUnknown || err.RunID != st.run.Run.ID.String() {
 			t.Errorf("err = %+v, want outcome_unknown with the run's id", err)
 		}
 	})
@@ -96,7 +97,7 @@ func TestCommitShared(t *testing.T) {
 func wantUnavailable(tb testing.TB, got, cause error) {
 	tb.Helper()
 	err := core.AsError(got)
-	if err.Code != core.CodeUnavailable || !err.Retryable || err.RetryAfter < time.Second || err.RunID != "" {
+	if err.Code != api.CodeUnavailable || !err.Retryable || err.RetryAfter < time.Second || err.RunID != "" {
 		tb.Errorf("err = %+v, want unavailable, to be tried again after a second at least, and no run", err)
 	}
 	if !errors.Is(err, cause) {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
@@ -114,7 +115,7 @@ func (tn tenant) start(t *testing.T, key, content string) *attempt {
 	t.Helper()
 	prepared, err := prepare(Request{
 		Principal: tn.principal, Workflow: tn.workflow, Key: idempotency.Key{Value: key, Given: key != ""},
-		KeyLifetime: time.Hour, Source: validations.SourceAPI,
+		KeyLifetime: time.Hour, Source: api.SourceAPI,
 		Body: body.Body{
 			Content: validations.InlineContent([]byte(content)), MediaType: "application/json",
 			FingerprintMediaType: "application/json", ContentDigest: idempotency.DigestBytes([]byte(content)),

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
@@ -142,7 +143,7 @@ func TestChargeIsForgottenWithItsTransaction(t *testing.T) {
 	}
 	b.checkOutcomes(t, b.commit(t.Context(), tn.start(t, "other", "a")), "created")
 	b.commit(t.Context(), granted)
-	if !core.HasCode(granted.err, core.CodeQuotaExceeded) {
+	if !core.HasCode(granted.err, api.CodeQuotaExceeded) {
 		t.Fatalf("err = %v, want that the quota is used up", granted.err)
 	}
 	reserved, err := b.starter.reserved(granted)
@@ -304,12 +305,12 @@ func TestCommitError(t *testing.T) {
 			t.Parallel()
 			st := tn.start(t, keyed, "a")
 			err := core.AsError(commitError(fmt.Errorf("commit: %w", db.ErrOutcomeUnknown), st))
-			if err.Code != core.CodeOutcomeUnknown || err.RunID != st.run.Run.ID.String() || err.Retryable != st.keyed {
+			if err.Code != api.CodeOutcomeUnknown || err.RunID != st.run.Run.ID.String() || err.Retryable != st.keyed {
 				t.Errorf("err = %+v, want outcome_unknown with the run's id, retryable only with a key", err)
 			}
 		})
 	}
-	if err := commitError(errors.New("else"), tn.start(t, "", "a")); core.AsError(err).Code != core.CodeInternal {
+	if err := commitError(errors.New("else"), tn.start(t, "", "a")); core.AsError(err).Code != api.CodeInternalError {
 		t.Errorf("err = %v, want an internal error", err)
 	}
 }

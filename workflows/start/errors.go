@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/mediatype"
 	"github.com/simplevalidations/simplevalidations/validations"
@@ -19,10 +20,10 @@ func (r Request) admit(ctx context.Context, engineMemory int64) (Request, error)
 	definition := r.Workflow.Definition
 	switch {
 	case !r.Workflow.Active:
-		return r, core.NewError(core.CodeWorkflowInactive,
+		return r, core.NewError(api.CodeWorkflowInactive,
 			"The workflow is inactive and starts no new runs. Activate it or use another one.")
 	case len(definition.Steps) == 0:
-		return r, core.NewError(core.CodeWorkflowHasNoSteps,
+		return r, core.NewError(api.CodeWorkflowHasNoSteps,
 			"The workflow has no steps, so there is nothing to check.")
 	}
 	if r.Earlier == nil {
@@ -41,7 +42,7 @@ func (r Request) admit(ctx context.Context, engineMemory int64) (Request, error)
 
 // tooHeavy refuses a document for which the validators would need more memory than they may ever have.
 func tooHeavy(size int64) error {
-	return core.NewError(core.CodePayloadTooLarge, fmt.Sprintf(
+	return core.NewError(api.CodePayloadTooLarge, fmt.Sprintf(
 		"The document of %d bytes needs more memory than this service gives to one validation. Send it in parts, or "+
 			"ask the operator for a higher SV_ENGINE_MEMORY.", size))
 }
@@ -50,7 +51,7 @@ func tooHeavy(size int64) error {
 func commitError(err error, a *attempt) error {
 	if errors.Is(err, db.ErrOutcomeUnknown) {
 		retryable := a.keyed && !a.ownKey
-		unknown := core.NewError(core.CodeOutcomeUnknown, outcomeAdvice(retryable))
+		unknown := core.NewError(api.CodeOutcomeUnknown, outcomeAdvice(retryable))
 		unknown.RunID, unknown.Retryable, unknown.RetryAfter = a.runID().String(), retryable, time.Second
 		return unknown.Because(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coalesce"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
@@ -38,7 +39,7 @@ func (tn tenant) request(key, content string) Request {
 			Content: validations.InlineContent([]byte(content)), MediaType: "application/json",
 			FingerprintMediaType: "application/json", ContentDigest: idempotency.DigestBytes([]byte(content)),
 		},
-		Source: validations.SourceAPI, Caller: idempotency.Caller{Method: "POST", Path: "/", RequestID: "r"},
+		Source: api.SourceAPI, Caller: idempotency.Caller{Method: "POST", Path: "/", RequestID: "r"},
 	}
 }
 
@@ -118,8 +119,8 @@ func TestStartsGivePlacesBack(t *testing.T) {
 			t.Helper()
 			poor := b.tenant(t, 0)
 			_, err := b.starter.Start(t.Context(), poor.request("", `"a"`))
-			if !core.HasCode(err, core.CodeQuotaExceeded) {
-				t.Errorf("err = %v, want %s", err, core.CodeQuotaExceeded)
+			if !core.HasCode(err, api.CodeQuotaExceeded) {
+				t.Errorf("err = %v, want %s", err, api.CodeQuotaExceeded)
 			}
 		},
 		"Replayed": func(t *testing.T, b bundle, tn tenant) {
@@ -138,8 +139,8 @@ func TestStartsGivePlacesBack(t *testing.T) {
 					return nil
 				})
 			_, err := starter.Start(t.Context(), tn.request("", `"a"`))
-			if !core.HasCode(err, core.CodeOutcomeUnknown) {
-				t.Errorf("err = %v, want %s", err, core.CodeOutcomeUnknown)
+			if !core.HasCode(err, api.CodeOutcomeUnknown) {
+				t.Errorf("err = %v, want %s", err, api.CodeOutcomeUnknown)
 			}
 		},
 		"ClientHasGone": func(t *testing.T, b bundle, tn tenant) {

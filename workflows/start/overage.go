@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/users/quota"
@@ -92,7 +93,7 @@ func (s *Starter) reserved(refused *attempt) (*attempt, error) {
 
 // leftToCompleter tells a client without a key that a repetition would be another start.
 func leftToCompleter(err error, a *attempt) error {
-	left := core.NewError(core.CodeUnavailable, "The run is reserved and will be started when its charge is known. "+
+	left := core.NewError(api.CodeUnavailable, "The run is reserved and will be started when its charge is known. "+
 		"Look for run_id instead of sending the request again; with an Idempotency-Key it could be retried.")
 	left.RunID, left.Retryable, left.RetryAfter = a.runID().String(), false, time.Second
 	return left.Because(err)
@@ -143,7 +144,7 @@ func (s *Starter) decline(record idempotency.Record) (idempotency.Transition, er
 		return nil, fmt.Errorf("render a problem: %w", err)
 	}
 	response := idempotency.Response{
-		Status:  problem.Code.Spec().Status,
+		Status:  core.Spec(problem.Code).Status,
 		Headers: idempotency.ResponseHeaders{ContentType: core.ProblemType}, Body: body,
 	}
 	return func(ctx context.Context, tx db.Tx) (idempotency.Outcome, error) {

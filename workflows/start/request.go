@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/workflows/start/body"
@@ -34,7 +35,7 @@ type Request struct {
 	KeyLifetime time.Duration
 	// Stored is the key as it was when the request arrived; nil when there was none.
 	Stored *idempotency.Record
-	Source validations.Source
+	Source api.Source
 	Caller idempotency.Caller
 	// ReceivedAt is when the request arrived.
 	ReceivedAt time.Time

@@ -5,8 +5,8 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
-	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 // Rerun is POST /api/runs/{id}/rerun/: the document of an earlier run is checked again, with the version of the
@@ -21,7 +21,7 @@ func (a *API) Rerun(c echo.Context, principal core.Principal) error {
 
 // RerunOnce checks the document of the request's run again, once for each key.
 func (a *API) RerunOnce(
-	c echo.Context, principal core.Principal, key idempotency.Key, source validations.Source,
+	c echo.Context, principal core.Principal, key idempotency.Key, source api.Source,
 ) (Answer, error) {
 	id, err := core.PathID(c, "run")
 	if err != nil {
@@ -32,7 +32,7 @@ func (a *API) RerunOnce(
 
 // RerunOf is RerunOnce for a run that the caller has chosen.
 func (a *API) RerunOf(
-	c echo.Context, principal core.Principal, id uuid.UUID, key idempotency.Key, source validations.Source,
+	c echo.Context, principal core.Principal, id uuid.UUID, key idempotency.Key, source api.Source,
 ) (Answer, error) {
 	ctx := c.Request().Context()
 	if _, err := core.ConfirmAfterBody(ctx); err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coalesce"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
@@ -133,7 +134,7 @@ func (s *Starter) unlessAnswered(ctx context.Context, r Request, refusal error) 
 // answer answers an attempt that was committed or refused.
 func (s *Starter) answer(ctx context.Context, a *attempt) (Answer, error) {
 	switch {
-	case core.HasCode(a.err, core.CodeQuotaExceeded) && a.mayExceedQuota() && s.overage != nil:
+	case core.HasCode(a.err, api.CodeQuotaExceeded) && a.mayExceedQuota() && s.overage != nil:
 		return s.startBeyondQuota(ctx, a)
 	case a.err != nil:
 		return Answer{}, a.err
@@ -152,7 +153,7 @@ func (s *Starter) answerFrom(
 	ctx context.Context, record idempotency.Record, fingerprint idempotency.Fingerprint,
 ) (Answer, error) {
 	answer, err := s.guard.Answer(record, fingerprint)
-	if core.HasCode(err, core.CodeKeyInProgress) && record.Abandoned() {
+	if core.HasCode(err, api.CodeKeyInProgress) && record.Abandoned() {
 		return s.resume(ctx, record)
 	}
 	return Answer{Answer: answer, RunID: record.Subject}, err

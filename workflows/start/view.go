@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/progress"
@@ -45,8 +46,8 @@ func NewAPI(
 
 // Clients are the clients of a route: where their runs come from, and how a run is shown to them.
 type Clients struct {
-	Source func(c echo.Context) validations.Source
-	Show   func(ctx context.Context, orgID uuid.UUID, orgSlug string, id uuid.UUID) (validations.RunBody, error)
+	Source func(c echo.Context) api.Source
+	Show   func(ctx context.Context, orgID uuid.UUID, orgSlug string, id uuid.UUID) (api.Run, error)
 }
 
 // Current are the clients of the routes below /api/.
@@ -57,7 +58,7 @@ func (a *API) Current() Clients {
 // Existing are the clients of the routes below /api/v1/.
 func (a *API) Existing() Clients {
 	return Clients{
-		Source: func(echo.Context) validations.Source { return validations.SourceCLI }, Show: a.runs.ShowV1,
+		Source: func(echo.Context) api.Source { return api.SourceCLI }, Show: a.runs.ShowV1,
 	}
 }
 
@@ -82,12 +83,12 @@ func (a *API) Start(clients Clients) echo.HandlerFunc {
 }
 
 // sourceOf says where a run comes from, by the program that sent the request.
-func sourceOf(c echo.Context) validations.Source {
+func sourceOf(c echo.Context) api.Source {
 	return validations.SourceOf(c.Request().UserAgent())
 }
 
 // authorize makes the request of a caller who may start runs of the workflow. Its body is not read yet.
-func (a *API) authorize(c echo.Context, source validations.Source) (Request, error) {
+func (a *API) authorize(c echo.Context, source api.Source) (Request, error) {
 	ctx := c.Request().Context()
 	principal, err := core.Caller(c)
 	if err != nil {
@@ -111,7 +112,7 @@ func (a *API) authorize(c echo.Context, source validations.Source) (Request, err
 // newRequest makes the request of an authorized caller. It is the one place where requests are made.
 func (a *API) newRequest(
 	c echo.Context, principal core.Principal, workflow validations.WorkflowRef, key idempotency.Key,
-	source validations.Source,
+	source api.Source,
 ) Request {
 	return Request{
 		Principal: principal, Workflow: workflow, Source: source,
@@ -178,7 +179,7 @@ func (a *API) SubmitForm(c echo.Context, form Form) (Answer, error) {
 		form.Intake.Discard(ctx)
 		return Answer{}, err
 	}
-	request := a.newRequest(c, form.Principal, workflow, form.Key, validations.SourceDashboard)
+	request := a.newRequest(c, form.Principal, workflow, form.Key, api.SourceDashboard)
 	request.Body = form.Body
 	if request.Stored, err = a.starter.Lookup(ctx, form.Principal.OrgID, Endpoint, form.Key); err != nil {
 		form.Intake.Discard(ctx)
@@ -248,7 +249,7 @@ func (a *API) writeWhenCompleted(
 func (a *API) awaitEnd(ctx context.Context, orgID uuid.UUID, answer Answer, wait time.Duration) {
 	if answer.Executed == nil {
 		run, err := a.runs.Find(ctx, orgID, answer.RunID)
-		if err != nil || run.State == validations.StateCompleted {
+		if err != nil || run.State == api.RunStateCompleted {
 			return
 		}
 	}

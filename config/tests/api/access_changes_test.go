@@ -10,6 +10,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/users/access"
 	"github.com/simplevalidations/simplevalidations/workflows"
@@ -69,7 +70,7 @@ func TestChangesOfAccessCountAtOnce(t *testing.T) {
 		change string
 		check  func(testing.TB, accessCast)
 	}
-	startIs := func(code core.Code) func(testing.TB, accessCast) {
+	startIs := func(code api.Code) func(testing.TB, accessCast) {
 		return func(tb testing.TB, c accessCast) { tb.Helper(); s.Refused(tb, code, c.start(tb, s)) }
 	}
 	meSays := func(name string) func(testing.TB, accessCast) {
@@ -83,29 +84,29 @@ func TestChangesOfAccessCountAtOnce(t *testing.T) {
 	for _, tt := range []result{
 		{
 			"TokenRevoked", `UPDATE api_tokens SET revoked_at = now() WHERE org_id = $1 AND user_id = $2`,
-			startIs(core.CodeNotAuthenticated),
+			startIs(api.CodeNotAuthenticated),
 		},
 		{
 			"TokenExpired", `UPDATE api_tokens SET expires_at = now() WHERE org_id = $1 AND user_id = $2`,
-			startIs(core.CodeNotAuthenticated),
+			startIs(api.CodeNotAuthenticated),
 		},
 		{
 			"TokenDeleted", `DELETE FROM api_tokens WHERE org_id = $1 AND user_id = $2`,
-			startIs(core.CodeNotAuthenticated),
+			startIs(api.CodeNotAuthenticated),
 		},
 		{
 			"TokenWeaker", `UPDATE api_tokens SET role = 'viewer' WHERE org_id = $1 AND user_id = $2`,
-			startIs(core.CodePermissionDenied),
+			startIs(api.CodePermissionDenied),
 		},
 		{
 			"MemberWeaker", `UPDATE memberships SET role = 'viewer' WHERE org_id = $1 AND user_id = $2`,
-			startIs(core.CodePermissionDenied),
+			startIs(api.CodePermissionDenied),
 		},
 		{
 			"MemberGone", `DELETE FROM memberships WHERE org_id = $1 AND user_id = $2`,
-			startIs(core.CodePermissionDenied),
+			startIs(api.CodePermissionDenied),
 		},
-		{"UserGone", `DELETE FROM users WHERE id = $2 AND $1::uuid IS NOT NULL`, startIs(core.CodeNotAuthenticated)},
+		{"UserGone", `DELETE FROM users WHERE id = $2 AND $1::uuid IS NOT NULL`, startIs(api.CodeNotAuthenticated)},
 		{"UserRenamed", `UPDATE users SET name = 'Grace' WHERE id = $2 AND $1::uuid IS NOT NULL`, meSays("Grace")},
 		{
 			"OrganizationRenamed", `UPDATE organizations SET name = 'New' WHERE id = $1 AND $2::uuid IS NOT NULL`,
@@ -113,15 +114,15 @@ func TestChangesOfAccessCountAtOnce(t *testing.T) {
 		},
 		{
 			"KeyRequired", `UPDATE organizations SET key_required = true WHERE id = $1 AND $2::uuid IS NOT NULL`,
-			startIs(core.CodeKeyRequired),
+			startIs(api.CodeKeyRequired),
 		},
 		{
 			"WorkflowInactive", `UPDATE workflows SET is_active = false WHERE org_id = $1 AND $2::uuid IS NOT NULL`,
-			startIs(core.CodeWorkflowInactive),
+			startIs(api.CodeWorkflowInactive),
 		},
 		{
 			"WorkflowRenamed", `UPDATE workflows SET slug = 'other' WHERE org_id = $1 AND $2::uuid IS NOT NULL`,
-			startIs(core.CodeNotFound),
+			startIs(api.CodeNotFound),
 		},
 		{
 			"WorkflowVersion", `
@@ -156,10 +157,10 @@ func TestChangesOfAccessCountAtOnce(t *testing.T) {
 		c := s.accessCast(t)
 		invalid := c.start(t, s).With("Content-Type", "image/png")
 		for range 2 {
-			s.Refused(t, core.CodeUnsupportedMediaType, invalid)
+			s.Refused(t, api.CodeUnsupportedMediaType, invalid)
 		}
 		s.Exec(t, `DELETE FROM workflows WHERE org_id = $1`, c.orgID)
-		s.Refused(t, core.CodeNotFound, invalid)
+		s.Refused(t, api.CodeNotFound, invalid)
 	})
 
 	t.Run("TimeRunsOut", func(t *testing.T) {

@@ -65,11 +65,11 @@ func (s *stage) accessToWorkflows(tb testing.TB) map[string]fixture.Access {
 
 func (s *stage) accessToRuns(tb testing.TB) map[string]fixture.Access {
 	tb.Helper()
-	ended := "/api/runs/" + s.Started(tb, s.Start(tb, "")).ID.String() + "/"
+	ended := "/api/runs/" + s.Started(tb, s.Start(tb, "")).ID + "/"
 	s.Work(tb)
-	run := "/api/runs/" + s.Started(tb, s.Start(tb, "")).ID.String() + "/"
-	canceled := "/api/runs/" + s.Started(tb, s.Start(tb, "")).ID.String() + "/"
-	key := "/api/idempotency-keys/" + s.Abandoned(tb, "accessible").ID.String() + "/"
+	run := "/api/runs/" + s.Started(tb, s.Start(tb, "")).ID + "/"
+	canceled := "/api/runs/" + s.Started(tb, s.Start(tb, "")).ID + "/"
+	key := "/api/idempotency-keys/" + s.Abandoned(tb, "accessible").ID + "/"
 	post := call{Method: http.MethodPost}
 	rerun, cancel := post.To(run+"rerun/"), post.To(canceled+"cancel/")
 	release := post.To(key+"release/").WithBody("application/json", `{"reason":"why"}`)
@@ -107,13 +107,13 @@ func (s *stage) accessToAccount(tb testing.TB) map[string]fixture.Access {
 		return fixture.Access{Call: c, Least: core.RoleAdmin, OK: ok, Foreign: foreign}
 	}
 	invite := sent(http.MethodPost, "/api/members/", `{"email":"invited-by-ROLE@b.example","role":"viewer"}`)
-	linked := "/api/members/invitations/" + s.Invited(tb, "linked@b.example").String() + "/"
-	revoked := "/api/members/invitations/" + s.Invited(tb, "revoked@b.example").String() + "/"
+	linked := "/api/members/invitations/" + s.Invited(tb, "linked@b.example") + "/"
+	revoked := "/api/members/invitations/" + s.Invited(tb, "revoked@b.example") + "/"
 	// Those who are invited are none of the callers.
 	nobodys := func(path string) fixture.Access {
 		return fixture.Access{Call: sent(http.MethodPost, path, ""), Least: core.RoleViewer, OK: 404, Foreign: 404}
 	}
-	own := "/api/invitations/" + s.Invited(tb, "viewer@tiny-quota.example").String() + "/"
+	own := "/api/invitations/" + s.Invited(tb, "viewer@tiny-quota.example") + "/"
 	change := sent(http.MethodPatch, changing, `{"role":"viewer"}`)
 	create := sent(http.MethodPost, "/api/tokens/", `{"label":"made by ROLE","role":"viewer"}`)
 	revoke := admin(call{Method: http.MethodDelete, Path: "/api/tokens/" + revoking.String() + "/"}, 204, 404)
@@ -165,7 +165,7 @@ func (s *stage) accessOfExistingClient(tb testing.TB) map[string]fixture.Access 
 		"GET /api/v1/orgs/":                          readable("/api/v1/orgs/", 200),
 		"GET /api/v1/orgs/:org/workflows/":           readable(org+"workflows/", 404),
 		"GET /api/v1/orgs/:org/workflows/:id/":       readable(org+"workflows/meter-readings/", 404),
-		"GET /api/v1/orgs/:org/runs/:id/":            readable(org+"runs/"+run.ID.String()+"/", 404),
+		"GET /api/v1/orgs/:org/runs/:id/":            readable(org+"runs/"+run.ID+"/", 404),
 		"POST /api/v1/orgs/:org/workflows/:id/runs/": {Call: start, Least: core.RoleExecutor, OK: 201, Foreign: 404},
 	}
 }

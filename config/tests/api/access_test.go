@@ -13,6 +13,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
@@ -86,7 +87,7 @@ func TestEveryRouteIsInTheAccessTable(t *testing.T) {
 type badCredential struct {
 	name          string
 	authorization []string
-	code          core.Code
+	code          api.Code
 	// challenge is the WWW-Authenticate of the answer.
 	challenge string
 }
@@ -110,10 +111,10 @@ func (s *stage) badCredentials(tb testing.TB) []badCredential {
 		"bad UTF-8":          {"Bearer \xff\xfe"}, "a revoked token": {"Bearer " + revoked},
 		"an expired token": {"Bearer " + expired},
 	} {
-		credentials = append(credentials, badCredential{name, authorization, core.CodeNotAuthenticated, "Bearer"})
+		credentials = append(credentials, badCredential{name, authorization, api.CodeNotAuthenticated, "Bearer"})
 	}
 	return append(credentials,
-		badCredential{"a former member's token", []string{"Bearer " + left}, core.CodePermissionDenied, ""})
+		badCredential{"a former member's token", []string{"Bearer " + left}, api.CodePermissionDenied, ""})
 }
 
 // addFormerMember returns a token of a user who has left harbour.
@@ -154,7 +155,7 @@ func TestObjectsOfOtherOrganizationsAreNotFound(t *testing.T) {
 		name           string
 		theirs, absent call
 	}{
-		{"Run", call{Path: "/api/runs/" + run.ID.String() + "/"}, call{Path: "/api/runs/" + unknownID + "/"}},
+		{"Run", call{Path: "/api/runs/" + run.ID + "/"}, call{Path: "/api/runs/" + unknownID + "/"}},
 		{
 			"Workflow",
 			call{Path: "/api/workflows/" + s.Tiny.Workflows[0].ID.String() + "/"},
@@ -164,7 +165,7 @@ func TestObjectsOfOtherOrganizationsAreNotFound(t *testing.T) {
 			"Start", s.Start(t, "theirs").To("/api/workflows/" + s.Tiny.Workflows[1].ID.String() + "/start/"),
 			s.Start(t, "theirs").To("/api/workflows/" + unknownID + "/start/"),
 		},
-		{"RunOfNoID", call{Path: "/api/runs/" + run.ID.String() + "/"}, call{Path: "/api/runs/nonsense/"}},
+		{"RunOfNoID", call{Path: "/api/runs/" + run.ID + "/"}, call{Path: "/api/runs/nonsense/"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -188,8 +189,10 @@ func TestObjectsOfOtherOrganizationsAreNotFound(t *testing.T) {
 			"/api/workflows/",
 		} {
 			got := s.Must(t, http.StatusOK, call{Path: path, Token: s.Harbour.Tokens.Owner})
-			for _, id := range []uuid.UUID{run.ID, s.Tiny.ID, s.Tiny.Workflows[0].ID, s.Tiny.Workflows[1].ID} {
-				if bytes.Contains(got.Body, []byte(id.String())) {
+			for _, id := range []string{
+				run.ID, s.Tiny.ID.String(), s.Tiny.Workflows[0].ID.String(), s.Tiny.Workflows[1].ID.String(),
+			} {
+				if bytes.Contains(got.Body, []byte(id)) {
 					t.Errorf("%s shows %s of another organization", path, id)
 				}
 			}
@@ -213,7 +216,7 @@ func TestMe(t *testing.T) {
 func TestNoSpellingOfAnAddressGoesAroundAuthentication(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	run := s.Started(t, s.Start(t, "secret")).ID.String()
+	run := s.Started(t, s.Start(t, "secret")).ID
 	for _, path := range []string{
 		"/%61pi/runs/", "/api%2Fruns/", "/api%2fruns%2f", "//api/runs/", "/./api/runs/", "/api//runs/", "/API/runs/",
 		"/api/docs/../runs/", "/api/docs/..%2fruns/", "/api/docs%2f..%2fruns/", "/api/schema/../runs/" + run + "/",

@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/coretest/billing"
 	"github.com/simplevalidations/simplevalidations/validations"
@@ -23,11 +23,11 @@ func TestCancel(t *testing.T) {
 		s := setup(t)
 		start := s.Start(t, "to-cancel")
 		first := s.Must(t, http.StatusCreated, start)
-		run := fixture.Decoded[validations.RunBody](t, first)
+		run := fixture.Decoded[api.Run](t, first)
 		got := s.Must(t, http.StatusOK, s.Cancel(run.ID).With("Request-Id", "req-cancel"))
-		canceled := fixture.Decoded[validations.RunBody](t, got)
+		canceled := fixture.Decoded[api.Run](t, got)
 		if canceled.State != "COMPLETED" || canceled.Result != "CANCELED" || canceled.Status != "CANCELED" ||
-			canceled.ErrorCategory != "" || canceled.Steps[0].Status != "SKIPPED" || canceled.EndedAt == "" {
+			canceled.ErrorCategory != "" || canceled.Steps[0].Status != "SKIPPED" || canceled.EndedAt.IsZero() {
 			t.Errorf("canceled run = %+v", canceled)
 		}
 		again := s.Must(t, http.StatusOK, s.Cancel(run.ID))
@@ -39,7 +39,7 @@ func TestCancel(t *testing.T) {
 		if diff := cmp.Diff(string(got.Body), string(read.Body)); diff != "" {
 			t.Errorf("run after its job was delivered (-canceled +read):\n%s", diff)
 		}
-		s.WantAudit(t, "run.cancel", "run", run.ID, "req-cancel", "")
+		s.WantAudit(t, "run.cancel", "run", uuid.MustParse(run.ID), "req-cancel", "")
 		fixture.WantReplay(t, first, s.Do(t, start))
 		if used := coretest.One[int64](t, s.DB, `SELECT used FROM usage_counters`); used != 1 {
 			t.Errorf("used = %d, want 1: a canceled run counts", used)
@@ -52,7 +52,7 @@ func TestCancel(t *testing.T) {
 		run := s.Started(t, s.Start(t, ""))
 		s.Work(t)
 		before := s.Do(t, call{Path: validations.RunAddress(run.ID), Token: s.Harbour.Tokens.Viewer})
-		s.Refused(t, core.CodeRunCompleted, s.Cancel(run.ID))
+		s.Refused(t, api.CodeRunCompleted, s.Cancel(run.ID))
 		after := s.Do(t, call{Path: validations.RunAddress(run.ID), Token: s.Harbour.Tokens.Viewer})
 		if diff := cmp.Diff(string(before.Body), string(after.Body)); diff != "" {
 			t.Errorf("run (-before +after):\n%s", diff)
@@ -61,8 +61,8 @@ func TestCancel(t *testing.T) {
 
 	t.Run("KnowsOnlyRuns", func(t *testing.T) {
 		t.Parallel()
-		s.Refused(t, core.CodeNotFound, s.Cancel(uuid.MustParse(unknownID)))
-		s.Refused(t, core.CodeNotFound, s.Cancel(uuid.Nil).To("/api/runs/nonsense/cancel/"))
+		s.Refused(t, api.CodeNotFound, s.Cancel(unknownID))
+		s.Refused(t, api.CodeNotFound, s.Cancel(uuid.Nil.String()).To("/api/runs/nonsense/cancel/"))
 	})
 }
 
@@ -70,11 +70,11 @@ func TestCancelWhileTheChargeIsDecided(t *testing.T) {
 	t.Parallel()
 	s := setupOverage(t)
 	s.billing.Script(billing.FailBefore)
-	s.Refused(t, core.CodeUnavailable, s.Start(t, "beyond"))
-	reserved := s.Cancel(coretest.One[uuid.UUID](t, s.DB,
-		`SELECT id FROM validation_runs WHERE sweep_after = 'infinity'`))
+	s.Refused(t, api.CodeUnavailable, s.Start(t, "beyond"))
+	reserved := s.Cancel(coretest.One[string](t, s.DB,
+		`SELECT id::text FROM validation_runs WHERE sweep_after = 'infinity'`))
 	got := s.Do(t, reserved)
-	if problem := fixture.WantProblem(t, got, core.CodeRunReserved); !problem.Retryable {
+	if problem := fixture.WantProblem(t, got, api.CodeRunReserved); !problem.Retryable {
 		t.Error("retryable = false, want true")
 	}
 	fixture.WantHeader(t, got, map[string]string{"Retry-After": "1"})

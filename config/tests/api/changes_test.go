@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
@@ -39,7 +39,7 @@ func TestActivation(t *testing.T) {
 		if workflow := fixture.Decoded[workflowAnswer](t, got); workflow.IsActive || workflow.Version != 1 {
 			t.Errorf("workflow = %+v, want it inactive in version 1", workflow)
 		}
-		s.Refused(t, core.CodeWorkflowInactive, start)
+		s.Refused(t, api.CodeWorkflowInactive, start)
 	}
 	address := "/api/workflows/" + created.ID.String() + "/activate/"
 	first := s.Must(t, http.StatusOK, s.change(http.MethodPost, address, ""))
@@ -80,9 +80,9 @@ func TestUpdateWorkflow(t *testing.T) {
 		t.Errorf("audit records = %d, want 1", n)
 	}
 	for _, body := range []string{`{"name":""}`, `{"slug":"x"}`, `{"is_active":false}`, `{"name":"a\u0000"}`, `[]`} {
-		s.Refused(t, core.CodeInvalidPayload, s.change(http.MethodPatch, address, body))
+		s.Refused(t, api.CodeInvalidPayload, s.change(http.MethodPatch, address, body))
 	}
-	s.Refused(t, core.CodeUnsupportedMediaType, s.change(http.MethodPatch, address, ""))
+	s.Refused(t, api.CodeUnsupportedMediaType, s.change(http.MethodPatch, address, ""))
 }
 
 func TestVersionsAreImmutable(t *testing.T) {
@@ -92,8 +92,8 @@ func TestVersionsAreImmutable(t *testing.T) {
 	for _, query := range []string{
 		`UPDATE workflow_versions SET definition_digest = (SELECT min(digest::text)::bytea FROM definitions)`,
 		`UPDATE workflow_versions SET created_at = now()`,
-		`DELETE FROM workflow_versions WHERE workflow_id = '` + started.Workflow.String() + `'`,
-		`DELETE FROM workflows WHERE id = '` + started.Workflow.String() + `'`,
+		`DELETE FROM workflow_versions WHERE workflow_id = '` + started.Workflow + `'`,
+		`DELETE FROM workflows WHERE id = '` + started.Workflow + `'`,
 	} {
 		if _, err := s.DB.Pool.Exec(t.Context(), query); err == nil {
 			t.Errorf("%s: no error, want a refusal", query)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/client"
 )
 
@@ -49,7 +50,7 @@ func TestGoClient(t *testing.T) {
 				s.Work(t)
 			}
 		})
-		if err != nil || run.Result != client.RunResultFail || run.Counts.Errors != 8 {
+		if err != nil || run.Result != api.RunResultFail || run.Counts.Errors != 8 {
 			t.Fatalf("run = %+v and error %v, want 8 errors", run, err)
 		}
 		if got := strings.Join(told, " "); got != "run.created run.started step.completed run.completed" {
@@ -75,7 +76,7 @@ func TestGoClient(t *testing.T) {
 		}
 		readsAround(t, s, c, run)
 		canceled, err := c.Cancel(t.Context(), again.Run.ID)
-		if err != nil || canceled.Result != client.RunResultCanceled {
+		if err != nil || canceled.Result != api.RunResultCanceled {
 			t.Errorf("canceled = %+v and error %v, want it canceled", canceled, err)
 		}
 	})
@@ -122,7 +123,7 @@ func TestGoClient(t *testing.T) {
 }
 
 // readsAround reads what there is about a run besides its findings: its document, the comparison, and its requests.
-func readsAround(tb testing.TB, s *stage, c *client.Client, run client.Run) {
+func readsAround(tb testing.TB, s *stage, c *client.Client, run api.Run) {
 	tb.Helper()
 	ctx := tb.Context()
 	window, err := c.DocumentLines(ctx, run.ID, 5, 1)
@@ -139,7 +140,7 @@ func readsAround(tb testing.TB, s *stage, c *client.Client, run client.Run) {
 	}
 	for search, want := range map[string]int{"zähler": 1, "nowhere": 0} {
 		found := 0
-		for listed, err := range c.Runs(client.RunFilter{Q: search, Result: client.RunResultFail}).All(ctx) {
+		for listed, err := range c.Runs(client.RunFilter{Q: search, Result: api.RunResultFail}).All(ctx) {
 			if err != nil || listed.ID != run.ID {
 				tb.Fatalf("run = %+v and error %v, want %s", listed, err, run.ID)
 			}

@@ -5,43 +5,30 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/uuid"
-
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
-
-type comparison struct {
-	Previous *uuid.UUID `json:"previous"`
-	Counts   struct {
-		New  int `json:"new"`
-		Gone int `json:"gone"`
-		Same int `json:"same"`
-	} `json:"counts"`
-	New      []validations.FindingBody `json:"new"`
-	Gone     []validations.FindingBody `json:"gone"`
-	Complete bool                      `json:"complete"`
-}
 
 func TestComparison(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	checked := func(filename, document string) uuid.UUID {
+	checked := func(filename, document string) string {
 		t.Helper()
 		run := s.Started(t, s.Start(t, "").WithBody("text/csv", document).With("X-Filename", filename))
 		s.Exec(t, `UPDATE submissions SET filename = $2 WHERE id = $1`, run.Submission, filename)
 		s.Work(t)
 		return run.ID
 	}
-	compare := func(id uuid.UUID) comparison {
+	compare := func(id string) api.Comparison {
 		t.Helper()
-		return fixture.Decoded[comparison](t, s.Must(t, http.StatusOK, call{
+		return fixture.Decoded[api.Comparison](t, s.Must(t, http.StatusOK, call{
 			Path: validations.RunAddress(id) + "comparison/", Token: s.Harbour.Tokens.Viewer,
 		}))
 	}
 	bad := fixture.SampleText(t, "bad/meter-readings.csv")
 	first := checked("a.csv", bad)
-	if got := compare(first); got.Previous != nil || got.Counts.New != 0 {
+	if got := compare(first); got.Previous != "" || got.Counts.New != 0 {
 		t.Errorf("comparison of the first run = %+v, want none", got)
 	}
 	checked("b.csv", fixture.SampleText(t, "good/meter-readings.csv"))
@@ -51,12 +38,12 @@ func TestComparison(t *testing.T) {
 	edited := strings.NewReplacer("n/a", "1.5", "-12.5", "-13.5").Replace(strings.Join(lines, "\n"))
 	second := checked("a.csv", edited)
 	got := compare(second)
-	if got.Previous == nil || *got.Previous != first || got.Counts.New != 1 || got.Counts.Gone != 2 ||
+	if string(got.Previous) != first || got.Counts.New != 1 || got.Counts.Gone != 2 ||
 		got.Counts.Same != 6 || !got.Complete || got.New[0].Line != 10 || got.Gone[0].Line != 5 {
 		t.Errorf("comparison = %+v, want 1 new, 2 gone and 6 the same as in %s", got, first)
 	}
 	// The same content under another name.
-	if got := compare(checked("c.csv", bad)); got.Previous == nil || *got.Previous != first || got.Counts.Same != 8 {
+	if got := compare(checked("c.csv", bad)); string(got.Previous) != first || got.Counts.Same != 8 {
 		t.Errorf("comparison = %+v, want 8 the same as in %s", got, first)
 	}
 	s.Exec(t, `UPDATE validation_runs SET findings_purged_at = now() WHERE id = $1`, first)

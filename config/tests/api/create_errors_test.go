@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // badBody is a body that is refused, with the places at fault.
@@ -102,7 +102,7 @@ func (s *stage) wantBodiesRefused(t *testing.T, tests []badBody, keyed func(key 
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			got := s.Do(t, keyed(tt.name).WithBody("application/json", tt.body))
-			problem := fixture.WantProblem(t, got, core.CodeInvalidPayload)
+			problem := fixture.WantProblem(t, got, api.CodeInvalidPayload)
 			var pointers []string
 			for _, field := range problem.Errors {
 				pointers = append(pointers, field.Pointer)
@@ -131,23 +131,23 @@ func TestCreateRefusals(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		call call
-		code core.Code
+		code api.Code
 	}{
-		{"CreateByNobody", s.creation("", "a").By(""), core.CodeNotAuthenticated},
-		{"CreateByExecutor", s.creation("", "a").By(executor), core.CodePermissionDenied},
-		{"CreateByViewer", s.creation("", "a").By(viewer), core.CodePermissionDenied},
-		{"CreateTooLarge", s.creation("", "a").WithBody("application/json", large), core.CodePayloadTooLarge},
-		{"CreateOfYAML", s.creation("", "a").WithBody("application/yaml", "{}"), core.CodeUnsupportedMediaType},
-		{"CreateOfAForm", s.creation("", "a").WithBody(form("X", `name="a"`, "", "a")), core.CodeUnsupportedMediaType},
-		{"CreateOfNoType", s.creation("", "a").WithBody("", drafted("a", "{}")), core.CodeUnsupportedMediaType},
-		{"RoleBeforeBody", s.creation("", "a").By(viewer).WithBody("text/csv", ""), core.CodePermissionDenied},
-		{"VersionByExecutor", s.versionOf("", building).By(executor), core.CodePermissionDenied},
-		{"VersionByViewer", s.versionOf("", building).By(viewer), core.CodePermissionDenied},
-		{"VersionOfNothing", s.versionOf("", "/api/workflows/nothing/"), core.CodeNotFound},
-		{"VersionOfAnothersWorkflow", s.versionOf("", foreign), core.CodeNotFound},
-		{"WorkflowBeforeRole", s.versionOf("", foreign).By(viewer), core.CodeNotFound},
-		{"VersionTooLarge", s.versionOf("", building).WithBody("application/json", large), core.CodePayloadTooLarge},
-		{"VersionOfText", s.versionOf("", building).WithBody("text/plain", "{}"), core.CodeUnsupportedMediaType},
+		{"CreateByNobody", s.creation("", "a").By(""), api.CodeNotAuthenticated},
+		{"CreateByExecutor", s.creation("", "a").By(executor), api.CodePermissionDenied},
+		{"CreateByViewer", s.creation("", "a").By(viewer), api.CodePermissionDenied},
+		{"CreateTooLarge", s.creation("", "a").WithBody("application/json", large), api.CodePayloadTooLarge},
+		{"CreateOfYAML", s.creation("", "a").WithBody("application/yaml", "{}"), api.CodeUnsupportedMediaType},
+		{"CreateOfAForm", s.creation("", "a").WithBody(form("X", `name="a"`, "", "a")), api.CodeUnsupportedMediaType},
+		{"CreateOfNoType", s.creation("", "a").WithBody("", drafted("a", "{}")), api.CodeUnsupportedMediaType},
+		{"RoleBeforeBody", s.creation("", "a").By(viewer).WithBody("text/csv", ""), api.CodePermissionDenied},
+		{"VersionByExecutor", s.versionOf("", building).By(executor), api.CodePermissionDenied},
+		{"VersionByViewer", s.versionOf("", building).By(viewer), api.CodePermissionDenied},
+		{"VersionOfNothing", s.versionOf("", "/api/workflows/nothing/"), api.CodeNotFound},
+		{"VersionOfAnothersWorkflow", s.versionOf("", foreign), api.CodeNotFound},
+		{"WorkflowBeforeRole", s.versionOf("", foreign).By(viewer), api.CodeNotFound},
+		{"VersionTooLarge", s.versionOf("", building).WithBody("application/json", large), api.CodePayloadTooLarge},
+		{"VersionOfText", s.versionOf("", building).WithBody("text/plain", "{}"), api.CodeUnsupportedMediaType},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
@@ -131,17 +132,17 @@ func TestCreateWorkflow(t *testing.T) {
 		start := s.Start(t, "").To("/api/workflows/site-report/start/").WithBody("application/json", `{"building":1}`)
 		run := s.Started(t, start)
 		s.Work(t)
-		if run = s.shown(t, run.ID); run.Result != validations.ResultFail {
+		if run = s.shown(t, run.ID); run.Result != api.RunResultFail {
 			t.Errorf("result = %s, want FAIL of a document without the member", run.Result)
 		}
 	})
 }
 
 // shown reads a run.
-func (s *stage) shown(tb testing.TB, id uuid.UUID) validations.RunBody {
+func (s *stage) shown(tb testing.TB, id string) api.Run {
 	tb.Helper()
 	address := call{Path: validations.RunAddress(id), Token: s.Harbour.Tokens.Viewer}
-	return fixture.Decoded[validations.RunBody](tb, s.Must(tb, http.StatusOK, address))
+	return fixture.Decoded[api.Run](tb, s.Must(tb, http.StatusOK, address))
 }
 
 // TestSavesAreComparedByMeaning repeats saves in other words: what a key stands for is the structure of the body.
@@ -182,7 +183,7 @@ func TestSavesAreComparedByMeaning(t *testing.T) {
 		if again.Status != http.StatusCreated || !bytes.Equal(again.Body, first.Body) {
 			t.Errorf("the same in other words = %d %s, want a replay of %s", again.Status, again.Body, first.Body)
 		}
-		problem := fixture.WantProblem(t, s.Do(t, tt.other), core.CodeKeyReused)
+		problem := fixture.WantProblem(t, s.Do(t, tt.other), api.CodeKeyReused)
 		if diff := cmp.Diff([]string{tt.differs}, problem.Differs); diff != "" {
 			t.Errorf("%s: differs (-want +got):\n%s", tt.other.Path, diff)
 		}
@@ -202,7 +203,7 @@ func TestConcurrentCreatesOfOneSlug(t *testing.T) {
 			won++
 			continue
 		}
-		problem := fixture.WantProblem(t, answer, core.CodeInvalidPayload)
+		problem := fixture.WantProblem(t, answer, api.CodeInvalidPayload)
 		if len(problem.Errors) != 1 || problem.Errors[0].Pointer != "/slug" || problem.Errors[0].Code != "taken" {
 			t.Errorf("errors = %v, want that the slug is taken", problem.Errors)
 		}

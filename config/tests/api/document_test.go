@@ -7,10 +7,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
 
@@ -29,12 +28,12 @@ type documentWindow struct {
 		Length int    `json:"length"`
 		Cut    bool   `json:"cut"`
 	} `json:"lines"`
-	Findings []validations.FindingBody `json:"findings"`
-	Content  string                    `json:"content"`
+	Findings []api.Finding `json:"findings"`
+	Content  string        `json:"content"`
 }
 
 // checked starts a run on a table and executes it.
-func (s *stage) checked(tb testing.TB, document string) uuid.UUID {
+func (s *stage) checked(tb testing.TB, document string) string {
 	tb.Helper()
 	run := s.Started(tb, s.Start(tb, "").WithBody("text/csv", document))
 	s.Work(tb)
@@ -104,7 +103,7 @@ func TestDocumentLines(t *testing.T) {
 		t.Errorf("window = %+v, want no line of 25", beyond)
 	}
 	for _, query := range []string{"from=0", "from=-1", "from=x", "lines=201", "lines=0", "from=99999999999999999999"} {
-		s.Refused(t, core.CodeInvalidParameter, call{
+		s.Refused(t, api.CodeInvalidParameter, call{
 			Path: validations.RunAddress(id) + "document/?" + query, Token: s.Harbour.Tokens.Viewer,
 		})
 	}
@@ -142,19 +141,20 @@ func TestDocumentsThatCannotBeShown(t *testing.T) {
 	s := setup(t)
 	viewer := call{Token: s.Harbour.Tokens.Viewer}
 	spreadsheet := s.checked(t, "PK\x03\x04 a spreadsheet")
-	if got := s.window(t, validations.RunAddress(spreadsheet)+"document/"); got.Kind != "binary" || len(got.Lines) > 0 {
+	got := s.window(t, validations.RunAddress(spreadsheet)+"document/")
+	if got.Kind != "binary" || len(got.Lines) > 0 {
 		t.Errorf("window = %+v, want one without lines", got)
 	}
 	s.Must(t, http.StatusOK, viewer.To(validations.RunAddress(spreadsheet)+"document/content/"))
 
 	large := s.checked(t, table(validations.MaxInlineBytes+1))
 	s.Exec(t, `UPDATE upload_chunks SET first_byte = first_byte + 1 WHERE first_byte > 0`)
-	s.Refused(t, core.CodeDocumentGone, viewer.To(validations.RunAddress(large)+"document/"))
+	s.Refused(t, api.CodeDocumentGone, viewer.To(validations.RunAddress(large)+"document/"))
 
 	s.Exec(t, `UPDATE submissions SET content = NULL, upload_id = NULL`)
-	for _, id := range []uuid.UUID{spreadsheet, large} {
+	for _, id := range []string{spreadsheet, large} {
 		for _, path := range []string{"document/", "document/content/"} {
-			s.Refused(t, core.CodeDocumentGone, viewer.To(validations.RunAddress(id)+path))
+			s.Refused(t, api.CodeDocumentGone, viewer.To(validations.RunAddress(id)+path))
 		}
 	}
 }

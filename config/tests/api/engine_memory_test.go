@@ -7,7 +7,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // What a document costs depends on its kind: the same bytes fit as a table and not as a tree.
@@ -20,7 +20,7 @@ func TestStartOfADocumentThatNeverFits(t *testing.T) {
 		return c
 	}
 	refused := s.Do(t, tree("a", 100<<10))
-	fixture.WantProblem(t, refused, core.CodePayloadTooLarge)
+	fixture.WantProblem(t, refused, api.CodePayloadTooLarge)
 	if !strings.Contains(string(refused.Body), "SV_ENGINE_MEMORY") {
 		t.Errorf("body = %s, want what the operator can raise", refused.Body)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
@@ -25,35 +25,35 @@ func TestErrorsOfTheFrameworkAreProblems(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		call  call
-		code  core.Code
+		code  api.Code
 		allow string
 	}{
-		{"NothingThere", call{Path: "/nothing"}, core.CodeNotFound, ""},
-		{"NothingInTheAPI", call{Path: "/api/nothing/", Token: owner}, core.CodeNotFound, ""},
-		{"NothingInTheAPIForStrangers", call{Path: "/api/nothing/"}, core.CodeNotAuthenticated, ""},
-		{"FolderAbove", call{Path: "/docs/samples/../../go.mod"}, core.CodeNotFound, ""},
-		{"EncodedFolderAbove", call{Path: "/docs/samples/%2e%2e%2f%2e%2e%2fdocs.go"}, core.CodeNotFound, ""},
-		{"DoubleSlash", call{Path: "//api//me/"}, core.CodeNotFound, ""},
+		{"NothingThere", call{Path: "/nothing"}, api.CodeNotFound, ""},
+		{"NothingInTheAPI", call{Path: "/api/nothing/", Token: owner}, api.CodeNotFound, ""},
+		{"NothingInTheAPIForStrangers", call{Path: "/api/nothing/"}, api.CodeNotAuthenticated, ""},
+		{"FolderAbove", call{Path: "/docs/samples/../../go.mod"}, api.CodeNotFound, ""},
+		{"EncodedFolderAbove", call{Path: "/docs/samples/%2e%2e%2f%2e%2e%2fdocs.go"}, api.CodeNotFound, ""},
+		{"DoubleSlash", call{Path: "//api//me/"}, api.CodeNotFound, ""},
 		{
 			"Unstart",
 			call{Method: "GET", Path: "/api/workflows/building/start/", Token: owner},
-			core.CodeMethodNotAllowed, "OPTIONS, POST",
+			api.CodeMethodNotAllowed, "OPTIONS, POST",
 		},
 		{
 			"PostToAList",
 			call{Method: "POST", Path: "/api/runs/", Token: owner},
-			core.CodeMethodNotAllowed,
+			api.CodeMethodNotAllowed,
 			"OPTIONS, GET, HEAD",
 		},
 		{
 			"DeleteRun",
 			call{Method: "DELETE", Path: "/api/runs/" + unknownID + "/", Token: owner},
-			core.CodeMethodNotAllowed, "OPTIONS, GET, HEAD",
+			api.CodeMethodNotAllowed, "OPTIONS, GET, HEAD",
 		},
 		{
 			"UnknownMethod",
 			call{Method: "BREW", Path: "/api/me/", Token: owner},
-			core.CodeMethodNotAllowed,
+			api.CodeMethodNotAllowed,
 			"OPTIONS, GET, HEAD",
 		},
 	} {
@@ -75,8 +75,8 @@ func TestHeadIsGetWithoutItsBody(t *testing.T) {
 		"/", "/docs/", "/docs/guides/idempotency/", "/docs/docs.css", "/docs/samples/good/building.json",
 		"/docs/nothing/", "/api/docs/", "/api/docs/start-run/", "/api/schema/", "/livez/", "/readyz/",
 		"/api/me/", "/api/usage", "/api/workflows/", "/api/workflows/building/", "/api/runs/?page_size=1",
-		"/api/runs/" + run.ID.String() + "/", "/api/runs/" + run.ID.String() + "/events/", "/api/runs/nothing/",
-		"/api/idempotency-keys/", "/api/idempotency-keys/" + key.ID.String() + "/", "/api/runs/?page_size=0",
+		"/api/runs/" + run.ID + "/", "/api/runs/" + run.ID + "/events/", "/api/runs/nothing/",
+		"/api/idempotency-keys/", "/api/idempotency-keys/" + key.ID + "/", "/api/runs/?page_size=0",
 		"/api/nothing/", "/api/workflows/building/start/",
 	} {
 		t.Run(path, func(t *testing.T) {
@@ -123,7 +123,7 @@ func TestPanicsAreProblems(t *testing.T) {
 	s := setup(t)
 	s.Router.GET("/test/panic/", func(echo.Context) error { panic("secret of the inside") })
 	got := s.Do(t, call{Path: "/test/panic/"})
-	fixture.WantProblem(t, got, core.CodeInternal)
+	fixture.WantProblem(t, got, api.CodeInternalError)
 	if strings.Contains(string(got.Body), "secret") {
 		t.Errorf("the panic's reason is shown: %s", got.Body)
 	}
@@ -168,7 +168,7 @@ func TestRequestIDs(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			got := s.Do(t, call{Path: "/api/nothing/"}.With("Request-Id", tt.sent))
-			problem := fixture.WantProblem(t, got, core.CodeNotAuthenticated)
+			problem := fixture.WantProblem(t, got, api.CodeNotAuthenticated)
 			if (problem.RequestID == tt.sent) != tt.kept {
 				t.Errorf("request_id = %q after %q, kept %t wanted", problem.RequestID, tt.sent, tt.kept)
 			}
@@ -214,7 +214,7 @@ func TestLongQueriesAreRefused(t *testing.T) {
 	runs := call{Path: "/api/runs/?search=", Token: s.Harbour.Tokens.Owner}
 	longest := 16<<10 - len("search=")
 	got := s.Do(t, runs.To(runs.Path+strings.Repeat("x", longest+1)))
-	fixture.WantProblem(t, got, core.CodeInvalidParameter)
+	fixture.WantProblem(t, got, api.CodeInvalidParameter)
 	if !strings.Contains(string(got.Body), "16384 are allowed") {
 		t.Errorf("answer = %s, want the limit", got.Body)
 	}
@@ -268,7 +268,7 @@ func TestHostileHeaders(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fixture.WantProblem(t, got, core.CodeRequestHeaderTooLarge)
+		fixture.WantProblem(t, got, api.CodeRequestHeaderTooLarge)
 	})
 	t.Run("TheUserAgentIsStoredAsText", func(t *testing.T) {
 		t.Parallel()

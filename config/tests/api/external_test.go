@@ -12,10 +12,9 @@ import (
 	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/coretest/validator"
-	"github.com/simplevalidations/simplevalidations/validations"
-	"github.com/simplevalidations/simplevalidations/validations/web"
 )
 
 // externalStage is a stage with an external validator behind harbour's workflow "external".
@@ -51,10 +50,10 @@ func setupExternal(tb testing.TB) externalStage {
 }
 
 // signingSecrets are those that the token may read.
-func (s externalStage) signingSecrets(tb testing.TB, token string) []web.SecretBody {
+func (s externalStage) signingSecrets(tb testing.TB, token string) []api.SigningSecret {
 	tb.Helper()
 	answer := s.Must(tb, http.StatusOK, call{Path: "/api/signing-secrets/", Token: token})
-	return fixture.Decoded[web.SecretsBody](tb, answer).Validators
+	return fixture.Decoded[api.SigningSecrets](tb, answer).Validators
 }
 
 // run starts a run of the workflow and executes it as far as it goes.
@@ -62,7 +61,7 @@ func (s externalStage) run(tb testing.TB) string {
 	tb.Helper()
 	run := s.Started(tb, s.Start(tb, "").To("/api/workflows/external/start/"))
 	s.Work(tb)
-	return "/api/runs/" + run.ID.String() + "/"
+	return "/api/runs/" + run.ID + "/"
 }
 
 // callback is the last call's, signed with the secret at the time.
@@ -87,9 +86,9 @@ func TestExternalValidator(t *testing.T) {
 		t.Parallel()
 		s := setupExternal(t)
 		s.validator.Script(validator.Fail)
-		got := fixture.Decoded[validations.RunBody](t, s.Must(t, http.StatusOK,
+		got := fixture.Decoded[api.Run](t, s.Must(t, http.StatusOK,
 			call{Path: s.run(t), Token: s.Harbour.Tokens.Viewer}))
-		if got.Result != validations.ResultFail || got.Steps[0].Issues[0].Code != "external.demo.wrong" {
+		if got.Result != api.RunResultFail || got.Steps[0].Issues[0].Code != "external.demo.wrong" {
 			t.Errorf("run = %+v, want FAIL with external.demo.wrong", got)
 		}
 	})
@@ -99,34 +98,34 @@ func TestExternalValidator(t *testing.T) {
 		s := setupExternal(t)
 		s.validator.Usually(validator.Promise)
 		run := call{Path: s.run(t), Token: s.Harbour.Tokens.Viewer}
-		waiting := fixture.Decoded[validations.RunBody](t, s.Must(t, http.StatusOK, run))
-		if waiting.State != validations.StateRunning || waiting.Steps[0].Status != validations.StepRunning {
+		waiting := fixture.Decoded[api.Run](t, s.Must(t, http.StatusOK, run))
+		if waiting.State != api.RunStateRunning || waiting.Steps[0].Status != api.StepStatusRunning {
 			t.Errorf("run = %+v, want it running with its step", waiting)
 		}
 		now := time.Now()
-		s.Refused(t, core.CodeSignatureInvalid, s.callback(t, validator.AnswerOf(true), "forged", now))
-		s.Refused(t, core.CodeSignatureInvalid,
+		s.Refused(t, api.CodeSignatureInvalid, s.callback(t, validator.AnswerOf(true), "forged", now))
+		s.Refused(t, api.CodeSignatureInvalid,
 			s.callback(t, validator.AnswerOf(true), s.secret, now.Add(-10*time.Minute)))
 		unsigned := s.callback(t, validator.AnswerOf(true), s.secret, now)
 		unsigned.Header.Del(core.HeaderSignature)
 		got := s.Do(t, unsigned)
-		fixture.WantProblem(t, got, core.CodeSignatureInvalid)
+		fixture.WantProblem(t, got, api.CodeSignatureInvalid)
 		fixture.WantHeader(t, got, map[string]string{"WWW-Authenticate": core.HeaderSignature})
-		s.Refused(t, core.CodeInvalidPayload, s.callback(t, `{"result":"MAYBE"}`, s.secret, now))
-		s.Refused(t, core.CodePayloadTooLarge, s.callback(t, strings.Repeat(" ", 1<<20)+"{}", s.secret, now))
-		s.Refused(t, core.CodeUnsupportedMediaType,
+		s.Refused(t, api.CodeInvalidPayload, s.callback(t, `{"result":"MAYBE"}`, s.secret, now))
+		s.Refused(t, api.CodePayloadTooLarge, s.callback(t, strings.Repeat(" ", 1<<20)+"{}", s.secret, now))
+		s.Refused(t, api.CodeUnsupportedMediaType,
 			s.callback(t, validator.AnswerOf(true), s.secret, now).With("Content-Type", "text/plain"))
-		s.Refused(t, core.CodeNotFound,
+		s.Refused(t, api.CodeNotFound,
 			s.callback(t, validator.AnswerOf(true), s.secret, now).To("/api/callbacks/"+unknownID+"/"))
 		for _, accepted := range []bool{true, false} {
 			got := s.Must(t, http.StatusOK, s.callback(t, validator.AnswerOf(true), s.secret, now))
-			if fixture.Decoded[web.CallbackBody](t, got).Accepted != accepted {
+			if fixture.Decoded[api.CallbackReceipt](t, got).Accepted != accepted {
 				t.Errorf("callback = %s, want accepted = %t", got.Body, accepted)
 			}
 		}
 		s.Work(t)
-		if got := fixture.Decoded[validations.RunBody](t,
-			s.Must(t, http.StatusOK, run)); got.Result != validations.ResultPass {
+		if got := fixture.Decoded[api.Run](t,
+			s.Must(t, http.StatusOK, run)); got.Result != api.RunResultPass {
 			t.Errorf("run = %+v, want PASS", got)
 		}
 	})

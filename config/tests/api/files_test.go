@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
@@ -147,8 +147,8 @@ func TestImportRefuses(t *testing.T) {
 	s := setup(t)
 	before := s.tally(t)
 	problem := fixture.WantProblem(t, s.Do(t, s.importing("k", strings.Replace(siteReport, "object", "thing", 1))),
-		core.CodeInvalidPayload)
-	want := []core.FieldError{{
+		api.CodeInvalidPayload)
+	want := []api.FieldError{{
 		Pointer: "/steps/0/config/schema/type", Line: 11, Column: 22, Code: "schema.invalid",
 		Detail: problem.Errors[0].Detail,
 	}}
@@ -164,9 +164,9 @@ func TestImportRefuses(t *testing.T) {
 			t.Errorf("%s = %d %s, want 400", name, got.Status, got.Body)
 		}
 	}
-	s.Refused(t, core.CodePayloadTooLarge, s.importing("k", strings.Repeat("#", 2<<20+1)))
-	s.Refused(t, core.CodeUnsupportedMediaType, s.importing("k", siteReport).With("Content-Type", "text/csv"))
-	s.Refused(t, core.CodePermissionDenied, s.importing("k", siteReport).By(s.Harbour.Tokens.Executor))
+	s.Refused(t, api.CodePayloadTooLarge, s.importing("k", strings.Repeat("#", 2<<20+1)))
+	s.Refused(t, api.CodeUnsupportedMediaType, s.importing("k", siteReport).With("Content-Type", "text/csv"))
+	s.Refused(t, api.CodePermissionDenied, s.importing("k", siteReport).By(s.Harbour.Tokens.Executor))
 	if after := s.tally(t); after != before {
 		t.Errorf("rows = %s, want %s", after, before)
 	}

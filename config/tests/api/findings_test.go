@@ -9,11 +9,12 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 // findingPage is a page of findings as clients see it.
-type findingPage = core.Page[validations.FindingBody]
+type findingPage = core.Page[api.Finding]
 
 // failed is the address of the findings of a run of the bad meter readings.
 func (s *stage) failed(tb testing.TB) string {
@@ -44,7 +45,7 @@ func TestListFindings(t *testing.T) {
 		t.Errorf("first = %+v, want the number in column 31 with its step", first)
 	}
 
-	var forward []validations.FindingBody
+	var forward []api.Finding
 	var last findingPage
 	for path := address + "?page_size=3&format=json"; path != ""; path = string(last.Next) {
 		last = read(path)
@@ -62,7 +63,7 @@ func TestListFindings(t *testing.T) {
 		t.Errorf("page by page, backward (-all +pages):\n%s", diff)
 	}
 	for _, query := range []string{"?format=yaml", "?page_size=0", "?cursor=x"} {
-		s.Refused(t, core.CodeInvalidParameter, call{Path: address + query, Token: s.Harbour.Tokens.Viewer})
+		s.Refused(t, api.CodeInvalidParameter, call{Path: address + query, Token: s.Harbour.Tokens.Viewer})
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
 
@@ -38,7 +38,7 @@ func TestRunWait(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := <-answers
-		if run := fixture.Decoded[validations.RunBody](t, got); run.State != "COMPLETED" || run.Result != "PASS" {
+		if run := fixture.Decoded[api.Run](t, got); run.State != "COMPLETED" || run.Result != "PASS" {
 			t.Errorf("run = %s %s, want COMPLETED PASS", run.State, run.Result)
 		}
 		fixture.WantHeader(t, got, map[string]string{"Retry-After": "", "Cache-Control": "private, no-cache"})
@@ -50,7 +50,7 @@ func TestRunWait(t *testing.T) {
 		id := s.Started(t, start).ID
 		for _, query := range []string{"", "?wait=", "?wait=0", "?wait=1"} {
 			got := s.Must(t, http.StatusOK, start.To(validations.RunAddress(id)+query).Get())
-			if run := fixture.Decoded[validations.RunBody](t, got); run.State != "PENDING" {
+			if run := fixture.Decoded[api.Run](t, got); run.State != "PENDING" {
 				t.Errorf("%s: state = %s, want PENDING", query, run.State)
 			}
 			fixture.WantHeader(t, got, map[string]string{"Retry-After": "1"})
@@ -74,7 +74,7 @@ func TestRunWait(t *testing.T) {
 		t.Parallel()
 		id := s.Started(t, s.Start(t, "")).ID
 		for _, wait := range []string{"61", "-1", "x", "1.5", "99999999999999999999"} {
-			s.Refused(t, core.CodeInvalidParameter,
+			s.Refused(t, api.CodeInvalidParameter,
 				call{Path: validations.RunAddress(id) + "?wait=" + wait, Token: s.Harbour.Tokens.Viewer})
 		}
 	})
@@ -191,7 +191,7 @@ func TestRunEvents(t *testing.T) {
 			reader.next(t)
 		}
 		got := s.Do(t, events)
-		fixture.WantProblem(t, got, core.CodeRateLimited)
+		fixture.WantProblem(t, got, api.CodeRateLimited)
 		fixture.WantHeader(t, got, map[string]string{"Retry-After": "15"})
 		_, end := s.follow(t, events.By(s.Harbour.Tokens.Viewer))
 		end()

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 func TestHostileDefinitions(t *testing.T) {
@@ -47,9 +47,9 @@ func (s *stage) wantUsable(tb testing.TB, name, address string) {
 	start := s.Start(tb, "").To(address+"start/").WithBody("text/csv", "a\n1\n")
 	run := s.Started(tb, start)
 	s.Work(tb)
-	got := fixture.Decoded[validations.RunBody](tb, s.Must(tb, http.StatusOK,
-		start.To("/api/runs/"+run.ID.String()+"/").Get()))
-	if got.Result != validations.ResultPass && got.Result != validations.ResultFail {
+	got := fixture.Decoded[api.Run](tb, s.Must(tb, http.StatusOK,
+		start.To("/api/runs/"+run.ID+"/").Get()))
+	if got.Result != api.RunResultPass && got.Result != api.RunResultFail {
 		tb.Errorf("%s: run = %s %s %q, want PASS or FAIL", name, got.State, got.Result, got.Error)
 	}
 }

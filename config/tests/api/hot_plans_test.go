@@ -105,7 +105,7 @@ func (h *hotPath) run(tb testing.TB) {
 	first := h.Started(tb, good)
 	failed, kept := h.Started(tb, bad), h.Started(tb, bad.With("Idempotency-Key", key+"-kept"))
 	h.hand(tb)
-	for _, id := range []uuid.UUID{first.ID, failed.ID, kept.ID} {
+	for _, id := range []uuid.UUID{uuid.MustParse(first.ID), uuid.MustParse(failed.ID), uuid.MustParse(kept.ID)} {
 		job := jobs.Job{Kind: validations.JobExecute, OrgID: h.Harbour.ID, SubjectID: id, Epoch: 1}
 		if err := h.Executor.Execute(tb.Context(), job); err != nil {
 			tb.Fatal(err)
@@ -121,15 +121,15 @@ func (h *hotPath) run(tb testing.TB) {
 	h.Keys(tb, "/api/idempotency-keys/?key="+key)
 	h.Flush(tb)
 	h.lists(tb)
-	h.pages(tb, failed.ID)
+	h.pages(tb, uuid.MustParse(failed.ID))
 	h.Do(tb, good.By(h.Harbour.Tokens.Viewer))
 	for _, query := range []string{
-		"", "key=" + key, "run=" + first.ID.String(), "status=4xx", "status=5xx", "code=idempotency_key_reused",
+		"", "key=" + key, "run=" + first.ID, "status=4xx", "status=5xx", "code=idempotency_key_reused",
 		"token=" + uuid.NewString(), "key=" + key + "&status=4xx",
 	} {
 		h.logged(tb, query)
 	}
-	for _, id := range []uuid.UUID{first.ID, failed.ID} {
+	for _, id := range []uuid.UUID{uuid.MustParse(first.ID), uuid.MustParse(failed.ID)} {
 		h.Exec(tb, `UPDATE validation_runs SET started_at = now() - interval '1 day',
 			ended_at = now() - interval '1 day' WHERE org_id = $1 AND id = $2`,
 			h.Harbour.ID, id)

@@ -12,14 +12,14 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
 // release is harbour's owner's request to free a key.
-func (s *stage) release(id uuid.UUID) call {
+func (s *stage) release(id string) call {
 	c := call{
-		Method: http.MethodPost, Path: "/api/idempotency-keys/" + id.String() + "/release/",
+		Method: http.MethodPost, Path: "/api/idempotency-keys/" + id + "/release/",
 		Token: s.Harbour.Tokens.Owner,
 	}
 	return c.WithBody("application/json", `{"reason":"billing is back"}`)
@@ -97,7 +97,7 @@ func TestKeyList(t *testing.T) {
 			"cursor=x", "key=%00",
 		} {
 			refused := call{Path: "/api/idempotency-keys/?" + query, Token: s.Harbour.Tokens.Viewer}
-			s.Refused(t, core.CodeInvalidParameter, refused)
+			s.Refused(t, api.CodeInvalidParameter, refused)
 		}
 	})
 }
@@ -105,12 +105,12 @@ func TestKeyList(t *testing.T) {
 func TestKeysOfOtherOrganizationsAreNotFound(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	key := "/api/idempotency-keys/" + s.Abandoned(t, "ours").ID.String() + "/"
+	key := "/api/idempotency-keys/" + s.Abandoned(t, "ours").ID + "/"
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
 		t.Run(method, func(t *testing.T) {
 			t.Parallel()
 			ask := func(path string) answer {
-				c := s.release(uuid.Nil).By(s.Tiny.Tokens.Owner).With("Request-Id", "same")
+				c := s.release(uuid.Nil.String()).By(s.Tiny.Tokens.Owner).With("Request-Id", "same")
 				c.Method, c.Path = method, path
 				if method == http.MethodPost {
 					c.Path += "release/"
@@ -148,7 +148,7 @@ func TestKeyStates(t *testing.T) {
 				s.Exec(t, fixture.Unfinish, tt.state)
 			}
 			s.Exec(t, tt.change)
-			if got := s.Entry(t, tt.state).State; got != tt.state {
+			if got := s.Entry(t, tt.state).State; string(got) != tt.state {
 				t.Errorf("state = %s, want %s", got, tt.state)
 			}
 			page := s.Keys(t, "/api/idempotency-keys/?state="+tt.state)
@@ -166,33 +166,33 @@ func TestKeyTimeline(t *testing.T) {
 	for range 3 {
 		s.Must(t, http.StatusCreated, s.Start(t, "told"))
 	}
-	s.Refused(t, core.CodeKeyReused, s.Start(t, "told").WithBody("text/csv", "a\n1\n"))
+	s.Refused(t, api.CodeKeyReused, s.Start(t, "told").WithBody("text/csv", "a\n1\n"))
 	s.Flush(t)
 	s.Exec(t, `UPDATE key_activity SET last_replay_at = now() + interval '1 minute',
 		last_refusal_at = now() + interval '2 minutes'`)
 	got := s.Entry(t, "told")
-	want := []fixture.KeyEvent{
+	want := []api.KeyEvent{
 		{At: got.CreatedAt, Event: "received", Detail: "POST /api/workflows/meter-readings/start/, request the-first"},
 		{At: got.CreatedAt, Event: "locked", Detail: "by this request"},
 		{At: got.FinishedAt, Event: "finished", Detail: "response stored"},
-		{At: "", Event: "replayed", Detail: "3 times; this was the last"},
-		{At: "", Event: "refused", Detail: "once for another request"},
+		{Event: "replayed", Detail: "3 times; this was the last"},
+		{Event: "refused", Detail: "once for another request"},
 		{At: got.ExpiresAt, Event: "expires", Detail: "the key is forgotten"},
 	}
 	for i, event := range got.Timeline {
-		if i > 0 && event.At < got.Timeline[i-1].At {
+		if i > 0 && event.At.Before(got.Timeline[i-1].At.Time) {
 			t.Errorf("%s at %s comes after %s", event.Event, event.At, got.Timeline[i-1].At)
 		}
-		if i < len(want) && want[i].At == "" {
-			got.Timeline[i].At = ""
+		if i < len(want) && want[i].At.IsZero() {
+			got.Timeline[i].At = api.Time{}
 		}
 	}
 	if diff := cmp.Diff(want, got.Timeline); diff != "" {
 		t.Errorf("timeline (-want +got):\n%s", diff)
 	}
-	rest := fixture.KeyBody{
+	rest := api.Key{
 		ID: got.ID, Key: "told", Endpoint: "workflow_start", State: "finished", RequestMethod: "POST",
-		RequestPath: "/api/workflows/meter-readings/start/", RequestID: "the-first", Run: run.ID.String(),
+		RequestPath: "/api/workflows/meter-readings/start/", RequestID: "the-first", Run: api.Optional(run.ID),
 		ResponseStatus: 201, RecoveryPoint: "finished", CreatedAt: got.CreatedAt, FinishedAt: got.FinishedAt,
 		ExpiresAt: got.ExpiresAt, Replays: 3, Mismatches: 1, Timeline: got.Timeline,
 	}
@@ -211,16 +211,16 @@ func TestUnfinishedKeyTimeline(t *testing.T) {
 	s.Exec(t, `UPDATE idempotency_keys SET epoch = 3, locked_until = created_at + interval '1 minute'`)
 	got := s.Entry(t, "left")
 	if len(got.Timeline) > 3 {
-		got.Timeline[3].At = ""
+		got.Timeline[3].At = api.Time{}
 	}
-	want := []fixture.KeyEvent{
+	want := []api.KeyEvent{
 		{
 			At: got.CreatedAt, Event: "received",
 			Detail: "POST /api/workflows/meter-readings/start/, request " + got.RequestID,
 		},
 		{At: got.CreatedAt, Event: "locked", Detail: "by this request"},
 		{At: got.CreatedAt, Event: "phase", Detail: "reached run_reserved"},
-		{At: "", Event: "taken_over", Detail: "from a request that had stopped at run_reserved"},
+		{Event: "taken_over", Detail: "from a request that had stopped at run_reserved"},
 		{At: got.LockedUntil, Event: "locked_until", Detail: "at recovery point run_reserved"},
 		{At: got.ExpiresAt, Event: "expires", Detail: "the key is forgotten"},
 	}
@@ -243,7 +243,7 @@ func TestKeysShowNoSecrets(t *testing.T) {
 	secrets := slices.Concat(digests,
 		[]string{"UNMISTAKABLE", s.Harbour.Tokens.Executor, "PENDING", "user_agent", "127.0.0.1"})
 	id := s.Entry(t, "secret").ID
-	for _, path := range []string{"/api/idempotency-keys/", "/api/idempotency-keys/" + id.String() + "/"} {
+	for _, path := range []string{"/api/idempotency-keys/", "/api/idempotency-keys/" + id + "/"} {
 		got := s.Must(t, http.StatusOK, call{Path: path, Token: s.Harbour.Tokens.Owner})
 		for _, secret := range secrets {
 			if bytes.Contains(got.Body, []byte(secret)) {
@@ -262,7 +262,7 @@ func TestKeyActivity(t *testing.T) {
 		s.Started(t, s.Start(t, "k"))
 		before := s.versions(t)
 		s.Must(t, http.StatusCreated, s.Start(t, "k"))
-		s.Refused(t, core.CodeKeyReused, s.Start(t, "k").WithBody("text/csv", "a\n1\n"))
+		s.Refused(t, api.CodeKeyReused, s.Start(t, "k").WithBody("text/csv", "a\n1\n"))
 		if diff := cmp.Diff(before, s.versions(t)); diff != "" {
 			t.Errorf("row versions (-before +after):\n%s", diff)
 		}
@@ -284,12 +284,12 @@ func TestKeyActivity(t *testing.T) {
 		s.Started(t, s.Start(t, "k"))
 		for range 2 {
 			s.Must(t, http.StatusCreated, s.Start(t, "k"))
-			s.Refused(t, core.CodeKeyReused, s.Start(t, "k").WithBody("text/csv", "a\n1\n"))
+			s.Refused(t, api.CodeKeyReused, s.Start(t, "k").WithBody("text/csv", "a\n1\n"))
 			s.Flush(t)
 		}
 		s.Exec(t, fixture.Unfinish, "k")
 		s.Exec(t, `UPDATE idempotency_keys SET locked_until = now() + interval '1 hour'`)
-		s.Refused(t, core.CodeKeyInProgress, s.Start(t, "k"))
+		s.Refused(t, api.CodeKeyInProgress, s.Start(t, "k"))
 		s.Flush(t)
 		got := s.Entry(t, "k")
 		if got.Replays != 2 || got.Mismatches != 2 || got.Conflicts != 1 {

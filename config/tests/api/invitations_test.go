@@ -11,22 +11,23 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
-func revoking(id uuid.UUID, by string) call {
-	return call{Method: http.MethodDelete, Path: "/api/members/invitations/" + id.String() + "/", Token: by}
+func revoking(id, by string) call {
+	return call{Method: http.MethodDelete, Path: "/api/members/invitations/" + id + "/", Token: by}
 }
 
-func accepting(id uuid.UUID, by string) call {
-	return call{Method: http.MethodPost, Path: "/api/invitations/" + id.String() + "/accept/", Token: by}
+func accepting(id, by string) call {
+	return call{Method: http.MethodPost, Path: "/api/invitations/" + id + "/accept/", Token: by}
 }
 
 // wantActions checks the actions in the audit records of a subject, by any actor.
-func wantActions(tb testing.TB, s *stage, id uuid.UUID, actions ...string) {
+func wantActions(tb testing.TB, s *stage, id string, actions ...string) {
 	tb.Helper()
 	got := coretest.One[string](tb, s.DB, `SELECT coalesce(string_agg(action, ' ' ORDER BY id), '') FROM audit_records
-		WHERE target_id = $1`, id.String())
+		WHERE target_id = $1`, id)
 	if want := strings.Join(actions, " "); got != want {
 		tb.Errorf("audit records = %q, want %q", got, want)
 	}
@@ -40,17 +41,18 @@ func TestInviteMember(t *testing.T) {
 	t.Run("AnswersTheSameForKnownAndUnknownAddresses", func(t *testing.T) {
 		t.Parallel()
 		for _, email := range []string{"Viewer@tiny-quota.example", "nobody@anywhere.example"} {
-			got := fixture.Decoded[fixture.InvitationAnswer](t, s.Must(t, http.StatusCreated,
+			got := fixture.Decoded[api.Invitation](t, s.Must(t, http.StatusCreated,
 				fixture.Adding(owner, `{"email":"`+email+`","name":"As typed","role":"author"}`)))
-			want := fixture.InvitationAnswer{
-				Email: strings.ToLower(email), Name: "As typed", Role: core.RoleAuthor, State: "invited",
+			want := api.Invitation{
+				Member: api.Member{Email: strings.ToLower(email), Name: "As typed", Role: api.RoleAuthor},
+				Org:    api.Organization{ID: s.Harbour.ID.String(), Slug: "harbour-energy", Name: "Harbour Energy"},
+				State:  "invited",
 			}
-			want.Org.ID, want.Org.Slug, want.Org.Name = s.Harbour.ID, "harbour-energy", "Harbour Energy"
-			ignored := cmpopts.IgnoreFields(fixture.InvitationAnswer{}, "ID", "CreatedAt", "ExpiresAt")
+			ignored := cmpopts.IgnoreFields(api.Invitation{}, "ID", "CreatedAt", "ExpiresAt")
 			if diff := cmp.Diff(want, got, ignored); diff != "" {
 				t.Errorf("invitation of %s (-want +got):\n%s", email, diff)
 			}
-			wantAudits(t, s, got.ID, "invitation.create")
+			wantAudits(t, s, uuid.MustParse(got.ID), "invitation.create")
 		}
 		users := coretest.One[string](t, s.DB, `SELECT coalesce(string_agg(email || ' is ' || name, ', '), '')
 			FROM users WHERE lower(email) IN ('viewer@tiny-quota.example', 'nobody@anywhere.example')`)
@@ -65,20 +67,20 @@ func TestInviteMember(t *testing.T) {
 		first := s.Must(t, http.StatusCreated, keyed)
 		same := keyed.WithBody("application/json", `{"role":"viewer", "email":"keyed@b.example"}`)
 		fixture.WantReplay(t, first, s.Do(t, same))
-		s.Refused(t, core.CodeKeyReused, keyed.WithBody("application/json", `{"email":"b@b.example","role":"viewer"}`))
-		s.Refused(t, core.CodeInvalidPayload, fixture.Adding(owner, `{"email":"KEYED@b.example","role":"viewer"}`))
-		s.Refused(t, core.CodeInvalidPayload,
+		s.Refused(t, api.CodeKeyReused, keyed.WithBody("application/json", `{"email":"b@b.example","role":"viewer"}`))
+		s.Refused(t, api.CodeInvalidPayload, fixture.Adding(owner, `{"email":"KEYED@b.example","role":"viewer"}`))
+		s.Refused(t, api.CodeInvalidPayload,
 			fixture.Adding(owner, `{"email":"viewer@harbour-energy.example","role":"viewer"}`))
 	})
 
 	t.Run("GivesNoMoreThanOnesOwnRole", func(t *testing.T) {
 		t.Parallel()
 		admin := s.tokensOfRoles(t)[core.RoleAdmin]
-		s.Refused(t, core.CodePermissionDenied, fixture.Adding(admin, `{"email":"king@b.example","role":"owner"}`))
-		got := fixture.Decoded[fixture.InvitationAnswer](t, s.Must(t, http.StatusCreated,
+		s.Refused(t, api.CodePermissionDenied, fixture.Adding(admin, `{"email":"king@b.example","role":"owner"}`))
+		got := fixture.Decoded[api.Invitation](t, s.Must(t, http.StatusCreated,
 			fixture.Adding(owner, `{"email":"king@b.example","role":"owner"}`)))
-		s.Refused(t, core.CodePermissionDenied, fixture.Linking(got.ID, admin))
-		s.Refused(t, core.CodePermissionDenied, revoking(got.ID, admin))
+		s.Refused(t, api.CodePermissionDenied, fixture.Linking(got.ID, admin))
+		s.Refused(t, api.CodePermissionDenied, revoking(got.ID, admin))
 	})
 
 	for name, body := range map[string]string{
@@ -88,7 +90,7 @@ func TestInviteMember(t *testing.T) {
 	} {
 		t.Run("Refuses"+name, func(t *testing.T) {
 			t.Parallel()
-			s.Refused(t, core.CodeInvalidPayload, fixture.Adding(owner, body))
+			s.Refused(t, api.CodeInvalidPayload, fixture.Adding(owner, body))
 		})
 	}
 }
@@ -105,28 +107,28 @@ func TestAcceptInvitation(t *testing.T) {
 		if role := s.RoleOf(t, userID); role != "" {
 			t.Fatalf("role = %s before the acceptance, want none", role)
 		}
-		list := fixture.Decoded[core.Page[fixture.InvitationAnswer]](t, s.Must(t, http.StatusOK,
+		list := fixture.Decoded[core.Page[api.Invitation]](t, s.Must(t, http.StatusOK,
 			call{Path: "/api/invitations/", Token: tiny}))
 		if len(list.Results) != 1 || list.Results[0].ID != id || list.Results[0].Org.Slug != "harbour-energy" {
 			t.Fatalf("invitations = %+v, want harbour's", list.Results)
 		}
-		s.Refused(t, core.CodeNotFound, accepting(id, s.Tiny.Tokens.Owner))
+		s.Refused(t, api.CodeNotFound, accepting(id, s.Tiny.Tokens.Owner))
 		for range 2 {
-			got := fixture.Decoded[fixture.InvitationAnswer](t, s.Must(t, http.StatusOK, accepting(id, tiny)))
+			got := fixture.Decoded[api.Invitation](t, s.Must(t, http.StatusOK, accepting(id, tiny)))
 			if got.State != "accepted" || s.RoleOf(t, userID) != core.RoleViewer {
 				t.Fatalf("invitation = %+v, role %q, want accepted and viewer", got, s.RoleOf(t, userID))
 			}
 		}
 		wantActions(t, s, id, "invitation.create", "invitation.accept")
-		s.Refused(t, core.CodeNotFound, fixture.Linking(id, s.Harbour.Tokens.Owner))
+		s.Refused(t, api.CodeNotFound, fixture.Linking(id, s.Harbour.Tokens.Owner))
 	})
 
 	t.Run("NotAfterItHasEnded", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		tiny, owner := s.Tiny.Tokens.Viewer, s.Harbour.Tokens.Owner
-		decline := func(id uuid.UUID) call {
-			return accepting(id, tiny).To("/api/invitations/" + id.String() + "/decline/")
+		decline := func(id string) call {
+			return accepting(id, tiny).To("/api/invitations/" + id + "/decline/")
 		}
 		declined := s.Invited(t, "viewer@tiny-quota.example")
 		s.Must(t, http.StatusNoContent, decline(declined))
@@ -135,8 +137,8 @@ func TestAcceptInvitation(t *testing.T) {
 		s.Must(t, http.StatusNoContent, revoking(revoked, owner))
 		expired := s.Invited(t, "viewer@tiny-quota.example")
 		s.Exec(t, `UPDATE invitations SET expires_at = now() WHERE id = $1`, expired)
-		for _, id := range []uuid.UUID{declined, revoked, expired} {
-			s.Refused(t, core.CodeNotFound, accepting(id, tiny))
+		for _, id := range []string{declined, revoked, expired} {
+			s.Refused(t, api.CodeNotFound, accepting(id, tiny))
 		}
 		wantActions(t, s, declined, "invitation.create", "invitation.decline")
 		wantActions(t, s, revoked, "invitation.create", "invitation.revoke")
@@ -149,10 +151,10 @@ func TestAcceptInvitation(t *testing.T) {
 		s := setup(t)
 		admin := s.AddMember(t, "inviting", core.RoleAdmin)
 		token := s.TokenOf(t, admin, core.RoleAdmin)
-		id := fixture.Decoded[fixture.InvitationAnswer](t, s.Must(t, http.StatusCreated,
+		id := fixture.Decoded[api.Invitation](t, s.Must(t, http.StatusCreated,
 			fixture.Adding(token, `{"email":"viewer@tiny-quota.example","role":"admin"}`))).ID
 		s.Must(t, http.StatusOK, setRole(admin, s.Harbour.Tokens.Owner, core.RoleAuthor))
-		s.Refused(t, core.CodeNotFound, accepting(id, s.Tiny.Tokens.Viewer))
+		s.Refused(t, api.CodeNotFound, accepting(id, s.Tiny.Tokens.Viewer))
 		// Another administrator may answer for it.
 		s.LinkOf(t, id)
 		s.Must(t, http.StatusOK, accepting(id, s.Tiny.Tokens.Viewer))
@@ -163,9 +165,9 @@ func TestAcceptInvitation(t *testing.T) {
 		s := setup(t)
 		id := s.Invited(t, "viewer@tiny-quota.example")
 		s.Exec(t, `UPDATE users SET address_confirmed = false WHERE email = 'viewer@tiny-quota.example'`)
-		s.Refused(t, core.CodeNotFound, accepting(id, s.Tiny.Tokens.Viewer))
+		s.Refused(t, api.CodeNotFound, accepting(id, s.Tiny.Tokens.Viewer))
 		got := s.Must(t, http.StatusOK, call{Path: "/api/invitations/", Token: s.Tiny.Tokens.Viewer})
-		if page := fixture.Decoded[core.Page[fixture.InvitationAnswer]](t, got); len(page.Results) != 0 {
+		if page := fixture.Decoded[core.Page[api.Invitation]](t, got); len(page.Results) != 0 {
 			t.Errorf("invitations = %+v, want none", page.Results)
 		}
 	})
@@ -183,13 +185,13 @@ func TestInvitationsRace(t *testing.T) {
 		if created := s.AtOnce(t, []call{invite, invite, invite, invite})[http.StatusCreated]; created != 1 {
 			t.Fatalf("round %d: %d invitations were made at once, want 1", round, created)
 		}
-		id := coretest.One[uuid.UUID](t, s.DB, `SELECT id FROM invitations WHERE state = 'open'`)
+		id := coretest.One[string](t, s.DB, `SELECT id::text FROM invitations WHERE state = 'open'`)
 		accept := accepting(id, s.Tiny.Tokens.Viewer)
-		decline := accept.To("/api/invitations/" + id.String() + "/decline/")
+		decline := accept.To("/api/invitations/" + id + "/decline/")
 		s.AtOnce(t, []call{accept, decline, revoking(id, s.Harbour.Tokens.Owner), accept})
 		state := coretest.One[string](t, s.DB, `SELECT state FROM invitations WHERE id = $1`, id)
 		ends := coretest.One[int64](t, s.DB, `SELECT count(*) FROM audit_records WHERE target_id = $1
-			AND action IN ('invitation.accept', 'invitation.decline', 'invitation.revoke')`, id.String())
+			AND action IN ('invitation.accept', 'invitation.decline', 'invitation.revoke')`, id)
 		if member := s.RoleOf(t, userID) != ""; state == "open" || ends != 1 || member != (state == "accepted") {
 			t.Fatalf("round %d: state %s, %d endings, member %t, want one ending", round, state, ends, member)
 		}

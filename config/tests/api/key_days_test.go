@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 )
@@ -47,11 +47,11 @@ func TestDaysOfKeys(t *testing.T) {
 		s := setup(t)
 		s.Started(t, s.Start(t, "k"))
 		s.Must(t, http.StatusCreated, s.Start(t, "k"))
-		s.Refused(t, core.CodeKeyReused, s.Start(t, "k").WithBody("text/csv", "a\n1\n"))
+		s.Refused(t, api.CodeKeyReused, s.Start(t, "k").WithBody("text/csv", "a\n1\n"))
 		s.Must(t, http.StatusCreated, s.Start(t, "").With("X-Idempotency-Key", "k"))
 		s.Exec(t, `UPDATE organizations SET key_required = true`)
-		s.Refused(t, core.CodeKeyRequired, s.Start(t, "").With("Idempotency_Key", "k"))
-		s.Refused(t, core.CodeKeyRequired, s.Start(t, ""))
+		s.Refused(t, api.CodeKeyRequired, s.Start(t, "").With("Idempotency_Key", "k"))
+		s.Refused(t, api.CodeKeyRequired, s.Start(t, ""))
 		s.Flush(t)
 		s.Must(t, http.StatusCreated, s.Start(t, "k"))
 		s.Flush(t)

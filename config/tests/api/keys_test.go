@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/users"
 )
@@ -19,8 +20,8 @@ func TestKeyPolicyIsBounded(t *testing.T) {
 		-time.Hour, time.Nanosecond, time.Minute - time.Millisecond, 30*24*time.Hour + time.Second, 1 << 62,
 	} {
 		err := s.Users.SetKeyPolicy(t.Context(), s.Harbour.ID, users.KeyPolicy{Lifetime: lifetime})
-		if !core.HasCode(err, core.CodeInvalidPayload) {
-			t.Errorf("SetKeyPolicy with %v = %v, want %s", lifetime, err, core.CodeInvalidPayload)
+		if !core.HasCode(err, api.CodeInvalidPayload) {
+			t.Errorf("SetKeyPolicy with %v = %v, want %s", lifetime, err, api.CodeInvalidPayload)
 		}
 	}
 	audited := `SELECT count(*) FROM audit_records WHERE action = 'organization.set_keys' AND org_id = $1`

@@ -18,6 +18,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
@@ -100,13 +101,13 @@ func TestStartWithALargeDocument(t *testing.T) {
 			for form, c := range s.forms(t, document) {
 				first := s.Must(t, http.StatusCreated, c)
 				fixture.WantReplay(t, first, s.Do(t, c))
-				run := fixture.Decoded[validations.RunBody](t, first)
-				chunks := s.keptInChunks(t, run.Submission, document)
+				run := fixture.Decoded[api.Run](t, first)
+				chunks := s.keptInChunks(t, uuid.MustParse(run.Submission), document)
 				if chunks != (size > validations.MaxInlineBytes) {
 					t.Errorf("%s: kept in chunks: %t", form, chunks)
 				}
 				s.Work(t)
-				found = append(found, s.findings(t, run.ID))
+				found = append(found, s.findings(t, uuid.MustParse(run.ID)))
 			}
 			if !strings.HasPrefix(found[0], "FAIL") || !strings.Contains(found[0], `"much"`) {
 				t.Errorf("found %.200q, want the faults of the table", found[0])
@@ -127,9 +128,9 @@ func (s *stage) findingsInline(tb testing.TB) string {
 			SELECT string_agg(bytes, ''::bytea ORDER BY first_byte) FROM upload_chunks AS c
 			WHERE c.org_id = s.org_id AND c.upload_id = s.upload_id)
 		WHERE upload_id IS NOT NULL`)
-	run := s.Started(tb, s.Rerun("", coretest.One[uuid.UUID](tb, s.DB, `SELECT id FROM validation_runs LIMIT 1`)))
+	run := s.Started(tb, s.Rerun("", coretest.One[string](tb, s.DB, `SELECT id::text FROM validation_runs LIMIT 1`)))
 	s.Work(tb)
-	return s.findings(tb, run.ID)
+	return s.findings(tb, uuid.MustParse(run.ID))
 }
 
 func TestStartsWithLargeDocumentsAtOnce(t *testing.T) {
@@ -167,27 +168,27 @@ func TestRefusedLargeDocumentsAreNotKept(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		call call
-		code core.Code
+		code api.Code
 	}{
-		{"Inactive", large.To("/api/workflows/legacy-import/start/"), core.CodeWorkflowInactive},
-		{"NotAccepted", large.WithBody("application/pdf", document), core.CodeUnsupportedMediaType},
-		{"BeyondQuota", large.By(s.Tiny.Tokens.Executor), core.CodeQuotaExceeded},
-		{"Reused", used.WithBody("text/csv", document), core.CodeKeyReused},
+		{"Inactive", large.To("/api/workflows/legacy-import/start/"), api.CodeWorkflowInactive},
+		{"NotAccepted", large.WithBody("application/pdf", document), api.CodeUnsupportedMediaType},
+		{"BeyondQuota", large.By(s.Tiny.Tokens.Executor), api.CodeQuotaExceeded},
+		{"Reused", used.WithBody("text/csv", document), api.CodeKeyReused},
 		{
 			"UnknownPart", large.WithBody(form("X", "name=file", "text/csv", document, "name=b", "", "")),
-			core.CodeInvalidPayload,
+			api.CodeInvalidPayload,
 		},
 		{
 			"BadMetadata", large.WithBody(form("X", "name=file", "text/csv", document, "name=metadata", "", "[]")),
-			core.CodeInvalidPayload,
+			api.CodeInvalidPayload,
 		},
 		{
 			"CutOff", large.WithBody("multipart/form-data; boundary=X",
-				"--X\r\nContent-Disposition: form-data; name=file\r\n\r\n"+document), core.CodeInvalidPayload,
+				"--X\r\nContent-Disposition: form-data; name=file\r\n\r\n"+document), api.CodeInvalidPayload,
 		},
 		{
 			"TooDeep", large.WithBody("application/json", `{"content":[`+strings.Repeat("1,", 1<<18)+
-				strings.Repeat("[", 200)+strings.Repeat("]", 200)+`]}`), core.CodeInvalidPayload,
+				strings.Repeat("[", 200)+strings.Repeat("]", 200)+`]}`), api.CodeInvalidPayload,
 		},
 	} {
 		s.Refused(t, tt.code, tt.call)
@@ -213,8 +214,8 @@ func TestReplayOfALargeDocumentWritesNothing(t *testing.T) {
 	for name, c := range calls {
 		fixture.WantReplay(t, first[name], s.Do(t, c))
 	}
-	s.Refused(t, core.CodeKeyReused, calls["raw"].WithBody("text/csv", document+"\n"))
-	problem := wantRetryLater(t, s.Do(t, s.Start(t, "new").WithBody("text/csv", document)), core.CodeUnavailable, 1)
+	s.Refused(t, api.CodeKeyReused, calls["raw"].WithBody("text/csv", document+"\n"))
+	problem := wantRetryLater(t, s.Do(t, s.Start(t, "new").WithBody("text/csv", document)), api.CodeUnavailable, 1)
 	if !problem.Retryable {
 		t.Errorf("problem = %+v, want a retryable one", problem)
 	}
@@ -255,7 +256,7 @@ func TestUploadSweptBeforeItsStartIsAskedForAgain(t *testing.T) {
 	s.Exec(t, `CREATE FUNCTION sweep() RETURNS trigger LANGUAGE plpgsql AS
 		$$ BEGIN DELETE FROM uploads WHERE org_id = NEW.org_id AND id = NEW.upload_id; RETURN NEW; END $$`)
 	s.Exec(t, `CREATE TRIGGER tr_sweep BEFORE INSERT ON submissions FOR EACH ROW EXECUTE FUNCTION sweep()`)
-	problem := wantRetryLater(t, s.Do(t, c), core.CodeUnavailable, 1)
+	problem := wantRetryLater(t, s.Do(t, c), api.CodeUnavailable, 1)
 	if !problem.Retryable || !strings.Contains(problem.Detail, "Nothing was started") {
 		t.Errorf("problem = %+v, want a retryable one that says that nothing was started", problem)
 	}
@@ -271,14 +272,14 @@ func TestOverageOfALargeDocument(t *testing.T) {
 	c := s.Start(t, "beyond").WithBody("text/csv", document)
 	first := s.Do(t, c)
 	run := wantFirst(t, first)
-	if !s.keptInChunks(t, run.Submission, document) {
+	if !s.keptInChunks(t, uuid.MustParse(run.Submission), document) {
 		t.Error("the document was not kept in chunks")
 	}
 	fixture.WantReplay(t, first, s.Do(t, c))
 	s.wantUploads(t, 1)
 	s.wantBooks(t, books{Overage: 1, Runs: 1, Staged: 1, Charges: 1})
 	s.Work(t)
-	if found := s.findings(t, run.ID); !strings.HasPrefix(found, "FAIL") {
+	if found := s.findings(t, uuid.MustParse(run.ID)); !strings.HasPrefix(found, "FAIL") {
 		t.Errorf("found %.100q, want the faults of the table", found)
 	}
 }

@@ -37,20 +37,21 @@ func TestLaterRunsAreNotRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	execute(failed.ID)
-	execute(again.ID)
+	execute(uuid.MustParse(failed.ID))
+	execute(uuid.MustParse(again.ID))
 	s.FlushRequests(t)
-	s.multiply(t, failed.ID, time.Now().Add(later), historyOf()...)
+	s.multiply(t, uuid.MustParse(failed.ID), time.Now().Add(later), historyOf()...)
 	s.Exec(t, `UPDATE validation_runs SET content_purged_at = now(), findings_purged_at = now(), sweep_after = NULL
 		WHERE org_id = $1 AND created_at > now() + interval '1 hour'`, s.Harbour.ID)
 	for _, table := range append(hotTables(), "external_calls") {
 		s.Exec(t, `VACUUM `+table)
 	}
 
-	s.wantFewBlocks(t, "execute", func() { execute(pending.ID) })
+	s.wantFewBlocks(t, "execute", func() { execute(uuid.MustParse(pending.ID)) })
 	s.wantFewBlocks(t, "run again", func() { s.Must(t, http.StatusCreated, s.Rerun("rerun", again.ID)) })
 	s.wantFewBlocks(t, "find", func() {
-		found, err := s.Runs.FindAll(t.Context(), s.Harbour.ID, []uuid.UUID{model.ID, failed.ID})
+		ids := []uuid.UUID{uuid.MustParse(model.ID), uuid.MustParse(failed.ID)}
+		found, err := s.Runs.FindAll(t.Context(), s.Harbour.ID, ids)
 		if err != nil || len(found) != 2 {
 			t.Errorf("found = %d runs, %v, want 2", len(found), err)
 		}

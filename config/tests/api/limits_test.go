@@ -10,6 +10,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
@@ -32,7 +33,7 @@ func TestLimitsAreAnnounced(t *testing.T) {
 		"RateLimit-Policy": requests, "RateLimit": `"requests";r=0;t=100`, "Retry-After": "",
 	})
 	refused := s.Do(t, read)
-	fixture.WantProblem(t, refused, core.CodeRateLimited)
+	fixture.WantProblem(t, refused, api.CodeRateLimited)
 	fixture.WantHeader(t, refused, map[string]string{"RateLimit-Policy": requests, "Retry-After": "100"})
 
 	first := s.Must(t, http.StatusCreated, s.Start(t, "a").By(token(t)))
@@ -47,7 +48,7 @@ func TestLimitsAreAnnounced(t *testing.T) {
 	})
 	s.Must(t, http.StatusCreated, s.Start(t, "").By(token(t)))
 	tooMany := s.Do(t, s.Start(t, "").By(token(t)))
-	fixture.WantProblem(t, tooMany, core.CodeRateLimited)
+	fixture.WantProblem(t, tooMany, api.CodeRateLimited)
 	fixture.WantHeader(t, tooMany, map[string]string{
 		"RateLimit-Policy": requests + ", " + runs, "Retry-After": "30",
 	})
@@ -60,7 +61,7 @@ func TestLimitOfAllTokensOfAnOrganization(t *testing.T) {
 	read := call{Path: "/api/me/", Token: s.Harbour.Tokens.Viewer}
 	fixture.WantHeader(t, s.Must(t, http.StatusOK, read), map[string]string{"RateLimit-Policy": policy})
 	refused := s.Do(t, read.By(s.Harbour.Tokens.Executor))
-	fixture.WantProblem(t, refused, core.CodeRateLimited)
+	fixture.WantProblem(t, refused, api.CodeRateLimited)
 	fixture.WantHeader(t, refused, map[string]string{"RateLimit-Policy": policy, "Retry-After": "100"})
 	s.Must(t, http.StatusOK, read.By(s.Tiny.Tokens.Viewer))
 }
@@ -75,7 +76,7 @@ func TestStreamsOfAnOrganizationAreLimited(t *testing.T) {
 	defer end()
 	reader.next(t)
 	refused := s.RefusedStream(t, events.By(s.Harbour.Tokens.Viewer))
-	fixture.WantProblem(t, refused, core.CodeRateLimited)
+	fixture.WantProblem(t, refused, api.CodeRateLimited)
 	fixture.WantHeader(t, refused, map[string]string{"Retry-After": "15"})
 }
 
@@ -95,11 +96,11 @@ func TestActiveTokensOfAMemberAreLimited(t *testing.T) {
 	s.Must(t, http.StatusCreated, create)
 	made := coretest.One[uuid.UUID](t, s.DB, `SELECT id FROM api_tokens WHERE label = 'ci'`)
 	refused := s.Do(t, create)
-	fixture.WantProblem(t, refused, core.CodeTooManyTokens)
+	fixture.WantProblem(t, refused, api.CodeTooManyTokens)
 	fixture.WantHeader(t, refused, map[string]string{"Retry-After": "60"})
 	rotate := create.To("/api/tokens/" + id.String() + "/rotate/")
 	rotate.Body = `{"overlap_ms":60000}`
-	s.Refused(t, core.CodeTooManyTokens, rotate)
+	s.Refused(t, api.CodeTooManyTokens, rotate)
 	if got := coretest.One[int](t, s.DB, `SELECT count(*) FROM api_tokens WHERE user_id = $1`,
 		member); got != active+1 {
 		t.Errorf("tokens = %d, want %d: a refusal makes none", got, active+1)
@@ -123,7 +124,7 @@ func TestRunsAreLimitedWithoutARedisToShare(t *testing.T) {
 		}
 	}
 	s.Redis.FlushAll()
-	fixture.WantProblem(t, s.Do(t, s.Start(t, "")), core.CodeRateLimited)
+	fixture.WantProblem(t, s.Do(t, s.Start(t, "")), api.CodeRateLimited)
 }
 
 func TestWithoutLimitsNothingIsAnnounced(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
@@ -47,24 +48,24 @@ func TestChangeMember(t *testing.T) {
 		t.Parallel()
 		id := s.AddMember(t, "promoted", core.RoleViewer)
 		token := s.TokenOf(t, id, core.RoleOwner)
-		s.Refused(t, core.CodePermissionDenied, s.Start(t, "").By(token))
+		s.Refused(t, api.CodePermissionDenied, s.Start(t, "").By(token))
 		s.Must(t, http.StatusOK, setRole(id, admin, core.RoleExecutor))
 		s.Started(t, s.Start(t, "").By(token))
 		s.Must(t, http.StatusOK, setRole(id, admin, core.RoleExecutor))
 		wantAudits(t, s, id, "member.set_role")
 		s.Must(t, http.StatusNoContent, remove(id, admin))
-		s.Refused(t, core.CodePermissionDenied, s.Start(t, "").By(token))
+		s.Refused(t, api.CodePermissionDenied, s.Start(t, "").By(token))
 		s.Must(t, http.StatusNoContent, remove(id, admin))
 		wantAudits(t, s, id, "member.set_role", "member.remove")
-		s.Refused(t, core.CodeNotFound, setRole(id, admin, core.RoleViewer))
+		s.Refused(t, api.CodeNotFound, setRole(id, admin, core.RoleViewer))
 	})
 
 	t.Run("NobodyReachesAboveThemselves", func(t *testing.T) {
 		t.Parallel()
 		id := s.AddMember(t, "raised", core.RoleViewer)
-		s.Refused(t, core.CodePermissionDenied, setRole(id, admin, core.RoleOwner))
-		s.Refused(t, core.CodePermissionDenied, setRole(ownerID, admin, core.RoleViewer))
-		s.Refused(t, core.CodePermissionDenied, remove(ownerID, admin))
+		s.Refused(t, api.CodePermissionDenied, setRole(id, admin, core.RoleOwner))
+		s.Refused(t, api.CodePermissionDenied, setRole(ownerID, admin, core.RoleViewer))
+		s.Refused(t, api.CodePermissionDenied, remove(ownerID, admin))
 		if id, want := s.RoleOf(t, id), core.RoleViewer; id != want {
 			t.Errorf("role = %s, want %s", id, want)
 		}
@@ -72,8 +73,8 @@ func TestChangeMember(t *testing.T) {
 
 	t.Run("TheLastOwnerStays", func(t *testing.T) {
 		t.Parallel()
-		s.Refused(t, core.CodeLastOwner, setRole(ownerID, owner, core.RoleAdmin))
-		s.Refused(t, core.CodeLastOwner, remove(ownerID, owner))
+		s.Refused(t, api.CodeLastOwner, setRole(ownerID, owner, core.RoleAdmin))
+		s.Refused(t, api.CodeLastOwner, remove(ownerID, owner))
 		if role := s.RoleOf(t, ownerID); role != core.RoleOwner {
 			t.Errorf("role = %q, want owner", role)
 		}
@@ -83,19 +84,19 @@ func TestChangeMember(t *testing.T) {
 	t.Run("LeaveWithTheWholeRole", func(t *testing.T) {
 		t.Parallel()
 		id := s.AddMember(t, "going", core.RoleAuthor)
-		s.Refused(t, core.CodePermissionDenied, leave(s.TokenOf(t, id, core.RoleViewer)))
+		s.Refused(t, api.CodePermissionDenied, leave(s.TokenOf(t, id, core.RoleViewer)))
 		token := s.TokenOf(t, id, core.RoleAuthor)
 		s.Must(t, http.StatusNoContent, leave(token))
-		s.Refused(t, core.CodePermissionDenied, call{Path: "/api/me/", Token: token})
+		s.Refused(t, api.CodePermissionDenied, call{Path: "/api/me/", Token: token})
 		wantAudits(t, s, id, "member.leave")
-		s.Refused(t, core.CodeLastOwner, leave(owner))
+		s.Refused(t, api.CodeLastOwner, leave(owner))
 	})
 
 	t.Run("OtherOrganizationsAreNotTouched", func(t *testing.T) {
 		t.Parallel()
 		s.Must(t, http.StatusNoContent, remove(ownerID, s.Tiny.Tokens.Owner))
-		s.Refused(t, core.CodeNotFound, setRole(ownerID, s.Tiny.Tokens.Owner, core.RoleViewer))
-		s.Refused(t, core.CodeNotFound, setRole(uuid.Nil, owner, core.RoleViewer).To("/api/members/me/"))
+		s.Refused(t, api.CodeNotFound, setRole(ownerID, s.Tiny.Tokens.Owner, core.RoleViewer))
+		s.Refused(t, api.CodeNotFound, setRole(uuid.Nil, owner, core.RoleViewer).To("/api/members/me/"))
 		if role := s.RoleOf(t, ownerID); role != core.RoleOwner {
 			t.Errorf("role = %q, want owner", role)
 		}
@@ -135,7 +136,7 @@ func TestOwnersLeaveAtOnce(t *testing.T) {
 		if stayed < 0 {
 			t.Fatalf("round %d: nobody was refused", round)
 		}
-		fixture.WantProblem(t, answers[stayed], core.CodeLastOwner)
+		fixture.WantProblem(t, answers[stayed], api.CodeLastOwner)
 		left := coretest.One[int64](t, s.DB, `SELECT count(*) FROM memberships WHERE org_id = $1 AND role = 'owner'`,
 			s.Harbour.ID)
 		if left != 1 || s.RoleOf(t, ids[stayed]) != core.RoleOwner {
@@ -187,7 +188,7 @@ func TestAudit(t *testing.T) {
 	got := page.Results[0]
 	want := record{
 		ID: got.ID, CreatedAt: got.CreatedAt, ActorEmail: "executor@harbour-energy.example", Action: "run.start",
-		TargetType: "run", TargetID: run.ID.String(), RequestID: "req-of-start",
+		TargetType: "run", TargetID: run.ID, RequestID: "req-of-start",
 		Actor: coretest.One[uuid.UUID](t, s.DB, `SELECT created_by FROM validation_runs`).String(),
 		Token: coretest.One[uuid.UUID](t, s.DB,
 			`SELECT token_id FROM audit_records WHERE action = 'run.start'`).String(),

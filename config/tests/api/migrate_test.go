@@ -26,7 +26,7 @@ func TestMigrationUnderLoadBesideALongReader(t *testing.T) {
 	name := pgx.Identifier{coretest.One[string](t, s.DB, `SELECT current_database()`)}.Sanitize()
 	s.Exec(t, `ALTER DATABASE `+name+` SET lock_timeout = '10s'`)
 	s.DB.Pool.Reset() // New connections have the setting.
-	run := s.Started(t, s.Start(t, "first")).ID.String()
+	run := s.Started(t, s.Start(t, "first")).ID
 	token := s.Harbour.Tokens.Owner
 	calls := []call{
 		s.Start(t, "first"), s.Start(t, ""),

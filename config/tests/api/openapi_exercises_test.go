@@ -13,6 +13,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/coretest/validator"
 	"github.com/simplevalidations/simplevalidations/validations"
@@ -49,7 +50,7 @@ func TestOpenAPIExercises(t *testing.T) {
 			continue
 		}
 		refused = append(refused, o.OperationID)
-		if code := fixture.Decoded[core.Problem](t, got).Code; !namesCode(o, e.status, code) {
+		if code := fixture.Decoded[api.Problem](t, got).Code; !namesCode(o, e.status, code) {
 			t.Errorf("%s %s: the document does not name %s for %d", e.call.Method, e.call.Path, code, e.status)
 		}
 	}
@@ -63,7 +64,7 @@ func TestOpenAPIExercises(t *testing.T) {
 }
 
 // namesCode reports whether the operation's response of the status names the error code.
-func namesCode(o *openapi3.Operation, status int, code core.Code) bool {
+func namesCode(o *openapi3.Operation, status int, code api.Code) bool {
 	response := o.Responses.Status(status)
 	if response == nil {
 		return false
@@ -324,12 +325,12 @@ func (s externalStage) exercisesOfMembers(tb testing.TB) []exercise {
 func (s externalStage) exercisesOfInvitations(tb testing.TB) []exercise {
 	tb.Helper()
 	owner, viewer := s.Harbour.Tokens.Owner, s.Harbour.Tokens.Viewer
-	open := "/api/members/invitations/" + s.Invited(tb, "exercised-open@b.example").String() + "/"
+	open := "/api/members/invitations/" + s.Invited(tb, "exercised-open@b.example") + "/"
 	// The members of harbour are invited to the other organization.
 	byTiny := func(email string) call {
 		body := `{"email":"` + email + `","role":"viewer"}`
 		made := s.Must(tb, 201, fixture.Adding(s.Tiny.Tokens.Owner, body))
-		id := fixture.Decoded[fixture.InvitationAnswer](tb, made).ID.String()
+		id := fixture.Decoded[api.Invitation](tb, made).ID
 		return call{Method: http.MethodPost, Path: "/api/invitations/" + id + "/", Token: owner}
 	}
 	accepted, declined := byTiny("owner@harbour-energy.example"), byTiny("viewer@harbour-energy.example").By(viewer)
@@ -395,7 +396,7 @@ func (s externalStage) exercisesOfExistingClient(tb testing.TB, findings string)
 	tb.Helper()
 	const org = "/api/v1/orgs/harbour-energy/"
 	viewer := call{Token: s.Harbour.Tokens.Viewer}
-	run := org + "runs/" + s.Started(tb, s.Start(tb, "")).ID.String() + "/"
+	run := org + "runs/" + s.Started(tb, s.Start(tb, "")).ID + "/"
 	ended := org + "runs/" + strings.Split(findings, "/")[3] + "/"
 	start := s.Start(tb, "").To(org + "workflows/meter-readings/runs/")
 	return []exercise{

@@ -14,6 +14,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/docs"
 )
 
@@ -70,8 +71,8 @@ func TestOpenAPIProblems(t *testing.T) {
 			}
 			want := make(map[string]any)
 			for exampleName, shown := range media.Examples {
-				problem := decode[core.Problem](t, shown.Value.Value)
-				spec := problem.Code.Spec()
+				problem := decode[api.Problem](t, shown.Value.Value)
+				spec := core.Spec(problem.Code)
 				if problem.Status != spec.Status || problem.Title != spec.Title {
 					t.Errorf("%s = %d %q, want %d %q",
 						exampleName, problem.Status, problem.Title, spec.Status, spec.Title)

@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest/npm"
 	"github.com/simplevalidations/simplevalidations/docs"
 	"github.com/simplevalidations/simplevalidations/validations"
@@ -146,8 +147,8 @@ func checkClient(tb testing.TB, folder toolFolder, name string, args ...string) 
 		if err != nil {
 			tb.Fatalf("the client printed %q, want ids of runs", first)
 		}
-		got := s.Must(tb, http.StatusOK, call{Path: validations.RunAddress(id), Token: token})
-		if run := fixture.Decoded[validations.RunBody](tb, got); !strings.HasPrefix(string(run.IdempotencyKey),
+		got := s.Must(tb, http.StatusOK, call{Path: validations.RunAddress(id.String()), Token: token})
+		if run := fixture.Decoded[api.Run](tb, got); !strings.HasPrefix(string(run.IdempotencyKey),
 			"generated-") {
 			tb.Errorf("key of the run = %q, want that of the client", run.IdempotencyKey)
 		}

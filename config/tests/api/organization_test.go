@@ -7,8 +7,7 @@ import (
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
-	"github.com/simplevalidations/simplevalidations/core/client"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
@@ -23,8 +22,8 @@ func TestOrganizationSettings(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	owner := call{Token: s.Harbour.Tokens.Owner}
-	read := func() client.OrganizationSettings {
-		return fixture.Decoded[client.OrganizationSettings](t, s.Must(t, http.StatusOK, owner.To("/api/organization/")))
+	read := func() api.OrganizationSettings {
+		return fixture.Decoded[api.OrganizationSettings](t, s.Must(t, http.StatusOK, owner.To("/api/organization/")))
 	}
 	before := read()
 	if before.Slug != "harbour-energy" || before.RunQuota == nil || *before.RunQuota != 1_000_000 ||
@@ -41,7 +40,7 @@ func TestOrganizationSettings(t *testing.T) {
 		*changed.ContentRetentionMS != 0 || changed.FindingsRetentionMS != nil || changed.Name != "Harbour" {
 		t.Errorf("settings = %+v, want the changes", changed)
 	}
-	s.Refused(t, core.CodeKeyRequired, s.Start(t, ""))
+	s.Refused(t, api.CodeKeyRequired, s.Start(t, ""))
 	s.Must(t, http.StatusOK,
 		patching(owner, `{"key_required":false,"key_lifetime_ms":null,"content_retention_ms":null}`))
 	if again := read(); again.KeyRequired || again.KeyLifetimeMS != nil || again.ContentRetentionMS != nil {
@@ -69,7 +68,7 @@ func TestOrganizationSettings(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			problem := fixture.WantProblem(t, s.Do(t, patching(owner, body)), core.CodeInvalidPayload)
+			problem := fixture.WantProblem(t, s.Do(t, patching(owner, body)), api.CodeInvalidPayload)
 			member, _, _ := strings.Cut(strings.TrimPrefix(body, `{"`), `"`)
 			if name != "Null" && (len(problem.Errors) != 1 || problem.Errors[0].Pointer != "/"+member) {
 				t.Errorf("errors = %+v, want one at /%s", problem.Errors, member)

@@ -13,12 +13,11 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/coretest/billing"
 	"github.com/simplevalidations/simplevalidations/core/coretest/faults"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
-	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 // overageStage is a stage with a billing service, whose harbour has a quota of none and may go beyond it.
@@ -79,13 +78,13 @@ func (s overageStage) wantOneRun(tb testing.TB) {
 }
 
 // wantFirst checks a first answer with a run.
-func wantFirst(tb testing.TB, got answer) validations.RunBody {
+func wantFirst(tb testing.TB, got answer) api.Run {
 	tb.Helper()
 	if got.Status != http.StatusCreated {
 		tb.Fatalf("status = %d, want 201; body %s", got.Status, got.Body)
 	}
 	fixture.WantHeader(tb, got, map[string]string{"Idempotent-Replayed": ""})
-	return fixture.Decoded[validations.RunBody](tb, got)
+	return fixture.Decoded[api.Run](tb, got)
 }
 
 func (s overageStage) point(tb testing.TB) string {
@@ -103,7 +102,7 @@ func TestOverage(t *testing.T) {
 		run := wantFirst(t, first)
 		key := coretest.One[uuid.UUID](t, s.DB, `SELECT id FROM idempotency_keys WHERE key = 'beyond'`)
 		charge := s.billing.Charges()[0]
-		if charge.Key != "sv-charge-"+key.String() || charge.RunID != run.ID.String() ||
+		if charge.Key != "sv-charge-"+key.String() || charge.RunID != run.ID ||
 			charge.OrgID != s.Harbour.ID.String() || charge.Metric != "runs_overage" {
 			t.Errorf("charge = %+v, want that of run %s with key sv-charge-%s", charge, run.ID, key)
 		}
@@ -120,7 +119,7 @@ func TestOverage(t *testing.T) {
 		s := setupOverage(t)
 		beyond := s.Must(t, http.StatusCreated, s.Start(t, "beyond"))
 		within := s.Must(t, http.StatusCreated, s.Start(t, "within").By(s.Tiny.Tokens.Executor))
-		got, want := fixture.Decoded[validations.RunBody](t, beyond), fixture.Decoded[validations.RunBody](t, within)
+		got, want := fixture.Decoded[api.Run](t, beyond), fixture.Decoded[api.Run](t, within)
 		got.ID, got.Submission, got.Workflow, got.Org, got.CreatedAt, got.IdempotencyKey =
 			want.ID, want.Submission, want.Workflow, want.Org, want.CreatedAt, want.IdempotencyKey
 		for i := range got.Steps {
@@ -149,7 +148,7 @@ func TestOverage(t *testing.T) {
 		s := setupOverage(t)
 		s.Waits(t)
 		run := wantFirst(t, s.whileWorking(t, s.Start(t, "wait").With("Prefer", "wait=20")))
-		if run.State != validations.StateCompleted || run.Result != validations.ResultPass {
+		if run.State != api.RunStateCompleted || run.Result != api.RunResultPass {
 			t.Errorf("run = %s %s, want COMPLETED PASS", run.State, run.Result)
 		}
 	})
@@ -158,7 +157,7 @@ func TestOverage(t *testing.T) {
 		t.Parallel()
 		s := setupOverage(t)
 		run := wantFirst(t, s.Do(t, s.Start(t, "audit")))
-		got := coretest.One[string](t, s.DB, `SELECT action FROM audit_records WHERE target_id = $1`, run.ID.String())
+		got := coretest.One[string](t, s.DB, `SELECT action FROM audit_records WHERE target_id = $1`, run.ID)
 		if got != "run.reserve" {
 			t.Errorf("action = %s, want run.reserve", got)
 		}
@@ -172,7 +171,7 @@ func TestOverageIsOff(t *testing.T) {
 		t.Parallel()
 		s := setupOverage(t)
 		s.Exec(t, `UPDATE organizations SET overage_billing = false`)
-		s.Refused(t, core.CodeQuotaExceeded, s.Start(t, "off"))
+		s.Refused(t, api.CodeQuotaExceeded, s.Start(t, "off"))
 		s.wantBooks(t, books{})
 	})
 
@@ -180,7 +179,7 @@ func TestOverageIsOff(t *testing.T) {
 		t.Parallel()
 		s := overageStage{stage: setup(t), billing: billing.New("")}
 		s.Exec(t, `UPDATE organizations SET run_quota = 0, overage_billing = true`)
-		s.Refused(t, core.CodeQuotaExceeded, s.Start(t, "none"))
+		s.Refused(t, api.CodeQuotaExceeded, s.Start(t, "none"))
 		s.wantBooks(t, books{})
 	})
 }
@@ -199,7 +198,7 @@ func TestOverageDeclined(t *testing.T) {
 				c = c.With("Prefer", prefer)
 			}
 			first := s.Do(t, c)
-			if problem := fixture.WantProblem(t, first, core.CodePaymentRequired); problem.Retryable {
+			if problem := fixture.WantProblem(t, first, api.CodePaymentRequired); problem.Retryable {
 				t.Error("retryable = true, want false")
 			}
 			fixture.WantHeader(t, first, map[string]string{"Idempotent-Replayed": "", "Location": ""})
@@ -221,7 +220,7 @@ func TestOverageDeclined(t *testing.T) {
 		s := setupOverage(t)
 		s.billing.Script(billing.Decline)
 		got := s.Do(t, s.Start(t, ""))
-		fixture.WantProblem(t, got, core.CodePaymentRequired)
+		fixture.WantProblem(t, got, api.CodePaymentRequired)
 		fixture.WantHeader(t, got, map[string]string{"Idempotency-Expires": ""})
 		s.wantBooks(t, books{Runs: 1, Charges: 1})
 	})
@@ -231,7 +230,7 @@ func TestOverageDeclined(t *testing.T) {
 		s := setupOverage(t)
 		s.billing.Script(billing.FailBefore, billing.Decline)
 		c := s.Start(t, "poor later")
-		s.Refused(t, core.CodeUnavailable, c.With("Request-Id", "the-first"))
+		s.Refused(t, api.CodeUnavailable, c.With("Request-Id", "the-first"))
 		declined := s.Do(t, c)
 		if declined.Status != http.StatusPaymentRequired {
 			t.Fatalf("status = %d, want 402; body %s", declined.Status, declined.Body)
@@ -258,7 +257,7 @@ func TestOverageInterrupted(t *testing.T) {
 			// Usually and not once: a dropped connection makes the transport try again by itself.
 			s.billing.Usually(behavior)
 			c := s.Start(t, "again")
-			problem := fixture.WantProblem(t, s.Do(t, c), core.CodeUnavailable)
+			problem := fixture.WantProblem(t, s.Do(t, c), api.CodeUnavailable)
 			if !problem.Retryable || !strings.Contains(problem.Detail, "same key") {
 				t.Errorf("problem = %+v, want a retry with the same key", problem)
 			}
@@ -266,7 +265,7 @@ func TestOverageInterrupted(t *testing.T) {
 				t.Errorf("recovery point = %s, want run_reserved", got)
 			}
 			s.wantBooks(t, books{Runs: 1, Reserved: 1, Unfinished: 1, Charges: charges})
-			s.Refused(t, core.CodeKeyReused, c.With("X-Filename", "another.csv"))
+			s.Refused(t, api.CodeKeyReused, c.With("X-Filename", "another.csv"))
 			s.billing.Usually(billing.Accept)
 			first := s.Do(t, c)
 			wantFirst(t, first)
@@ -285,7 +284,7 @@ func TestOverageWithoutKey(t *testing.T) {
 	s := setupOverage(t)
 	s.billing.Usually(billing.FailAfter)
 	got := s.Do(t, s.Start(t, ""))
-	problem := fixture.WantProblem(t, got, core.CodeUnavailable)
+	problem := fixture.WantProblem(t, got, api.CodeUnavailable)
 	run := coretest.One[uuid.UUID](t, s.DB, `SELECT id FROM validation_runs`)
 	if problem.Retryable || problem.RunID != run.String() {
 		t.Errorf("problem = %+v, want not retryable with run %s", problem, run)
@@ -323,7 +322,7 @@ func TestOverageAbandoned(t *testing.T) {
 		<-charging
 		hangUp()
 		request.Wait()
-		s.Refused(t, core.CodeKeyInProgress, s.Start(t, "gone"))
+		s.Refused(t, api.CodeKeyInProgress, s.Start(t, "gone"))
 		release()
 		coretest.Eventually(t, func() bool { return s.point(t) == string(idempotency.PointFinished) })
 		s.wantOneRun(t)
@@ -333,7 +332,7 @@ func TestOverageAbandoned(t *testing.T) {
 		t.Parallel()
 		s := setupOverage(t)
 		s.billing.Usually(billing.DropAfter)
-		s.Refused(t, core.CodeUnavailable, s.Start(t, "both"))
+		s.Refused(t, api.CodeUnavailable, s.Start(t, "both"))
 		s.billing.Usually(billing.Accept)
 		var both sync.WaitGroup
 		both.Go(func() {

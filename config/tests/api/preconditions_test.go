@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
@@ -62,7 +62,7 @@ func TestPreconditions(t *testing.T) {
 			}
 			before := audits(t, s)
 			for _, stale := range []string{tag, `"nope"`, "W/" + current(t, s, read)} {
-				s.Refused(t, core.CodePreconditionFailed, test.change(s).With("If-Match", stale))
+				s.Refused(t, api.CodePreconditionFailed, test.change(s).With("If-Match", stale))
 			}
 			if after := audits(t, s); after != before {
 				t.Errorf("audit records = %d, want %d", after, before)

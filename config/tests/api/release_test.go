@@ -11,6 +11,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
@@ -33,7 +34,7 @@ func TestKeyRelease(t *testing.T) {
 		audited := coretest.One[string](t, s.DB,
 			`SELECT concat_ws(' ', actor_id, token_id IS NOT NULL, target_type, target_id,
 			request_id, detail) FROM audit_records WHERE action = 'idempotency_key.release'`)
-		want := owner.String() + " t idempotency_key " + entry.ID.String() + " released-by billing is back"
+		want := owner.String() + " t idempotency_key " + entry.ID + " released-by billing is back"
 		if audited != want {
 			t.Errorf("audit record = %s, want %s", audited, want)
 		}
@@ -45,9 +46,9 @@ func TestKeyRelease(t *testing.T) {
 		entry := s.Abandoned(t, "stuck")
 		first := entry.Run
 		s.Exec(t, `UPDATE idempotency_keys SET validation_run_id = NULL`)
-		s.Refused(t, core.CodeUnavailable, s.Start(t, "stuck"))
+		s.Refused(t, api.CodeUnavailable, s.Start(t, "stuck"))
 		s.Must(t, http.StatusNoContent, s.release(entry.ID))
-		s.Refused(t, core.CodeNotFound, s.release(entry.ID))
+		s.Refused(t, api.CodeNotFound, s.release(entry.ID))
 		again := s.Must(t, http.StatusCreated, s.Start(t, "stuck"))
 		fixture.WantHeader(t, again, map[string]string{"Idempotent-Replayed": ""})
 		if renewed := s.Entry(t, "stuck"); renewed.Run == first || renewed.ID == entry.ID {
@@ -67,7 +68,7 @@ func TestKeyRelease(t *testing.T) {
 			s.Started(t, s.Start(t, "kept"))
 			s.Exec(t, change)
 			before := s.key(t, "kept")
-			s.Refused(t, core.CodeKeyNotReleasable, s.release(s.Entry(t, "kept").ID))
+			s.Refused(t, api.CodeKeyNotReleasable, s.release(s.Entry(t, "kept").ID))
 			if diff := cmp.Diff(before, s.key(t, "kept")); diff != "" {
 				t.Errorf("key (-before +after):\n%s", diff)
 			}
@@ -87,9 +88,9 @@ func TestKeyReleaseNeedsAnAdministratorAndAReason(t *testing.T) {
 	admin, _ := s.AddToken(t, s.Harbour, core.RoleOwner, core.RoleAdmin)
 	before := s.versions(t)
 	for _, token := range []string{s.Harbour.Tokens.Viewer, s.Harbour.Tokens.Executor, author} {
-		s.Refused(t, core.CodePermissionDenied, good.By(token))
+		s.Refused(t, api.CodePermissionDenied, good.By(token))
 	}
-	for body, want := range map[string]core.FieldError{
+	for body, want := range map[string]api.FieldError{
 		`{}`:            {Pointer: "/reason", Code: "required", Detail: "must be given"},
 		`{"reason":""}`: {Pointer: "/reason", Code: "required", Detail: "must be given"},
 		`{"reason":"` + strings.Repeat("r", 501) + `"}`: {
@@ -100,12 +101,12 @@ func TestKeyReleaseNeedsAnAdministratorAndAReason(t *testing.T) {
 		},
 		`{"reason":"a","force":true}`: {Pointer: "/force", Code: "invalid", Detail: "is not a known member"},
 	} {
-		problem := fixture.WantProblem(t, s.Do(t, good.WithBody("application/json", body)), core.CodeInvalidPayload)
-		if diff := cmp.Diff([]core.FieldError{want}, problem.Errors); diff != "" {
+		problem := fixture.WantProblem(t, s.Do(t, good.WithBody("application/json", body)), api.CodeInvalidPayload)
+		if diff := cmp.Diff([]api.FieldError{want}, problem.Errors); diff != "" {
 			t.Errorf("%.40s: errors (-want +got):\n%s", body, diff)
 		}
 	}
-	s.Refused(t, core.CodeUnsupportedMediaType, good.WithBody("text/plain", "why"))
+	s.Refused(t, api.CodeUnsupportedMediaType, good.WithBody("text/plain", "why"))
 	after := s.versions(t)
 	for _, table := range []string{"idempotency_keys", "audit_records"} {
 		if before[table] != after[table] {
@@ -140,9 +141,7 @@ func TestTimesOfKeysAreTheDatabases(t *testing.T) {
 	s := setup(t)
 	s.Started(t, s.Start(t, "k"))
 	got := s.Entry(t, "k")
-	created, createdErr := time.Parse(time.RFC3339, got.CreatedAt)
-	expires, expiresErr := time.Parse(time.RFC3339, got.ExpiresAt)
-	if createdErr != nil || expiresErr != nil || expires.Sub(created) != 24*time.Hour {
+	if got.ExpiresAt.Sub(got.CreatedAt.Time) != 24*time.Hour {
 		t.Errorf("times = %s and %s, want 24 hours between them", got.CreatedAt, got.ExpiresAt)
 	}
 }

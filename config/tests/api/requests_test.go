@@ -13,6 +13,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
@@ -44,9 +45,9 @@ type loggedDetail struct {
 		Value  string `json:"value"`
 		Hidden bool   `json:"hidden"`
 	} `json:"headers"`
-	BodySize   int64         `json:"body_size"`
-	BodySHA256 string        `json:"body_sha256"`
-	Problem    *core.Problem `json:"problem"`
+	BodySize   int64        `json:"body_size"`
+	BodySHA256 string       `json:"body_sha256"`
+	Problem    *api.Problem `json:"problem"`
 }
 
 // logged reads a list of the log by harbour's owner, after what was sent before was written.
@@ -84,7 +85,7 @@ func TestRequestLogHasEveryStart(t *testing.T) {
 		start.To("/api/workflows/none/start/"),
 		s.Start(t, "typed").WithBody("application/pdf", "?"),
 		s.Start(t, strings.Repeat("k", 300)),
-		{Method: http.MethodPost, Path: "/api/runs/" + run.ID.String() + "/cancel/", Token: start.Token},
+		{Method: http.MethodPost, Path: "/api/runs/" + run.ID + "/cancel/", Token: start.Token},
 	} {
 		s.Do(t, c)
 	}
@@ -102,7 +103,7 @@ func TestRequestLogHasEveryStart(t *testing.T) {
 	for i, r := range requests {
 		lines = append(lines, line{
 			Status: r.Status, Code: r.Code, Key: r.Key, Replay: r.Replayed, Original: r.OriginalRequestID,
-			Endpoint: r.Endpoint, Run: r.Run == run.ID.String(), Revoke: r.Token == revokedID.String(),
+			Endpoint: r.Endpoint, Run: r.Run == run.ID, Revoke: r.Token == revokedID.String(),
 		})
 		if i > 0 && r.At.Before(requests[i-1].At) {
 			t.Errorf("request %d is of %v, before %v", i, r.At, requests[i-1].At)
@@ -128,7 +129,7 @@ func TestRequestLogHasEveryStart(t *testing.T) {
 	}
 	// A flush reads the database's clock, to half of a round trip.
 	began := requests[0].At.Add(-late)
-	if created := s.Entry(t, "logged").CreatedAt; core.FormatTime(began) > created {
+	if created := s.Entry(t, "logged").CreatedAt; began.After(created.Time) {
 		t.Errorf("the start is of %v, after its key of %s", began, created)
 	}
 }
@@ -150,7 +151,7 @@ func TestRequestLogKeepsNoSecrets(t *testing.T) {
 			t.Errorf("header %+v, want it hidden: %v", header, secret)
 		}
 	}
-	if found.Problem == nil || found.Problem.Code != core.CodeInvalidParameter ||
+	if found.Problem == nil || found.Problem.Code != api.CodeInvalidParameter ||
 		found.Problem.RequestID != found.RequestID {
 		t.Errorf("problem = %+v, want the one that was answered", found.Problem)
 	}
@@ -210,19 +211,19 @@ func TestRequestLogFilters(t *testing.T) {
 		"status=2xx":                         3,
 		"status=5xx":                         0,
 		"code=permission_denied":             1,
-		"run=" + first.ID.String():           2,
+		"run=" + first.ID:                    2,
 		"token=" + tokens[0]:                 3,
 		"token=" + tokens[1]:                 1,
 		"key=two&status=4xx":                 1,
 		"key=two&code=permission_denied":     1,
-		"key=one&run=" + first.ID.String():   2,
+		"key=one&run=" + first.ID:            2,
 		"code=permission_denied&key=one":     0,
 		"token=" + tokens[1] + "&status=4xx": 1,
-		"run=" + first.ID.String() + "&token=" + tokens[0] + "&status=2xx": 2,
-		"since=2000-01-01T00:00:00Z":                                       4,
-		"until=2000-01-01T00:00:00Z":                                       0,
-		"key=one&since=2000-01-01T00:00:00Z":                               2,
-		"key=one&until=2000-01-01T00:00:00Z":                               0,
+		"run=" + first.ID + "&token=" + tokens[0] + "&status=2xx": 2,
+		"since=2000-01-01T00:00:00Z":                              4,
+		"until=2000-01-01T00:00:00Z":                              0,
+		"key=one&since=2000-01-01T00:00:00Z":                      2,
+		"key=one&until=2000-01-01T00:00:00Z":                      0,
 	} {
 		if got := s.logged(t, query); len(got) != want {
 			t.Errorf("%s finds %d, want %d", query, len(got), want)
@@ -250,7 +251,7 @@ func TestRequestLogFilters(t *testing.T) {
 	}
 	for _, query := range []string{"status=6xx", "token=x", "run=x", "since=yesterday", "cursor=x"} {
 		refused := call{Path: "/api/requests/?" + query, Token: s.Harbour.Tokens.Owner}
-		s.Refused(t, core.CodeInvalidParameter, refused)
+		s.Refused(t, api.CodeInvalidParameter, refused)
 	}
 }
 
@@ -280,7 +281,7 @@ func TestRequestLogIsPrivate(t *testing.T) {
 		s.Tiny.Tokens.Owner: {all[0].ID, all[1].ID}, s.Harbour.Tokens.Viewer: {all[0].ID},
 	} {
 		for _, id := range ids {
-			s.Refused(t, core.CodeNotFound, call{Path: "/api/requests/" + id.String() + "/", Token: token})
+			s.Refused(t, api.CodeNotFound, call{Path: "/api/requests/" + id.String() + "/", Token: token})
 		}
 	}
 }

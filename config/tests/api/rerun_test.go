@@ -10,7 +10,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
@@ -24,13 +24,13 @@ func TestRerun(t *testing.T) {
 	address := "/api/workflows/meter-readings/"
 	s.Must(t, http.StatusCreated, s.versionOf("", address))
 	got := s.Must(t, http.StatusCreated, s.Rerun("again", first.ID).With("Request-Id", "req-again"))
-	run := fixture.Decoded[validations.RunBody](t, got)
+	run := fixture.Decoded[api.Run](t, got)
 
 	t.Run("AnswersWithTheNewRun", func(t *testing.T) {
 		t.Parallel()
 		want := first
 		want.ID, want.CreatedAt = run.ID, run.CreatedAt
-		want.RerunOf, want.IdempotencyKey = core.Optional(first.ID.String()), "again"
+		want.RerunOf, want.IdempotencyKey = api.Optional(first.ID), "again"
 		if diff := cmp.Diff(want, run); diff != "" || run.ID == first.ID {
 			t.Errorf("run (-first +rerun):\n%s", diff)
 		}
@@ -43,7 +43,7 @@ func TestRerun(t *testing.T) {
 	t.Run("LeavesRowsThatReferToEachOther", func(t *testing.T) {
 		t.Parallel()
 		coretest.WantRow(t, s.DB, coretest.Row{
-			"rerun_of": first.ID.String(), "same_submission": "t", "request_id": "req-again", "same_definition": "t",
+			"rerun_of": first.ID, "same_submission": "t", "request_id": "req-again", "same_definition": "t",
 			"usage_metric": "runs", "source": "API", "endpoint": "run_rerun", "recovery_point": "finished",
 			"body": string(got.Body),
 		}, `SELECT r.rerun_of, r.submission_id = f.submission_id AS same_submission, r.request_id,
@@ -53,7 +53,7 @@ func TestRerun(t *testing.T) {
 			JOIN idempotency_keys AS k ON k.id = r.idempotency_key_id AND k.validation_run_id = r.id
 			JOIN validation_runs AS f ON f.id = r.rerun_of
 			WHERE r.id = $1`, run.ID)
-		s.WantAudit(t, "run.rerun", "run", run.ID, "req-again", "")
+		s.WantAudit(t, "run.rerun", "run", uuid.MustParse(run.ID), "req-again", "")
 		s.wantRows(t, fixture.RowCounts{Keys: 2, Submissions: 1, Runs: 2, Jobs: 1, Audits: 1, Used: 2})
 	})
 }
@@ -66,12 +66,12 @@ func TestRerunIsExecuted(t *testing.T) {
 	second := s.Started(t, s.Rerun("", first.ID))
 	third := s.Started(t, s.Rerun("", second.ID).By(s.Harbour.Tokens.Owner))
 	s.Work(t)
-	if string(second.RerunOf) != first.ID.String() || string(third.RerunOf) != second.ID.String() {
+	if string(second.RerunOf) != first.ID || string(third.RerunOf) != second.ID {
 		t.Errorf("rerun_of = %s and %s, want %s and %s", second.RerunOf, third.RerunOf, first.ID, second.ID)
 	}
-	for _, id := range []uuid.UUID{second.ID, third.ID} {
+	for _, id := range []string{second.ID, third.ID} {
 		run := s.shown(t, id)
-		if run.Result != validations.ResultPass || run.Submission != first.Submission || run.RerunOf == "" {
+		if run.Result != api.RunResultPass || run.Submission != first.Submission || run.RerunOf == "" {
 			t.Errorf("run = %s of %s repeating %q, want PASS of %s",
 				run.Result, run.Submission, run.RerunOf, first.Submission)
 		}
@@ -94,7 +94,7 @@ func TestRerunReplay(t *testing.T) {
 			before := s.versions(t)
 			fixture.WantReplay(t, first, s.Do(t, s.Rerun("r", earlier.ID)))
 			fixture.WantReplay(t, first, s.Do(t, s.Rerun(`"r"`, earlier.ID).By(s.Harbour.Tokens.Owner)))
-			s.Refused(t, core.CodePermissionDenied, s.Rerun("r", earlier.ID).By(s.Harbour.Tokens.Viewer))
+			s.Refused(t, api.CodePermissionDenied, s.Rerun("r", earlier.ID).By(s.Harbour.Tokens.Viewer))
 			if diff := cmp.Diff(before, s.versions(t)); diff != "" {
 				t.Errorf("row versions (-before +after):\n%s", diff)
 			}
@@ -111,22 +111,22 @@ func TestRerunRefusals(t *testing.T) {
 	s.Exec(t, `UPDATE submissions SET content = NULL WHERE id = $1`, gone.Submission)
 	s.Exec(t, `UPDATE workflows SET is_active = false WHERE id = $1`, idle.Workflow)
 	tiny := s.Tiny.Tokens.Executor
-	var full validations.RunBody
+	var full api.Run
 	for range 3 {
 		full = s.Started(t, s.Start(t, "").By(tiny))
 	}
 	tests := []refusal{
-		{"Nobody", s.Rerun("", kept.ID).By(""), core.CodeNotAuthenticated, ""},
-		{"Viewer", s.Rerun("", kept.ID).By(s.Harbour.Tokens.Viewer), core.CodePermissionDenied, "viewer"},
-		{"UnknownRun", s.Rerun("", uuid.New()), core.CodeNotFound, "run"},
-		{"NoID", s.Rerun("", kept.ID).To("/api/runs/latest/rerun/"), core.CodeNotFound, "run"},
-		{"AnothersRun", s.Rerun("", kept.ID).By(tiny), core.CodeNotFound, "run"},
-		{"AnothersRunByViewer", s.Rerun("", kept.ID).By(s.Tiny.Tokens.Viewer), core.CodeNotFound, "run"},
-		{"KeyInvalid", s.Rerun(`"`, kept.ID), core.CodeKeyInvalid, "RFC 8941"},
-		{"DocumentGone", s.Rerun("", gone.ID), core.CodeDocumentGone, "no longer kept"},
-		{"RoleBeforeDocument", s.Rerun("", gone.ID).By(s.Harbour.Tokens.Viewer), core.CodePermissionDenied, "viewer"},
-		{"InactiveWorkflow", s.Rerun("", idle.ID), core.CodeWorkflowInactive, "inactive"},
-		{"QuotaUsedUp", s.Rerun("", full.ID).By(tiny), core.CodeQuotaExceeded, "3 of 3 runs"},
+		{"Nobody", s.Rerun("", kept.ID).By(""), api.CodeNotAuthenticated, ""},
+		{"Viewer", s.Rerun("", kept.ID).By(s.Harbour.Tokens.Viewer), api.CodePermissionDenied, "viewer"},
+		{"UnknownRun", s.Rerun("", uuid.NewString()), api.CodeNotFound, "run"},
+		{"NoID", s.Rerun("", kept.ID).To("/api/runs/latest/rerun/"), api.CodeNotFound, "run"},
+		{"AnothersRun", s.Rerun("", kept.ID).By(tiny), api.CodeNotFound, "run"},
+		{"AnothersRunByViewer", s.Rerun("", kept.ID).By(s.Tiny.Tokens.Viewer), api.CodeNotFound, "run"},
+		{"KeyInvalid", s.Rerun(`"`, kept.ID), api.CodeKeyInvalid, "RFC 8941"},
+		{"DocumentGone", s.Rerun("", gone.ID), api.CodeDocumentGone, "no longer kept"},
+		{"RoleBeforeDocument", s.Rerun("", gone.ID).By(s.Harbour.Tokens.Viewer), api.CodePermissionDenied, "viewer"},
+		{"InactiveWorkflow", s.Rerun("", idle.ID), api.CodeWorkflowInactive, "inactive"},
+		{"QuotaUsedUp", s.Rerun("", full.ID).By(tiny), api.CodeQuotaExceeded, "3 of 3 runs"},
 	}
 	before, reruns := s.RowCounts(t), `SELECT count(*) FROM audit_records WHERE action = 'run.rerun'`
 	for _, tt := range tests {
@@ -160,9 +160,9 @@ func TestRerunsAreBoundedAsStartsAre(t *testing.T) {
 		first := s.Must(t, http.StatusCreated, s.Rerun("r", earlier.ID))
 		s.Started(t, s.Rerun("", earlier.ID))
 		for _, key := range []string{"", "another"} {
-			wantRetryLater(t, s.Do(t, s.Rerun(key, earlier.ID)), core.CodeRateLimited, 60)
+			wantRetryLater(t, s.Do(t, s.Rerun(key, earlier.ID)), api.CodeRateLimited, 60)
 		}
-		wantRetryLater(t, s.Do(t, s.Start(t, "")), core.CodeRateLimited, 60)
+		wantRetryLater(t, s.Do(t, s.Start(t, "")), api.CodeRateLimited, 60)
 		fixture.WantReplay(t, first, s.Do(t, s.Rerun("r", earlier.ID)))
 		s.wantRows(t, fixture.RowCounts{Keys: 1, Submissions: 1, Runs: 3, Jobs: 3, Audits: 1, Used: 3})
 	})
@@ -171,7 +171,7 @@ func TestRerunsAreBoundedAsStartsAre(t *testing.T) {
 		t.Parallel()
 		s := setupOverage(t)
 		earlier := s.Started(t, s.Start(t, ""))
-		problem := wantRetryLater(t, s.Do(t, s.Rerun("r", earlier.ID)), core.CodeQuotaExceeded, 32*24*60*60)
+		problem := wantRetryLater(t, s.Do(t, s.Rerun("r", earlier.ID)), api.CodeQuotaExceeded, 32*24*60*60)
 		if !strings.Contains(problem.Detail, "A rerun is never charged beyond the quota") || problem.Retryable {
 			t.Errorf("problem = %+v, want one that says so and is not retryable", problem)
 		}

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
 )
@@ -23,7 +21,7 @@ func TestRunsBehindManyOthers(t *testing.T) {
 	s.Work(t)
 	s.Exec(t, fixture.Multiplied("validation_runs", `one.id = $1::uuid`,
 		`, 'idempotency_key_id', NULL, 'idempotency_key', '', 'created_at', `+fixture.MadeAt),
-		run.ID.String(), lookedAtRuns+5, s.Harbour.ID, time.Now())
+		run.ID, lookedAtRuns+5, s.Harbour.ID, time.Now())
 	oldest := core.FirstIDAt(time.Now().AddDate(-1, 0, 0))
 	oldest[6], oldest[8] = 0x70, 0x80 // The version and the variant that clients look for.
 	s.Exec(t, `
@@ -39,7 +37,7 @@ func TestRunsBehindManyOthers(t *testing.T) {
 			t.Fatalf("first page = %d runs, next %q, want none and more", len(first.Results), first.Next)
 		}
 		second := s.page(t, string(first.Next))
-		if got := idsOf(second); !slices.Equal(got, []uuid.UUID{oldest}) || second.Next != "" {
+		if got := idsOf(second); !slices.Equal(got, []string{oldest.String()}) || second.Next != "" {
 			t.Errorf("second page = %v, next %q, want %s alone", got, second.Next, oldest)
 		}
 		html := s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"runs/?result=FAIL",
@@ -54,14 +52,14 @@ func TestRunsBehindManyOthers(t *testing.T) {
 				'id', gen_random_uuid(), 'endpoint', 'workflow_rerun', 'validation_run_id', $1::uuid)) AS made
 			WHERE one.key = 'k'`, oldest)
 		found := s.page(t, "/api/runs/?idempotency_key=k")
-		if got := idsOf(found); !slices.Equal(got, []uuid.UUID{run.ID, oldest}) {
+		if got := idsOf(found); !slices.Equal(got, []string{run.ID, oldest.String()}) {
 			t.Errorf("runs = %v, want %s and %s", got, run.ID, oldest)
 		}
 		if next := s.page(t, string(found.Next)); len(next.Results) != 0 || next.Next != "" {
 			t.Errorf("next page = %d runs, next %q, want the end", len(next.Results), next.Next)
 		}
 		cut := s.page(t, "/api/runs/?idempotency_key=k&page_size=1")
-		if got := idsOf(s.page(t, string(cut.Next))); !slices.Equal(got, []uuid.UUID{oldest}) {
+		if got := idsOf(s.page(t, string(cut.Next))); !slices.Equal(got, []string{oldest.String()}) {
 			t.Errorf("second page = %v, want %s alone", got, oldest)
 		}
 	})

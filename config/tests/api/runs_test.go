@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bytes"
 	"encoding/base64"
 	"fmt"
 	"net/http"
@@ -18,10 +17,10 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
-	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
-type runPage = core.Page[validations.RunBody]
+type runPage = core.Page[api.Run]
 
 // page reads one page of runs as harbour's viewer; the path is relative, as next and previous are.
 func (s *stage) page(tb testing.TB, path string) runPage {
@@ -29,8 +28,8 @@ func (s *stage) page(tb testing.TB, path string) runPage {
 	return fixture.Decoded[runPage](tb, s.Must(tb, http.StatusOK, call{Path: path, Token: s.Harbour.Tokens.Viewer}))
 }
 
-func idsOf(page runPage) []uuid.UUID {
-	ids := make([]uuid.UUID, len(page.Results))
+func idsOf(page runPage) []string {
+	ids := make([]string, len(page.Results))
 	for i, run := range page.Results {
 		ids[i] = run.ID
 	}
@@ -41,7 +40,7 @@ func TestRunPages(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	const total = 7
-	newestFirst := make([]uuid.UUID, total)
+	newestFirst := make([]string, total)
 	for i := range total {
 		newestFirst[total-1-i] = s.Started(t, s.Start(t, "")).ID
 	}
@@ -94,7 +93,7 @@ func TestRunListRefusesBadQueries(t *testing.T) {
 		t.Run(query[:min(len(query), 40)], func(t *testing.T) {
 			t.Parallel()
 			got := s.Do(t, call{Path: "/api/runs/?" + query, Token: s.Harbour.Tokens.Viewer})
-			problem := fixture.WantProblem(t, got, core.CodeInvalidParameter)
+			problem := fixture.WantProblem(t, got, api.CodeInvalidParameter)
 			name, _, _ := strings.Cut(query, "=")
 			if len(problem.Errors) != 1 || problem.Errors[0].Parameter != name {
 				t.Errorf("errors = %+v, want one for %s", problem.Errors, name)
@@ -107,7 +106,7 @@ func TestRunFilters(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	building := s.Start(t, "b").To("/api/workflows/building/start/")
-	runs := map[string]uuid.UUID{
+	runs := map[string]string{
 		"good": s.Started(t, s.Start(t, "good")).ID,
 		"bad": s.Started(t, s.Start(t, "bad").WithBody("text/csv",
 			fixture.SampleText(t, "bad/meter-readings.csv"))).ID,
@@ -150,14 +149,13 @@ func TestRunFilters(t *testing.T) {
 	} {
 		t.Run(tt.query, func(t *testing.T) {
 			t.Parallel()
-			want := make([]uuid.UUID, len(tt.want))
+			want := make([]string, len(tt.want))
 			for i, name := range tt.want {
 				want[i] = runs[name]
 			}
 			got := idsOf(s.page(t, "/api/runs/?"+tt.query))
-			byID := func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }
-			slices.SortFunc(want, byID)
-			slices.SortFunc(got, byID)
+			slices.Sort(want)
+			slices.Sort(got)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("runs (-want +got):\n%s", diff)
 			}
@@ -170,30 +168,30 @@ func TestRunDetail(t *testing.T) {
 	s := setup(t)
 	for _, tt := range []struct {
 		sample, workflow, contentType string
-		result                        validations.RunResult
-		status                        string
-		stepStatus                    validations.StepStatus
-		counts                        validations.CountsBody
+		result                        api.RunResult
+		status                        api.RunStatus
+		stepStatus                    api.StepStatus
+		counts                        api.Counts
 		issues                        []string
 	}{
 		{
 			"good/meter-readings.csv", "meter-readings", "text/csv", "PASS", "SUCCEEDED", "PASSED",
-			validations.CountsBody{},
+			api.Counts{},
 			[]string{},
 		},
 		{
 			"good/building.json", "building", "application/json", "PASS", "SUCCEEDED", "PASSED",
-			validations.CountsBody{},
+			api.Counts{},
 			[]string{},
 		},
 		{
 			"warn/meter-readings.csv", "meter-readings", "text/csv", "PASS", "SUCCEEDED", "PASSED",
-			validations.CountsBody{Warnings: 1},
+			api.Counts{Warnings: 1},
 			[]string{"WARNING rule.estimated_share 0:0"},
 		},
 		{
 			"bad/meter-readings.csv", "meter-readings", "text/csv", "FAIL", "FAILED", "FAILED",
-			validations.CountsBody{Errors: 8},
+			api.Counts{Errors: 8},
 			[]string{
 				"ERROR csv.type.number 5:31", "ERROR csv.minimum 9:31", "ERROR csv.pattern 12:1",
 				"ERROR csv.enum 14:37",
@@ -203,7 +201,7 @@ func TestRunDetail(t *testing.T) {
 		},
 		{
 			"bad/building.json", "building", "application/json", "FAIL", "FAILED", "FAILED",
-			validations.CountsBody{Errors: 8},
+			api.Counts{Errors: 8},
 			[]string{
 				"ERROR schema.required 2:15", "ERROR schema.additionalProperties 6:5", "ERROR schema.maximum 5:19",
 				"ERROR schema.type 9:50", "ERROR schema.required 10:7", "ERROR schema.maximum 12:69",
@@ -218,8 +216,8 @@ func TestRunDetail(t *testing.T) {
 				fixture.SampleText(t, tt.sample))
 			first := s.Started(t, start)
 			s.Work(t)
-			got := s.Must(t, http.StatusOK, start.To("/api/runs/"+first.ID.String()).Get())
-			run := fixture.Decoded[validations.RunBody](t, got)
+			got := s.Must(t, http.StatusOK, start.To("/api/runs/"+first.ID).Get())
+			run := fixture.Decoded[api.Run](t, got)
 			if run.State != "COMPLETED" || run.Result != tt.result || run.Status != tt.status ||
 				run.Counts != tt.counts {
 				t.Errorf("run = %s %s %s %+v, want COMPLETED %s %s %+v",
@@ -252,8 +250,8 @@ func TestRunDetail(t *testing.T) {
 		start := s.Start(t, "")
 		first := s.Must(t, http.StatusCreated, start)
 		got := s.Must(t, http.StatusOK, start.To(first.Header.Get("Location")).Get())
-		if diff := cmp.Diff(fixture.Decoded[validations.RunBody](t, first),
-			fixture.Decoded[validations.RunBody](t, got)); diff != "" {
+		if diff := cmp.Diff(fixture.Decoded[api.Run](t, first),
+			fixture.Decoded[api.Run](t, got)); diff != "" {
 			t.Errorf("run (-answered +read):\n%s", diff)
 		}
 	})
@@ -271,21 +269,15 @@ func nullMembers(body []byte) string {
 }
 
 // wantTimes checks that a completed run's times are in order and its texts belong together.
-func wantTimes(tb testing.TB, run validations.RunBody) {
+func wantTimes(tb testing.TB, run api.Run) {
 	tb.Helper()
-	const shape = len("2006-01-02T15:04:05.000Z")
-	for _, at := range []core.Optional{core.Optional(run.CreatedAt), run.StartedAt, run.EndedAt} {
-		if len(at) != shape || at[19] != '.' || at[23] != 'Z' {
-			tb.Errorf("time = %q, want one with milliseconds in UTC", at)
-		}
-	}
-	if core.Optional(run.CreatedAt) > run.StartedAt || run.StartedAt > run.EndedAt || run.DurationMS < 0 {
+	if run.StartedAt.Before(run.CreatedAt.Time) || run.EndedAt.Before(run.StartedAt.Time) || run.DurationMS < 0 {
 		tb.Errorf("times = %s, %s, %s, %d ms, want them in order", run.CreatedAt, run.StartedAt, run.EndedAt,
 			run.DurationMS)
 	}
-	if failed := run.Result == validations.ResultFail; failed != (run.Error != "") ||
+	if failed := run.Result == api.RunResultFail; failed != (run.Error != "") ||
 		failed != (run.UserFriendlyError != "") ||
-		failed != (run.ErrorCategory == validations.CategoryValidationFailed) {
+		failed != (run.ErrorCategory == api.ErrorCategoryValidationFailed) {
 		tb.Errorf("error = %q, %q, %q with result %s", run.Error, run.UserFriendlyError, run.ErrorCategory, run.Result)
 	}
 }
@@ -308,9 +300,9 @@ func TestRunShowsTheFirstHundredIssues(t *testing.T) {
 			start := s.Start(t, "").WithBody("text/csv", table(rows))
 			first := s.Started(t, start)
 			s.Work(t)
-			run := fixture.Decoded[validations.RunBody](t, s.Do(t, start.To("/api/runs/"+first.ID.String()+"/").Get()))
+			run := fixture.Decoded[api.Run](t, s.Do(t, start.To("/api/runs/"+first.ID+"/").Get()))
 			step := run.Steps[0]
-			if run.Counts.Errors != int64(rows) || len(step.Issues) != 100 || step.IssuesTruncated != truncated {
+			if run.Counts.Errors != rows || len(step.Issues) != 100 || step.IssuesTruncated != truncated {
 				t.Errorf("errors = %d, issues = %d, truncated = %t, want %d, 100, %t",
 					run.Counts.Errors, len(step.Issues), step.IssuesTruncated, rows, truncated)
 			}
@@ -324,7 +316,7 @@ func TestRunShowsTheFirstHundredIssues(t *testing.T) {
 	t.Run("IDsNameOnlyRuns", func(t *testing.T) {
 		t.Parallel()
 		for _, id := range []string{"nonsense", unknownID, "%20", "..%2F..", uuid.Nil.String()} {
-			s.Refused(t, core.CodeNotFound, call{Path: "/api/runs/" + id + "/", Token: s.Harbour.Tokens.Owner})
+			s.Refused(t, api.CodeNotFound, call{Path: "/api/runs/" + id + "/", Token: s.Harbour.Tokens.Owner})
 		}
 	})
 }

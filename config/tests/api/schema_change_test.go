@@ -17,7 +17,7 @@ import (
 func TestColumnsAddedUnderLoad(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	run := s.Started(t, s.Start(t, "first")).ID.String()
+	run := s.Started(t, s.Start(t, "first")).ID
 	owner, session := s.Harbour.Tokens.Owner, s.Session(t, s.AddMember(t, "watcher", core.RoleOwner))
 	var calls []call
 	for _, path := range []string{

@@ -11,6 +11,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
@@ -63,15 +64,15 @@ func TestSlowBodyOutlivesNoRight(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		change string
-		want   core.Code
+		want   api.Code
 	}{
-		"TokenRevoked": {`UPDATE api_tokens SET revoked_at = now() WHERE org_id = $1`, core.CodeNotAuthenticated},
-		"TokenDeleted": {`DELETE FROM api_tokens WHERE org_id = $1`, core.CodeNotAuthenticated},
+		"TokenRevoked": {`UPDATE api_tokens SET revoked_at = now() WHERE org_id = $1`, api.CodeNotAuthenticated},
+		"TokenDeleted": {`DELETE FROM api_tokens WHERE org_id = $1`, api.CodeNotAuthenticated},
 		"MemberGone": {
-			`DELETE FROM memberships WHERE org_id = $1 AND role <> 'owner'`, core.CodePermissionDenied,
+			`DELETE FROM memberships WHERE org_id = $1 AND role <> 'owner'`, api.CodePermissionDenied,
 		},
-		"RoleLowered":         {`UPDATE api_tokens SET role = 'viewer' WHERE org_id = $1`, core.CodeUnavailable},
-		"WorkflowDeactivated": {`UPDATE workflows SET is_active = false WHERE org_id = $1`, core.CodeWorkflowInactive},
+		"RoleLowered":         {`UPDATE api_tokens SET role = 'viewer' WHERE org_id = $1`, api.CodeUnavailable},
+		"WorkflowDeactivated": {`UPDATE workflows SET is_active = false WHERE org_id = $1`, api.CodeWorkflowInactive},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -93,7 +94,7 @@ func TestSlowBodyOfAnotherKindOutlivesNoRight(t *testing.T) {
 	token, id := s.AddToken(t, s.Harbour, core.RoleOwner, core.RoleOwner)
 	revoke := func() { s.Exec(t, `UPDATE api_tokens SET revoked_at = now() WHERE id = $1`, id) }
 	c := call{Method: http.MethodPost, Path: "/api/tokens/", Token: token, Body: `{"label":"late","role":"owner"}`}
-	fixture.WantProblem(t, s.slowly(t, c.With("Content-Type", "application/json"), revoke), core.CodeNotAuthenticated)
+	fixture.WantProblem(t, s.slowly(t, c.With("Content-Type", "application/json"), revoke), api.CodeNotAuthenticated)
 	if made := coretest.One[int](t, s.DB, `SELECT count(*) FROM api_tokens WHERE label = 'late'`); made != 0 {
 		t.Errorf("tokens made = %d, want none", made)
 	}
@@ -184,7 +185,7 @@ func TestWaitEndsWithTheRightToIt(t *testing.T) {
 	answers, release := s.lookedUp(t, run)
 	s.Exec(t, `UPDATE api_tokens SET revoked_at = now() WHERE id = $1`, id)
 	release()
-	fixture.WantProblem(t, <-answers, core.CodeNotAuthenticated)
+	fixture.WantProblem(t, <-answers, api.CodeNotAuthenticated)
 }
 
 func TestStreamEndsWithTheRightToIt(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 func TestStartWhileTheDatabaseCannotAnswer(t *testing.T) {
@@ -21,7 +21,7 @@ func TestStartWhileTheDatabaseCannotAnswer(t *testing.T) {
 		t.Parallel()
 		s := setup(t, func(settings *config.Settings) { settings.DBLockTimeout = time.Second })
 		release := s.holdCounter(t)
-		problem := wantRetryLater(t, s.Do(t, s.Start(t, "late")), core.CodeUnavailable, 1)
+		problem := wantRetryLater(t, s.Do(t, s.Start(t, "late")), api.CodeUnavailable, 1)
 		if !problem.Retryable || !strings.Contains(problem.Detail, "Nothing was started") {
 			t.Errorf("problem = %+v, want a retryable one that says that nothing was started", problem)
 		}
@@ -36,7 +36,7 @@ func TestStartWhileTheDatabaseCannotAnswer(t *testing.T) {
 		s.Exec(t, `ALTER TABLE idempotency_keys RENAME TO away`)
 		got := s.Do(t, s.Start(t, "away"))
 		s.Exec(t, `ALTER TABLE away RENAME TO idempotency_keys`)
-		wantRetryLater(t, got, core.CodeUnavailable, 1)
+		wantRetryLater(t, got, api.CodeUnavailable, 1)
 		s.wantRows(t, fixture.RowCounts{})
 	})
 }

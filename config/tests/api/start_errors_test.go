@@ -10,7 +10,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/workflows"
 )
@@ -22,7 +22,7 @@ const smallBody = 64 << 10
 type refusal struct {
 	name string
 	call call
-	code core.Code
+	code api.Code
 	// detail is a part of the problem's detail.
 	detail string
 }
@@ -33,42 +33,42 @@ func TestStartRefusals(t *testing.T) {
 	s := setupRefusals(t)
 	good := s.Start(t, "")
 	tests := []refusal{
-		{"NoToken", good.By(""), core.CodeNotAuthenticated, "Authorization"},
-		{"UnknownToken", good.By("sv_unknown"), core.CodeNotAuthenticated, "unknown, revoked or expired"},
-		{"Viewer", good.By(s.Harbour.Tokens.Viewer), core.CodePermissionDenied, "viewer"},
+		{"NoToken", good.By(""), api.CodeNotAuthenticated, "Authorization"},
+		{"UnknownToken", good.By("sv_unknown"), api.CodeNotAuthenticated, "unknown, revoked or expired"},
+		{"Viewer", good.By(s.Harbour.Tokens.Viewer), api.CodePermissionDenied, "viewer"},
 
-		{"UnknownSlug", good.To("/api/workflows/nothing/start/"), core.CodeNotFound, "workflow"},
-		{"UnknownID", good.To("/api/workflows/" + unknownID + "/start/"), core.CodeNotFound, "workflow"},
+		{"UnknownSlug", good.To("/api/workflows/nothing/start/"), api.CodeNotFound, "workflow"},
+		{"UnknownID", good.To("/api/workflows/" + unknownID + "/start/"), api.CodeNotFound, "workflow"},
 		{
 			"ForeignID", good.To("/api/workflows/" + s.Tiny.Workflows[1].ID.String() + "/start/"),
-			core.CodeNotFound, "workflow",
+			api.CodeNotFound, "workflow",
 		},
-		{"UnknownVersion", good.To(good.Path + "?version=99"), core.CodeNotFound, "workflow"},
-		{"VersionZero", good.To(good.Path + "?version=0"), core.CodeInvalidParameter, "whole number"},
-		{"VersionEmpty", good.To(good.Path + "?version="), core.CodeInvalidParameter, "whole number"},
-		{"VersionNoNumber", good.To(good.Path + "?version=latest"), core.CodeInvalidParameter, "whole number"},
-		{"VersionUnreadable", good.To(good.Path + "?version=%zz"), core.CodeInvalidParameter, "cannot be read"},
-		{"VersionBehindASemicolon", good.To(good.Path + "?a=1;version=2"), core.CodeInvalidParameter, "cannot be read"},
-		{"VersionTooLarge", good.To(good.Path + "?version=2147483648"), core.CodeInvalidParameter, "whole number"},
+		{"UnknownVersion", good.To(good.Path + "?version=99"), api.CodeNotFound, "workflow"},
+		{"VersionZero", good.To(good.Path + "?version=0"), api.CodeInvalidParameter, "whole number"},
+		{"VersionEmpty", good.To(good.Path + "?version="), api.CodeInvalidParameter, "whole number"},
+		{"VersionNoNumber", good.To(good.Path + "?version=latest"), api.CodeInvalidParameter, "whole number"},
+		{"VersionUnreadable", good.To(good.Path + "?version=%zz"), api.CodeInvalidParameter, "cannot be read"},
+		{"VersionBehindASemicolon", good.To(good.Path + "?a=1;version=2"), api.CodeInvalidParameter, "cannot be read"},
+		{"VersionTooLarge", good.To(good.Path + "?version=2147483648"), api.CodeInvalidParameter, "whole number"},
 
-		{"NoBody", good.WithBody("text/csv", ""), core.CodeInvalidPayload, "empty"},
+		{"NoBody", good.WithBody("text/csv", ""), api.CodeInvalidPayload, "empty"},
 		{
-			"BodyTooLarge", good.WithBody("text/csv", strings.Repeat("a", smallBody+1)), core.CodePayloadTooLarge,
+			"BodyTooLarge", good.WithBody("text/csv", strings.Repeat("a", smallBody+1)), api.CodePayloadTooLarge,
 			strconv.Itoa(smallBody),
 		},
 		{
 			"TypeNotAccepted", good.WithBody("application/pdf", "%PDF"),
-			core.CodeUnsupportedMediaType, "application/pdf",
+			api.CodeUnsupportedMediaType, "application/pdf",
 		},
-		{"TypeUnreadable", good.WithBody("nonsense", "a"), core.CodeUnsupportedMediaType, "media type"},
-		{"Compressed", good.With("Content-Encoding", "gzip"), core.CodeUnsupportedMediaType, "Content-Encoding"},
+		{"TypeUnreadable", good.WithBody("nonsense", "a"), api.CodeUnsupportedMediaType, "media type"},
+		{"Compressed", good.With("Content-Encoding", "gzip"), api.CodeUnsupportedMediaType, "Content-Encoding"},
 
 		{
 			"InactiveWorkflow", good.To("/api/workflows/legacy-import/start/").WithBody("application/json", "{}"),
-			core.CodeWorkflowInactive, "inactive",
+			api.CodeWorkflowInactive, "inactive",
 		},
-		{"WorkflowWithoutSteps", good.To("/api/workflows/stepless/start/"), core.CodeWorkflowHasNoSteps, "no steps"},
-		{"QuotaUsedUp", good.By(s.Tiny.Tokens.Executor), core.CodeQuotaExceeded, "3 of 3 runs"},
+		{"WorkflowWithoutSteps", good.To("/api/workflows/stepless/start/"), api.CodeWorkflowHasNoSteps, "no steps"},
+		{"QuotaUsedUp", good.By(s.Tiny.Tokens.Executor), api.CodeQuotaExceeded, "3 of 3 runs"},
 	}
 	before := s.RowCounts(t)
 	for i, tt := range tests {
@@ -144,41 +144,41 @@ func TestStartChecksInOrder(t *testing.T) {
 	used := good.With("Idempotency-Key", "used")
 	before := s.RowCounts(t)
 	for _, tt := range []refusal{
-		{name: "TokenBeforeKey", call: good.By("").With("Idempotency-Key", ""), code: core.CodeNotAuthenticated},
-		{name: "TokenBeforeWorkflow", call: unknown.By("no"), code: core.CodeNotAuthenticated},
+		{name: "TokenBeforeKey", call: good.By("").With("Idempotency-Key", ""), code: api.CodeNotAuthenticated},
+		{name: "TokenBeforeWorkflow", call: unknown.By("no"), code: api.CodeNotAuthenticated},
 		{
 			name: "KeyBeforeVersion", call: good.To(good.Path+"?version=0").With("Idempotency-Key", ""),
-			code: core.CodeKeyInvalid,
+			code: api.CodeKeyInvalid,
 		},
-		{name: "KeyBeforeWorkflow", call: unknown.With("Idempotency-Key", ""), code: core.CodeKeyInvalid},
-		{name: "KeyBeforeRole", call: viewer.With("Idempotency-Key", ""), code: core.CodeKeyInvalid},
-		{name: "WorkflowBeforeRole", call: viewer.To(unknown.Path), code: core.CodeNotFound},
-		{name: "WorkflowBeforeBody", call: unknown.WithBody("nonsense", tooLarge), code: core.CodeNotFound},
-		{name: "RoleBeforeSize", call: viewer.WithBody("text/csv", tooLarge), code: core.CodePermissionDenied},
-		{name: "RoleBeforeBody", call: viewer.WithBody("text/csv", ""), code: core.CodePermissionDenied},
-		{name: "RoleBeforeReplay", call: used.By(s.Harbour.Tokens.Viewer), code: core.CodePermissionDenied},
-		{name: "RoleBeforeActivity", call: viewer.To(inactive.Path), code: core.CodePermissionDenied},
-		{name: "BodyBeforeReplay", call: used.WithBody("text/csv", ""), code: core.CodeInvalidPayload},
-		{name: "SizeBeforeActivity", call: inactive.WithBody("text/csv", tooLarge), code: core.CodePayloadTooLarge},
-		{name: "BodyBeforeActivity", call: inactive.WithBody("text/csv", ""), code: core.CodeInvalidPayload},
+		{name: "KeyBeforeWorkflow", call: unknown.With("Idempotency-Key", ""), code: api.CodeKeyInvalid},
+		{name: "KeyBeforeRole", call: viewer.With("Idempotency-Key", ""), code: api.CodeKeyInvalid},
+		{name: "WorkflowBeforeRole", call: viewer.To(unknown.Path), code: api.CodeNotFound},
+		{name: "WorkflowBeforeBody", call: unknown.WithBody("nonsense", tooLarge), code: api.CodeNotFound},
+		{name: "RoleBeforeSize", call: viewer.WithBody("text/csv", tooLarge), code: api.CodePermissionDenied},
+		{name: "RoleBeforeBody", call: viewer.WithBody("text/csv", ""), code: api.CodePermissionDenied},
+		{name: "RoleBeforeReplay", call: used.By(s.Harbour.Tokens.Viewer), code: api.CodePermissionDenied},
+		{name: "RoleBeforeActivity", call: viewer.To(inactive.Path), code: api.CodePermissionDenied},
+		{name: "BodyBeforeReplay", call: used.WithBody("text/csv", ""), code: api.CodeInvalidPayload},
+		{name: "SizeBeforeActivity", call: inactive.WithBody("text/csv", tooLarge), code: api.CodePayloadTooLarge},
+		{name: "BodyBeforeActivity", call: inactive.WithBody("text/csv", ""), code: api.CodeInvalidPayload},
 		{
 			name: "MediaTypeBeforeActivity", call: inactive.WithBody("nonsense", "a"),
-			code: core.CodeUnsupportedMediaType,
+			code: api.CodeUnsupportedMediaType,
 		},
-		{name: "ReuseBeforeActivity", call: used.To(inactive.Path), code: core.CodeKeyReused},
-		{name: "ReuseBeforeSteps", call: used.To(stepless.Path), code: core.CodeKeyReused},
-		{name: "ReuseBeforeAcceptance", call: used.WithBody("application/pdf", "%"), code: core.CodeKeyReused},
-		{name: "ActivityBeforeSteps", call: good.To("/api/workflows/idle/start/"), code: core.CodeWorkflowInactive},
-		{name: "ActivityBeforeAcceptance", call: inactive, code: core.CodeWorkflowInactive},
-		{name: "ActivityBeforeQuota", call: tiny.To(inactive.Path), code: core.CodeWorkflowInactive},
+		{name: "ReuseBeforeActivity", call: used.To(inactive.Path), code: api.CodeKeyReused},
+		{name: "ReuseBeforeSteps", call: used.To(stepless.Path), code: api.CodeKeyReused},
+		{name: "ReuseBeforeAcceptance", call: used.WithBody("application/pdf", "%"), code: api.CodeKeyReused},
+		{name: "ActivityBeforeSteps", call: good.To("/api/workflows/idle/start/"), code: api.CodeWorkflowInactive},
+		{name: "ActivityBeforeAcceptance", call: inactive, code: api.CodeWorkflowInactive},
+		{name: "ActivityBeforeQuota", call: tiny.To(inactive.Path), code: api.CodeWorkflowInactive},
 		{
 			name: "StepsBeforeAcceptance", call: stepless.WithBody("application/pdf", "%"),
-			code: core.CodeWorkflowHasNoSteps,
+			code: api.CodeWorkflowHasNoSteps,
 		},
-		{name: "StepsBeforeQuota", call: tiny.To(stepless.Path), code: core.CodeWorkflowHasNoSteps},
+		{name: "StepsBeforeQuota", call: tiny.To(stepless.Path), code: api.CodeWorkflowHasNoSteps},
 		{
 			name: "AcceptanceBeforeQuota", call: tiny.WithBody("application/pdf", "%"),
-			code: core.CodeUnsupportedMediaType,
+			code: api.CodeUnsupportedMediaType,
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -200,7 +200,7 @@ func TestStartRateLimits(t *testing.T) {
 		for got.Status == http.StatusBadRequest {
 			got = s.Do(t, call)
 		}
-		wantRetryLater(t, got, core.CodeRateLimited, 100)
+		wantRetryLater(t, got, api.CodeRateLimited, 100)
 		s.Must(t, http.StatusCreated, s.Start(t, "other").By(s.Harbour.Tokens.Owner))
 	})
 
@@ -213,12 +213,12 @@ func TestStartRateLimits(t *testing.T) {
 		first := s.Must(t, http.StatusCreated, tiny("1"))
 		s.Started(t, tiny("2"))
 		s.Started(t, tiny("3"))
-		wantRetryLater(t, s.Do(t, tiny("4")), core.CodeRateLimited, 60)
-		fixture.WantProblem(t, s.Do(t, tiny("4").WithBody("application/pdf", "%")), core.CodeUnsupportedMediaType)
+		wantRetryLater(t, s.Do(t, tiny("4")), api.CodeRateLimited, 60)
+		fixture.WantProblem(t, s.Do(t, tiny("4").WithBody("application/pdf", "%")), api.CodeUnsupportedMediaType)
 		fixture.WantReplay(t, first, s.Do(t, tiny("1")))
 		s.Must(t, http.StatusCreated, s.Start(t, "4"))
 		s.Redis.FlushAll()
-		if problem := wantRetryLater(t, s.Do(t, tiny("4")), core.CodeQuotaExceeded, 32*24*60*60); problem.Retryable {
+		if problem := wantRetryLater(t, s.Do(t, tiny("4")), api.CodeQuotaExceeded, 32*24*60*60); problem.Retryable {
 			t.Error("retryable = true for a quota, want false")
 		}
 		s.wantRows(t, fixture.RowCounts{Keys: 4, Submissions: 4, Runs: 4, Jobs: 4, Audits: 4, Used: 4})
@@ -226,7 +226,7 @@ func TestStartRateLimits(t *testing.T) {
 }
 
 // wantRetryLater checks a problem that says when to come back, in seconds.
-func wantRetryLater(tb testing.TB, got answer, code core.Code, most int) core.Problem {
+func wantRetryLater(tb testing.TB, got answer, code api.Code, most int) api.Problem {
 	tb.Helper()
 	problem := fixture.WantProblem(tb, got, code)
 	seconds, err := strconv.Atoi(got.Header.Get("Retry-After"))

@@ -15,8 +15,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
-	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 func TestStart(t *testing.T) {
@@ -25,20 +25,20 @@ func TestStart(t *testing.T) {
 	before := time.Now().Add(-time.Second)
 	call := s.Start(t, "first").With("Request-Id", "req-1").With("X-Filename", "readings.csv")
 	got := s.Must(t, http.StatusCreated, call)
-	run := fixture.Decoded[validations.RunBody](t, got)
+	run := fixture.Decoded[api.Run](t, got)
 
 	t.Run("AnswersWithThePendingRun", func(t *testing.T) {
 		t.Parallel()
-		createdAt, err := time.Parse("2006-01-02T15:04:05.000Z", run.CreatedAt)
-		if err != nil || createdAt.Before(before) {
-			t.Errorf("created_at = %q, want a time of now with milliseconds", run.CreatedAt)
+		written := `"created_at":"` + run.CreatedAt.UTC().Format("2006-01-02T15:04:05.000Z") + `"`
+		if run.CreatedAt.Before(before) || !bytes.Contains(got.Body, []byte(written)) {
+			t.Errorf("answer = %s, want a time of now with milliseconds in UTC in it", got.Body)
 		}
-		want := validations.RunBody{
-			ID: run.ID, Workflow: s.Harbour.Workflows[1].ID, WorkflowSlug: "meter-readings", WorkflowVersion: 1,
-			Submission: run.Submission, Org: "harbour-energy", Source: "API", State: "PENDING", Result: "UNKNOWN",
-			Status: "PENDING", IdempotencyKey: "first", CreatedAt: run.CreatedAt,
-			Steps: []validations.StepBody{{
-				StepID: run.Steps[0].StepID, Name: "Table", Status: "PENDING", Issues: []validations.IssueBody{},
+		want := api.Run{
+			ID: run.ID, Workflow: s.Harbour.Workflows[1].ID.String(), WorkflowSlug: "meter-readings",
+			WorkflowVersion: 1, Submission: run.Submission, Org: "harbour-energy", Source: "API", State: "PENDING",
+			Result: "UNKNOWN", Status: "PENDING", IdempotencyKey: "first", CreatedAt: run.CreatedAt,
+			Steps: []api.Step{{
+				StepID: run.Steps[0].StepID, Name: "Table", Status: "PENDING", Issues: []api.Issue{},
 			}},
 		}
 		if diff := cmp.Diff(want, run); diff != "" {
@@ -53,7 +53,7 @@ func TestStart(t *testing.T) {
 	t.Run("SaysWhereTheRunIsAndHowLongTheKeyLives", func(t *testing.T) {
 		t.Parallel()
 		fixture.WantHeader(t, got, map[string]string{
-			"Location": "/api/runs/" + run.ID.String() + "/", "Content-Type": "application/json",
+			"Location": "/api/runs/" + run.ID + "/", "Content-Type": "application/json",
 			"Idempotency-Key": "first", "Request-Id": "req-1", "Cache-Control": "no-store",
 			"Idempotent-Replayed": "", "Original-Request-Id": "", "Set-Cookie": "",
 		})
@@ -78,9 +78,9 @@ func TestStart(t *testing.T) {
 				source, usage_metric, usage_period = date_trunc('month', now() AT TIME ZONE 'UTC') AS of_this_month
 			FROM validation_runs WHERE id = $1`, run.ID)
 		coretest.WantRow(t, s.DB, coretest.Row{
-			"kind": "validations.execute", "org_id": s.Harbour.ID.String(), "subject_id": run.ID.String(), "epoch": "1",
+			"kind": "validations.execute", "org_id": s.Harbour.ID.String(), "subject_id": run.ID, "epoch": "1",
 		}, `SELECT kind, org_id, subject_id, epoch FROM staged_jobs`)
-		s.WantAudit(t, "run.start", "run", run.ID, "req-1", "")
+		s.WantAudit(t, "run.start", "run", uuid.MustParse(run.ID), "req-1", "")
 	})
 
 	t.Run("StoresTheAnswerByteForByte", func(t *testing.T) {
@@ -91,7 +91,7 @@ func TestStart(t *testing.T) {
 		}
 		coretest.WantRow(t, s.DB, coretest.Row{
 			"response_status": "201", "recovery_point": "finished", "locked_until": "NULL",
-			"validation_run_id": run.ID.String(), "request_id": "req-1", "request_method": "POST",
+			"validation_run_id": run.ID, "request_id": "req-1", "request_method": "POST",
 			"request_path": "/api/workflows/meter-readings/start/", "endpoint": "workflow_start",
 			"ip": "127.0.0.1", "client": "Go-http-client", "lifetime": "1 day", "of_the_run": "t",
 		}, `SELECT response_status, recovery_point, locked_until, validation_run_id, request_id, request_method,
@@ -159,7 +159,7 @@ func TestStartTakesThreeForms(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			run := s.Started(t, tt.call)
-			if diff := cmp.Diff(tt.want, s.submission(t, run.Submission)); diff != "" {
+			if diff := cmp.Diff(tt.want, s.submission(t, uuid.MustParse(run.Submission))); diff != "" {
 				t.Errorf("submission (-want +got):\n%s", diff)
 			}
 			coretest.WantRow(t, s.DB, coretest.Row{
@@ -190,7 +190,7 @@ func TestStartFindsItsWorkflow(t *testing.T) {
 		t.Run(strings.ReplaceAll(tt.path, id, "id"), func(t *testing.T) {
 			t.Parallel()
 			run := s.Started(t, s.Start(t, "").To(tt.path))
-			if run.Workflow.String() != id || run.WorkflowVersion != tt.version {
+			if run.Workflow != id || run.WorkflowVersion != tt.version {
 				t.Errorf("workflow = %s version %d, want %s version %d", run.Workflow, run.WorkflowVersion, id,
 					tt.version)
 			}

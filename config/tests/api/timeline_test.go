@@ -10,6 +10,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest/billing"
 )
 
@@ -32,7 +33,7 @@ func TestTimelineOfSeveralPhases(t *testing.T) {
 		s := setupOverage(t)
 		s.billing.Script(billing.FailBefore)
 		c := s.Start(t, "charged").With("Request-Id", "the-first")
-		s.Refused(t, core.CodeUnavailable, c)
+		s.Refused(t, api.CodeUnavailable, c)
 		s.Must(t, http.StatusCreated, c)
 		want := []string{
 			received, "locked by this request", "phase reached run_reserved",
@@ -48,7 +49,7 @@ func TestTimelineOfSeveralPhases(t *testing.T) {
 		t.Parallel()
 		s := setupOverage(t)
 		s.billing.Script(billing.Decline)
-		s.Refused(t, core.CodePaymentRequired, s.Start(t, "poor").With("Request-Id", "the-first"))
+		s.Refused(t, api.CodePaymentRequired, s.Start(t, "poor").With("Request-Id", "the-first"))
 		want := []string{
 			received, "locked by this request", "phase reached run_reserved", "finished response stored",
 			"expires the key is forgotten",
@@ -89,11 +90,11 @@ func TestKeyPageDrawsTakeovers(t *testing.T) {
 			s := setupOverage(t)
 			s.billing.Script(billing.FailBefore)
 			c := s.Start(t, "charged")
-			s.Refused(t, core.CodeUnavailable, c)
+			s.Refused(t, api.CodeUnavailable, c)
 			tt.goOn(t, s, c)
 			s.FlushRequests(t)
 			page := s.Visit(t, http.StatusOK, fixture.Page(
-				"/app/orgs/"+s.Harbour.Slug+"/keys/"+s.Entry(t, "charged").ID.String()+"/",
+				"/app/orgs/"+s.Harbour.Slug+"/keys/"+s.Entry(t, "charged").ID+"/",
 				s.Visitor(t, core.RoleViewer)))
 			fixture.Shows(t, page, append(tt.words, "key locked", "reached run_reserved",
 				"It locked the key, and ended before an answer was stored: temporarily unavailable.",

@@ -14,6 +14,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
@@ -74,7 +75,7 @@ func (s *stage) works(tb testing.TB, secret string) {
 
 func (s *stage) worksNot(tb testing.TB, secret string) {
 	tb.Helper()
-	s.Refused(tb, core.CodeNotAuthenticated, call{Path: "/api/me/", Token: secret})
+	s.Refused(tb, api.CodeNotAuthenticated, call{Path: "/api/me/", Token: secret})
 }
 
 func TestCreateToken(t *testing.T) {
@@ -125,7 +126,7 @@ func TestCreateToken(t *testing.T) {
 		t.Parallel()
 		weak, _ := s.AddToken(t, s.Harbour, core.RoleOwner, core.RoleExecutor)
 		for _, by := range []string{weak, s.Harbour.Tokens.Executor} {
-			s.Refused(t, core.CodePermissionDenied, tokenCall(by, `{"label":"x","role":"author"}`))
+			s.Refused(t, api.CodePermissionDenied, tokenCall(by, `{"label":"x","role":"author"}`))
 		}
 	})
 
@@ -140,7 +141,7 @@ func TestCreateToken(t *testing.T) {
 	} {
 		t.Run("Refuses"+name, func(t *testing.T) {
 			t.Parallel()
-			s.Refused(t, core.CodeInvalidPayload, tokenCall(s.Harbour.Tokens.Owner, body))
+			s.Refused(t, api.CodeInvalidPayload, tokenCall(s.Harbour.Tokens.Owner, body))
 		})
 	}
 }
@@ -176,7 +177,7 @@ func TestListTokens(t *testing.T) {
 	for _, query := range []string{"?state=gone", "?user=me", "?page_size=0", "?cursor=x"} {
 		t.Run("Refuses"+query, func(t *testing.T) {
 			t.Parallel()
-			s.Refused(t, core.CodeInvalidParameter, call{Path: "/api/tokens/" + query, Token: s.Harbour.Tokens.Owner})
+			s.Refused(t, api.CodeInvalidParameter, call{Path: "/api/tokens/" + query, Token: s.Harbour.Tokens.Owner})
 		})
 	}
 }
@@ -202,8 +203,8 @@ func TestRevokeToken(t *testing.T) {
 	t.Run("OfOthersIsNotThere", func(t *testing.T) {
 		t.Parallel()
 		made := s.createsToken(t, s.Harbour.Tokens.Viewer, `{"label":"other","role":"viewer"}`)
-		s.Refused(t, core.CodeNotFound, revoke(made.ID, s.Harbour.Tokens.Executor))
-		s.Refused(t, core.CodeNotFound, revoke(made.ID, s.Tiny.Tokens.Owner))
+		s.Refused(t, api.CodeNotFound, revoke(made.ID, s.Harbour.Tokens.Executor))
+		s.Refused(t, api.CodeNotFound, revoke(made.ID, s.Tiny.Tokens.Owner))
 		s.works(t, made.Secret)
 	})
 }
@@ -276,7 +277,7 @@ func TestRotateToken(t *testing.T) {
 				created++
 				continue
 			}
-			fixture.WantProblem(t, got, core.CodeTokenNotRotatable)
+			fixture.WantProblem(t, got, api.CodeTokenNotRotatable)
 		}
 		if n := coretest.One[int64](t, s.DB,
 			`SELECT count(*) FROM api_tokens WHERE label = 'raced'`); created != 1 || n != 2 {
@@ -290,7 +291,7 @@ func TestRotateToken(t *testing.T) {
 		s.Must(t, http.StatusNoContent, revoke(revoked.ID, revoked.Secret))
 		s.Exec(t, `UPDATE api_tokens SET expires_at = now() WHERE id = $1`, expired.ID)
 		for _, ended := range []tokenAnswer{revoked, expired} {
-			s.Refused(t, core.CodeTokenNotRotatable, rotate(ended.ID, s.Harbour.Tokens.Executor, ""))
+			s.Refused(t, api.CodeTokenNotRotatable, rotate(ended.ID, s.Harbour.Tokens.Executor, ""))
 		}
 	})
 
@@ -298,7 +299,7 @@ func TestRotateToken(t *testing.T) {
 		t.Parallel()
 		strong, strongID := s.AddToken(t, s.Harbour, core.RoleOwner, core.RoleOwner)
 		weak, _ := s.AddToken(t, s.Harbour, core.RoleOwner, core.RoleExecutor)
-		s.Refused(t, core.CodePermissionDenied, rotate(strongID, weak, ""))
+		s.Refused(t, api.CodePermissionDenied, rotate(strongID, weak, ""))
 		s.works(t, strong)
 		// A member's token may say more than the member may do, and is then worth no more than any other.
 		ceiling, ceilingID := s.AddToken(t, s.Harbour, core.RoleViewer, core.RoleOwner)
@@ -310,7 +311,7 @@ func TestRotateToken(t *testing.T) {
 		t.Parallel()
 		old := made(t, "bounds")
 		for _, body := range []string{`{"overlap_ms":604800001}`, `{"overlap_ms":-1}`, `{"overlap_ms":"1h"}`} {
-			s.Refused(t, core.CodeInvalidPayload, rotate(old.ID, old.Secret, body))
+			s.Refused(t, api.CodeInvalidPayload, rotate(old.ID, old.Secret, body))
 		}
 	})
 }

@@ -19,8 +19,8 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
-	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 // recordedUpload is a request as a client sends it, recorded from the wire with places for what differs.
@@ -140,7 +140,7 @@ func TestStartTakesFilesOfAnyClient(t *testing.T) {
 					t.Errorf("%s: status = %d, want a new run; body %s", client.client, got.Status, got.Body)
 					continue
 				}
-				if found := s.mediaType(t, fixture.Decoded[validations.RunBody](t, got).ID); found != tt.want {
+				if found := s.mediaType(t, uuid.MustParse(fixture.Decoded[api.Run](t, got).ID)); found != tt.want {
 					t.Errorf("%s: media type = %s, want %s", client.client, found, tt.want)
 				}
 				key := fmt.Sprintf("%s in a form: %t", tt.name, client.isForm())
@@ -195,7 +195,7 @@ func TestStartOfFoundTypes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := s.mediaType(t, s.Started(t, tt.call).ID); got != tt.want {
+			if got := s.mediaType(t, uuid.MustParse(s.Started(t, tt.call).ID)); got != tt.want {
 				t.Errorf("media type = %s, want %s", got, tt.want)
 			}
 		})
@@ -234,7 +234,7 @@ func TestStartRefusesOtherTypes(t *testing.T) {
 	} {
 		t.Run("Refuses"+name, func(t *testing.T) {
 			t.Parallel()
-			problem := fixture.WantProblem(t, s.Do(t, tt.call), core.CodeUnsupportedMediaType)
+			problem := fixture.WantProblem(t, s.Do(t, tt.call), api.CodeUnsupportedMediaType)
 			if diff := cmp.Diff(tt.detail, problem.Detail); diff != "" {
 				t.Errorf("detail (-want +got):\n%s", diff)
 			}
@@ -260,13 +260,13 @@ func TestRetryOutlivesWhatAWorkflowTakes(t *testing.T) {
 
 	take("text/plain")
 	fixture.WantReplay(t, first, s.Do(t, file("text/csv")))
-	s.Refused(t, core.CodeUnsupportedMediaType, file("text/csv").With("Idempotency-Key", "new"))
-	s.Refused(t, core.CodeKeyReused, file("text/plain"))
+	s.Refused(t, api.CodeUnsupportedMediaType, file("text/csv").With("Idempotency-Key", "new"))
+	s.Refused(t, api.CodeKeyReused, file("text/plain"))
 
 	take("application/xml")
 	for _, contentType := range []string{"", "application/octet-stream", "text/csv", "application/vnd.ms-excel"} {
 		fixture.WantReplay(t, first, s.Do(t, file(contentType)))
-		s.Refused(t, core.CodeUnsupportedMediaType, file(contentType).With("Idempotency-Key", "new"))
+		s.Refused(t, api.CodeUnsupportedMediaType, file(contentType).With("Idempotency-Key", "new"))
 	}
 	s.wantRows(t, fixture.RowCounts{Keys: 1, Submissions: 1, Runs: 1, Jobs: 1, Audits: 1, Used: 1})
 }

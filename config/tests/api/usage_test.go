@@ -8,41 +8,16 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/validations/insights"
 )
 
-// usageAnswer is the usage as the API shows it.
-type usageAnswer struct {
-	Metric       string          `json:"metric"`
-	Used         int64           `json:"used"`
-	Quota        *int64          `json:"quota"`
-	Remaining    *int64          `json:"remaining"`
-	Overage      int64           `json:"overage"`
-	Period       string          `json:"period"`
-	ResetsAt     string          `json:"resets_at"`
-	CountedSince string          `json:"counted_since"`
-	Days         []dayUsage      `json:"days"`
-	Workflows    []workflowUsage `json:"workflows"`
-}
-
-type dayUsage struct {
-	Day  string `json:"day"`
-	Runs int64  `json:"runs"`
-}
-
-type workflowUsage struct {
-	Workflow uuid.UUID `json:"workflow"`
-	Slug     string    `json:"slug"`
-	Runs     int64     `json:"runs"`
-}
-
-func (s *stage) usage(tb testing.TB, token string) usageAnswer {
+func (s *stage) usage(tb testing.TB, token string) api.Usage {
 	tb.Helper()
-	return fixture.Decoded[usageAnswer](tb, s.Must(tb, http.StatusOK, call{Path: "/api/usage/", Token: token}))
+	return fixture.Decoded[api.Usage](tb, s.Must(tb, http.StatusOK, call{Path: "/api/usage/", Token: token}))
 }
 
 func TestUsage(t *testing.T) {
@@ -53,16 +28,18 @@ func TestUsage(t *testing.T) {
 	quota := int64(3)
 	for used := range quota + 1 {
 		remaining := quota - used
-		want := usageAnswer{
-			Metric: "runs", Used: used, Quota: &quota, Remaining: &remaining, Period: month.Format("2006-01"),
-			ResetsAt: month.AddDate(0, 1, 0).Format("2006-01-02T15:04:05.000Z"), Workflows: []workflowUsage{},
+		want := api.Usage{
+			Metric: "runs", Used: int(used), Quota: &quota, Remaining: &remaining, Period: month.Format("2006-01"),
+			ResetsAt: api.At(month.AddDate(0, 1, 0)), Workflows: []api.WorkflowUsage{},
 		}
 		for day := month; !day.After(today); day = day.AddDate(0, 0, 1) {
-			want.Days = append(want.Days, dayUsage{Day: day.Format(time.DateOnly)})
+			want.Days = append(want.Days, api.DayUsage{Day: day.Format(time.DateOnly)})
 		}
-		want.Days[len(want.Days)-1].Runs = used
+		want.Days[len(want.Days)-1].Runs = int(used)
 		if used > 0 {
-			want.Workflows = []workflowUsage{{s.Tiny.Workflows[1].ID, "meter-readings", used}}
+			want.Workflows = []api.WorkflowUsage{
+				{Workflow: s.Tiny.Workflows[1].ID.String(), Slug: "meter-readings", Runs: int(used)},
+			}
 		}
 		if diff := cmp.Diff(want, s.usage(t, s.Tiny.Tokens.Viewer)); diff != "" {
 			t.Errorf("usage after %d runs (-want +got):\n%s", used, diff)
@@ -71,7 +48,7 @@ func TestUsage(t *testing.T) {
 	}
 	s.Exec(t, `UPDATE organizations SET run_quota = NULL`)
 	s.Exec(t, `UPDATE usage_counters SET quota = NULL`)
-	if got := s.usage(t, s.Tiny.Tokens.Viewer); got.Quota != nil || got.Remaining != nil || got.Used != quota {
+	if got := s.usage(t, s.Tiny.Tokens.Viewer); got.Quota != nil || got.Remaining != nil || got.Used != int(quota) {
 		t.Errorf("usage without a limit = %+v, want no quota and nothing remaining", got)
 	}
 }
@@ -99,19 +76,20 @@ func TestUsageByDayAndWorkflow(t *testing.T) {
 	s.Exec(t, `UPDATE validation_runs SET created_at = usage_period - interval '1 minute' WHERE id = $1`, run.ID)
 
 	got := s.usage(t, token)
-	if want := []workflowUsage{
-		{s.Harbour.Workflows[1].ID, "meter-readings", 3}, {s.Harbour.Workflows[0].ID, "building", 2},
+	if want := []api.WorkflowUsage{
+		{Workflow: s.Harbour.Workflows[1].ID.String(), Slug: "meter-readings", Runs: 3},
+		{Workflow: s.Harbour.Workflows[0].ID.String(), Slug: "building", Runs: 2},
 	}; !cmp.Equal(want, got.Workflows) {
 		t.Errorf("workflows = %+v, want %+v", got.Workflows, want)
 	}
-	var sum int64
+	sum := 0
 	for _, day := range got.Days {
 		if !strings.HasPrefix(day.Day, got.Period) {
 			t.Errorf("day = %s, want one of %s", day.Day, got.Period)
 		}
 		sum += day.Runs
 	}
-	if sum != 5 || got.Overage != 1 || got.Days[0].Runs == 0 || got.CountedSince != "" {
+	if sum != 5 || got.Overage != 1 || got.Days[0].Runs == 0 || !got.CountedSince.IsZero() {
 		t.Errorf("usage = %+v, want 5 runs, one of them beyond the quota and on the first day", got)
 	}
 }

@@ -178,7 +178,7 @@ func TestV1States(t *testing.T) { //nolint:tparallel // its runs share a stage
 			func(tb testing.TB, s v1Stage) string {
 				tb.Helper()
 				run := s.startedV1(tb, "table", "m.csv", "good/meter-readings.csv")
-				s.Must(tb, http.StatusOK, s.Cancel(run.ID))
+				s.Must(tb, http.StatusOK, s.Cancel(run.ID.String()))
 				return run.ID.String()
 			},
 			v1End{"COMPLETED", "CANCELED", "CANCELED", "", "SKIPPED", false, true, 2},

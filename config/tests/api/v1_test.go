@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // TestExistingClient replays what the existing command line client sends, byte for byte, and reads the answers as it
@@ -75,7 +75,7 @@ func TestExistingClientBeyondItsRecords(t *testing.T) {
 		first := s.Must(t, http.StatusCreated, keyed)
 		fixture.WantReplay(t, first, s.Do(t, keyed))
 		fixture.WantReplay(t, first, s.Do(t, s.Start(t, "shared")))
-		s.Refused(t, core.CodeKeyInvalid, start.With("Idempotency-Key", ""))
+		s.Refused(t, api.CodeKeyInvalid, start.With("Idempotency-Key", ""))
 	})
 
 	t.Run("OtherOrganizationsAreNotThere", func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestExistingClientBeyondItsRecords(t *testing.T) {
 				start.Get().To("/api/v1/orgs/" + org + "/workflows/meter-readings/"),
 				start.Get().To("/api/v1/orgs/" + org + "/runs/" + unknownID + "/"),
 			} {
-				s.Refused(t, core.CodeNotFound, c)
+				s.Refused(t, api.CodeNotFound, c)
 			}
 		}
 	})
@@ -96,7 +96,7 @@ func TestExistingClientBeyondItsRecords(t *testing.T) {
 		t.Parallel()
 		strict := setup(t)
 		strict.Exec(t, `UPDATE organizations SET key_required = true`)
-		strict.Refused(t, core.CodeKeyRequired, strict.Start(t, ""))
+		strict.Refused(t, api.CodeKeyRequired, strict.Start(t, ""))
 		strict.Started(t, start.By(strict.Harbour.Tokens.Executor))
 	})
 }

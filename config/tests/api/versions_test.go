@@ -7,12 +7,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
-	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 func TestCreateVersion(t *testing.T) {
@@ -74,21 +73,21 @@ func TestRunsKeepTheirVersion(t *testing.T) {
 	}
 	first := s.Must(t, http.StatusCreated, start("old", ""))
 	s.Must(t, http.StatusCreated, s.versionOf("", "/api/workflows/kept/"))
-	old := fixture.Decoded[validations.RunBody](t, first)
+	old := fixture.Decoded[api.Run](t, first)
 	latest, pinned := s.Started(t, start("latest", "")), s.Started(t, start("pinned", "?version=1"))
 	rerun := s.Started(t, s.Rerun("", old.ID))
 
 	fixture.WantReplay(t, first, s.Do(t, start("old", "")))
-	s.Refused(t, core.CodeKeyReused, start("old", "?version=1"))
-	s.Refused(t, core.CodeNotFound, start("none", "?version=3"))
+	s.Refused(t, api.CodeKeyReused, start("old", "?version=1"))
+	s.Refused(t, api.CodeNotFound, start("none", "?version=3"))
 	s.Work(t)
 	for name, tt := range map[string]struct {
-		id      uuid.UUID
+		id      string
 		version int
-		result  validations.RunResult
+		result  api.RunResult
 	}{
-		"started before": {old.ID, 1, validations.ResultPass}, "started after": {latest.ID, 2, validations.ResultFail},
-		"pinned": {pinned.ID, 1, validations.ResultPass}, "repeated": {rerun.ID, 1, validations.ResultPass},
+		"started before": {old.ID, 1, api.RunResultPass}, "started after": {latest.ID, 2, api.RunResultFail},
+		"pinned": {pinned.ID, 1, api.RunResultPass}, "repeated": {rerun.ID, 1, api.RunResultPass},
 	} {
 		if run := s.shown(t, tt.id); run.WorkflowVersion != tt.version || run.Result != tt.result {
 			t.Errorf("run %s = version %d %s, want version %d %s",
@@ -117,7 +116,7 @@ func TestConcurrentVersionsAreNumberedWithoutGaps(t *testing.T) {
 			numbers[fixture.Decoded[workflowAnswer](t, answer).Version] = true
 			continue
 		}
-		wantRetryLater(t, answer, core.CodeKeyInProgress, 60)
+		wantRetryLater(t, answer, api.CodeKeyInProgress, 60)
 		numbers[fixture.Decoded[workflowAnswer](t, s.Must(t, http.StatusCreated, calls[i])).Version] = true
 	}
 	want := make(map[int]bool)

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
-	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 // whileWorking sends a start that waits for its run, and executes the run as a worker does.
@@ -62,8 +62,8 @@ func TestStartWaitForTheWorkers(t *testing.T) {
 
 	t.Run("AnswersWhenAWorkerHasCompletedTheRun", func(t *testing.T) {
 		t.Parallel()
-		run := fixture.Decoded[validations.RunBody](t, s.whileWorking(t, s.Start(t, "w").With("Prefer", "wait=20")))
-		if run.State != validations.StateCompleted {
+		run := fixture.Decoded[api.Run](t, s.whileWorking(t, s.Start(t, "w").With("Prefer", "wait=20")))
+		if run.State != api.RunStateCompleted {
 			t.Errorf("state = %s, want COMPLETED", run.State)
 		}
 	})
@@ -75,8 +75,8 @@ func TestStartWaitNeverDeniesARunThatWasStarted(t *testing.T) {
 	s.Waits(t)
 	s.Exec(t, `ALTER TABLE findings RENAME TO lost`)
 	got := s.Must(t, http.StatusCreated, s.Start(t, "lost").With("Prefer", "wait=1"))
-	run := fixture.Decoded[validations.RunBody](t, got)
-	if run.State != validations.StatePending || got.Header.Get("Preference-Applied") != "" {
+	run := fixture.Decoded[api.Run](t, got)
+	if run.State != api.RunStatePending || got.Header.Get("Preference-Applied") != "" {
 		t.Errorf("answer = %s %q, want the ordinary one", run.State, got.Header.Get("Preference-Applied"))
 	}
 }
@@ -88,9 +88,9 @@ func TestStartWaitEnds(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		s.Waits(t)
-		run := fixture.Decoded[validations.RunBody](t, s.Must(t, http.StatusCreated,
+		run := fixture.Decoded[api.Run](t, s.Must(t, http.StatusCreated,
 			s.Start(t, "t").With("Prefer", "wait=1")))
-		if run.State != validations.StatePending {
+		if run.State != api.RunStatePending {
 			t.Errorf("state = %s, want PENDING", run.State)
 		}
 	})
@@ -99,9 +99,9 @@ func TestStartWaitEnds(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		s.Waits(t)()
-		run := fixture.Decoded[validations.RunBody](t, s.Must(t, http.StatusCreated,
+		run := fixture.Decoded[api.Run](t, s.Must(t, http.StatusCreated,
 			s.Start(t, "p").With("Prefer", "wait=60")))
-		if run.State != validations.StatePending {
+		if run.State != api.RunStatePending {
 			t.Errorf("state = %s, want PENDING", run.State)
 		}
 	})

@@ -8,21 +8,21 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core/client"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // TestSavesWarnOfWhatChecksNothing saves a schema with a slip: it is taken, and the answer says so.
 func TestSavesWarnOfWhatChecksNothing(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	warning := client.FieldError{
+	warning := api.FieldError{
 		Pointer: "/steps/0/config/schema/requird", Line: 11, Column: 39, Code: "schema.unknown_keyword",
 		Detail: `"requird" is not a keyword of JSON Schema, so it is ignored; did you mean required?`,
 	}
 	file := strings.Replace(siteReport, "required", "requird", 1)
 	for _, want := range []int{http.StatusCreated, http.StatusOK} {
-		got := fixture.Decoded[client.WorkflowImport](t, s.Must(t, want, s.importing("", file)))
-		if diff := cmp.Diff([]client.FieldError{warning}, got.Workflow.Warnings); diff != "" {
+		got := fixture.Decoded[api.WorkflowImport](t, s.Must(t, want, s.importing("", file)))
+		if diff := cmp.Diff([]api.FieldError{warning}, got.Workflow.Warnings); diff != "" {
 			t.Errorf("warnings of an import (-want +got):\n%s", diff)
 		}
 	}
@@ -34,8 +34,8 @@ func TestSavesWarnOfWhatChecksNothing(t *testing.T) {
 		"/api/workflows/from-file/versions/": `{"definition": ` + definition + `}`,
 	} {
 		creation := s.creation("", "").To(address).WithBody("application/json", body)
-		got := fixture.Decoded[client.Workflow](t, s.Must(t, http.StatusCreated, creation))
-		if diff := cmp.Diff([]client.FieldError{warning}, got.Warnings); diff != "" {
+		got := fixture.Decoded[api.Workflow](t, s.Must(t, http.StatusCreated, creation))
+		if diff := cmp.Diff([]api.FieldError{warning}, got.Warnings); diff != "" {
 			t.Errorf("warnings of a POST to %s (-want +got):\n%s", address, diff)
 		}
 	}

@@ -37,9 +37,9 @@ func unrecordedCommands() map[string]string {
 func TestEveryCommandThatWritesIsAudited(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	run := s.Started(t, s.Start(t, "")).ID.String()
+	run := s.Started(t, s.Start(t, "")).ID
 	s.Exec(t, `DELETE FROM staged_jobs`)
-	key := s.Abandoned(t, "audited").ID.String()
+	key := s.Abandoned(t, "audited").ID
 	const org, user = "harbour-energy", "owner@harbour-energy.example"
 	settings := map[string][][]string{
 		"org set": {

@@ -29,7 +29,7 @@ func TestRunsLost(t *testing.T) {
 	}
 	elsewhere := uuid.New()
 	log := write("web.log", "a line of another program\n"+
-		line("harbour-energy", "new", kept.ID)+line("harbour-energy", "new", gone)+
+		line("harbour-energy", "new", uuid.MustParse(kept.ID))+line("harbour-energy", "new", gone)+
 		line("harbour-energy", "replayed", gone)+line("gone-with-it", "new", elsewhere)+
 		line("harbour-energy", "", uuid.New())+line("harbour-energy", "refused", uuid.New()))
 
@@ -44,7 +44,7 @@ func TestRunsLost(t *testing.T) {
 			t.Errorf("lost prints\n%s, want %s", out, want)
 		}
 	}
-	if strings.Contains(out, kept.ID.String()) || strings.Count(out, gone.String()) != 1 {
+	if strings.Contains(out, kept.ID) || strings.Count(out, gone.String()) != 1 {
 		t.Errorf("lost prints\n%s, want what is gone once and nothing else", out)
 	}
 

@@ -17,7 +17,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config/cmd"
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core/client"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/client/clienttest"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
@@ -197,9 +197,9 @@ func workflowsOnTop(server *clienttest.Server) *httptest.Server {
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(client.Workflow{ // The test sees what is missing.
+		_ = json.NewEncoder(w).Encode(api.Workflow{ // The test sees what is missing.
 			ID: "meter-readings", Slug: "meter-readings", Accepts: []string{"text/csv"},
-			Steps: []client.WorkflowStep{{ID: "table", Name: "Table"}},
+			Steps: []api.WorkflowStep{{ID: "table", Name: "Table"}},
 		})
 	}))
 }
@@ -225,7 +225,7 @@ func TestRunCommandGoesOn(t *testing.T) {
 		if got.code != 130 || run.Completed() || len(d.kept(t)) != 1 {
 			t.Fatalf("outcome = %+v, kept %v, want 130 and a run and a key that go on", got, d.kept(t))
 		}
-		server.End(run.ID, client.RunResultPass)
+		server.End(run.ID, api.RunResultPass)
 		again := d.run(t.Context(), "run", "@good.csv", "-w", "meter-readings", "--resume")
 		again.want(t, 0, run.ID, string(run.IdempotencyKey))
 		if len(server.Runs()) != 1 || len(d.kept(t)) != 0 {
@@ -323,7 +323,7 @@ func TestOtherRemoteCommands(t *testing.T) {
 	d.write(t, "call.yaml", workflowFile("application/json", "http", `{url: "http://0.0.0.0:9/"}`))
 	d.run(ctx, "workflows", "import", "@call.yaml").want(t, 0, "created")
 	d.run(ctx, "run", "@bad.json", "-w", "checked").want(t, 3, "! ERROR", "its address is not public", "not your fault")
-	d.run(ctx, "runs", "document", s.Started(t, s.Start(t, "")).ID.String()).want(t, 0, "meter_id,read_at")
+	d.run(ctx, "runs", "document", s.Started(t, s.Start(t, "")).ID).want(t, 0, "meter_id,read_at")
 	d.run(ctx, "runs", "document", "nowhere").want(t, 2, "not_found")
 	d.run(ctx, "doctor").want(t, 0, "SV101", "SV104", "author of harbour-energy")
 	d.run(ctx, "version", "--json").want(t, 0, `"schema_version":1`, `"version":"1.2.3"`)

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
@@ -26,10 +26,10 @@ func TestRunsCommands(t *testing.T) {
 		s.Exec(t, `DELETE FROM staged_jobs WHERE subject_id = $1`, waiting.ID)
 		s.Work(t)
 		for filter, want := range map[string]string{
-			"": dead.ID.String() + " " + waiting.ID.String(), "--result ERROR": dead.ID.String(),
-			"--state PENDING": waiting.ID.String(), "--limit 1": dead.ID.String(), "--workflow building": "",
-			"--source API --limit 1": dead.ID.String(), "--source CLI": "", "--key none": "",
-			"--since 2026-01-01 --state PENDING": waiting.ID.String(), "--until 2026-01-01": "",
+			"": dead.ID + " " + waiting.ID, "--result ERROR": dead.ID,
+			"--state PENDING": waiting.ID, "--limit 1": dead.ID, "--workflow building": "",
+			"--source API --limit 1": dead.ID, "--source CLI": "", "--key none": "",
+			"--since 2026-01-01 --state PENDING": waiting.ID, "--until 2026-01-01": "",
 		} {
 			code, out, complaint := c.Run(t, append(list, strings.Fields(filter)...)...)
 			ids := regexp.MustCompile(`(?m)^[0-9a-f-]{36}`).FindAllString(out, -1)
@@ -55,8 +55,8 @@ func TestRunsCommands(t *testing.T) {
 		c := s.Console(t)
 		run := s.Started(t, s.Start(t, ""))
 		s.Exec(t, `DELETE FROM staged_jobs`)
-		requeue := []string{"admin", "runs", "requeue", run.ID.String(), "--org", "harbour-energy"}
-		if code, out, complaint := c.Run(t, requeue...); code != 0 || !strings.Contains(out, run.ID.String()) {
+		requeue := []string{"admin", "runs", "requeue", run.ID, "--org", "harbour-energy"}
+		if code, out, complaint := c.Run(t, requeue...); code != 0 || !strings.Contains(out, run.ID) {
 			t.Fatalf("requeue = %d %q %s, want 0", code, out, complaint)
 		}
 		if n, err := s.Executor.Sweep(t.Context()); n != 1 || err != nil {
@@ -82,10 +82,10 @@ func TestRetention(t *testing.T) {
 	c := s.Console(t)
 	start := s.Start(t, "old").WithBody("text/csv", fixture.SampleText(t, "bad/meter-readings.csv"))
 	first := s.Must(t, http.StatusCreated, start)
-	id := fixture.Decoded[validations.RunBody](t, first).ID
+	id := fixture.Decoded[api.Run](t, first).ID
 	s.Work(t)
 	read := start.To(validations.RunAddress(id)).Get()
-	before := fixture.Decoded[validations.RunBody](t, s.Must(t, http.StatusOK, read))
+	before := fixture.Decoded[api.Run](t, s.Must(t, http.StatusOK, read))
 	s.Exec(t, `UPDATE validation_runs SET created_at = created_at - interval '3 days',
 		started_at = started_at - interval '3 days', ended_at = ended_at - interval '3 days'`)
 	code, out, complaint := c.Run(t, "admin", "purge")
@@ -93,11 +93,11 @@ func TestRetention(t *testing.T) {
 	if code != 0 || !strings.HasSuffix(out, want) {
 		t.Errorf("purge = %d %q, want %q; %s", code, out, want, complaint)
 	}
-	after := fixture.Decoded[validations.RunBody](t, s.Must(t, http.StatusOK, read))
+	after := fixture.Decoded[api.Run](t, s.Must(t, http.StatusOK, read))
 	if after.Counts != before.Counts || after.Result != "FAIL" || after.Steps[0].Counts != before.Counts ||
-		len(after.Steps[0].Issues) != 0 || after.ContentPurgedAt == "" || after.FindingsPurgedAt == "" {
+		len(after.Steps[0].Issues) != 0 || after.ContentPurgedAt.IsZero() || after.FindingsPurgedAt.IsZero() {
 		t.Errorf("run after the purge = %+v, want its result, its counts and when the rest was removed", after)
 	}
 	fixture.WantReplay(t, first, s.Do(t, start))
-	s.Refused(t, core.CodeDocumentGone, s.Rerun("", id))
+	s.Refused(t, api.CodeDocumentGone, s.Rerun("", id))
 }

@@ -12,10 +12,10 @@ import (
 // accessToRunPages are the pages of runs.
 func (s *stage) accessToRunPages(tb testing.TB) map[string]fixture.Access {
 	tb.Helper()
-	finished := s.Started(tb, s.Start(tb, "")).ID.String()
+	finished := s.Started(tb, s.Start(tb, "")).ID
 	s.Work(tb)
-	waiting := s.Started(tb, s.Start(tb, "")).ID.String()
-	selected := s.Started(tb, s.Start(tb, "")).ID.String()
+	waiting := s.Started(tb, s.Start(tb, "")).ID
+	selected := s.Started(tb, s.Start(tb, "")).ID
 	run := func(id string) string { return fixture.HarbourPages + "runs/" + id + "/" }
 	rerun := fixture.Post(run(finished)+"rerun/", "", url.Values{"key": {newFormKey(tb)}})
 	by := func(least core.Role, c call, ok int) fixture.Access {

@@ -55,7 +55,7 @@ func (s *stage) accessToOwnPages(tb testing.TB) map[string]fixture.Access {
 		return fixture.Access{Call: c, Least: core.RoleViewer, OK: status, Foreign: status}
 	}
 	// Those who are invited are none of the visitors.
-	invitation := "/app/account/invitations/" + s.Invited(tb, "invited@b.example").String() + "/"
+	invitation := "/app/account/invitations/" + s.Invited(tb, "invited@b.example") + "/"
 	nobodys := func(rest string) fixture.Access {
 		return everybody(fixture.Post(invitation+rest, "", nil), http.StatusNotFound)
 	}
@@ -117,8 +117,8 @@ func (s *stage) accessToPagesOfUsers(tb testing.TB) map[string]fixture.Access {
 	create.But = map[core.Role]int{core.RoleViewer: http.StatusCreated}
 	add := url.Values{"email": {"ROLE@new.example"}, "role": {"viewer"}}
 	invite := orgForm("members/", add, core.RoleAdmin, http.StatusCreated)
-	linked := "members/invitations/" + s.Invited(tb, "linked@new.example").String()
-	revoked := "members/invitations/" + s.Invited(tb, "revoked@new.example").String()
+	linked := "members/invitations/" + s.Invited(tb, "linked@new.example")
+	revoked := "members/invitations/" + s.Invited(tb, "revoked@new.example")
 	managed := func(path string, fields url.Values) fixture.Access {
 		return orgForm(path, fields, core.RoleAdmin, http.StatusSeeOther)
 	}

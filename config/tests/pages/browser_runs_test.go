@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/uuid"
-
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core/coretest/browser"
 )
@@ -14,8 +12,10 @@ import (
 func (s *stage) rowsOfRuns(tb testing.TB, owner string) []pageRow {
 	tb.Helper()
 	const filename = "bad/meter-readings-of-a-station-with-a-very-long-name-that-has-no-place-to-break.csv"
-	started := func(key, sample string) uuid.UUID { return s.Started(tb, s.named(tb, key, filename, sample)).ID }
-	runs := map[string]uuid.UUID{
+	started := func(key, sample string) string {
+		return s.Started(tb, s.named(tb, key, filename, sample)).ID
+	}
+	runs := map[string]string{
 		"failed": started(strings.Repeat("k", 255), "bad/meter-readings.csv"),
 		"passed": started("", "good/meter-readings.csv"), "warned": started("w", "warn/meter-readings.csv"),
 		"truncated": s.Started(tb, s.manyFindings(tb)).ID,
@@ -50,7 +50,7 @@ func (s *stage) rowsOfRuns(tb testing.TB, owner string) []pageRow {
 			},
 		},
 	}
-	for name, id := range map[string]uuid.UUID{"failed": runs["failed"], "warned": runs["warned"]} {
+	for name, id := range map[string]string{"failed": runs["failed"], "warned": runs["warned"]} {
 		rows = append(rows, pageRow{
 			name: "comparison-" + name, path: pageOfRun(id) + "comparison/",
 			route: "/app/orgs/:org/runs/:id/comparison/", session: owner,

@@ -11,6 +11,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest/browser"
 )
 
@@ -92,7 +93,7 @@ func rowsOfOrg(tb testing.TB, state, slug, owner string) []pageRow {
 func (s *stage) rowsOfKeys(tb testing.TB, owner string) []pageRow {
 	tb.Helper()
 	s.Started(tb, s.Start(tb, "seeded-1"))
-	s.Refused(tb, core.CodeKeyReused, s.Start(tb, "seeded-1").WithBody("text/csv", "other"))
+	s.Refused(tb, api.CodeKeyReused, s.Start(tb, "seeded-1").WithBody("text/csv", "other"))
 	for range 2 {
 		s.Started(tb, s.Start(tb, ""))
 	}
@@ -113,7 +114,7 @@ func (s *stage) rowsOfKeys(tb testing.TB, owner string) []pageRow {
 				tab.Follow("#selected .btn")
 			},
 		},
-		row("key-finished", s.Entry(tb, "seeded-1").ID.String()),
+		row("key-finished", s.Entry(tb, "seeded-1").ID),
 		row("key-stranded", s.strandedKey(tb, "stuck").String()),
 		{
 			name: "request", path: fixture.HarbourPages + "requests/" + s.loggedStart(tb, "seeded-1") + "/",

@@ -8,6 +8,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest/browser"
 )
 
@@ -24,7 +25,7 @@ func (s *stage) seededLists(tb testing.TB) {
 	s.Started(tb, s.named(tb, "warned", "warned.csv", "warn/meter-readings.csv"))
 	s.Started(tb, s.Start(tb, "again"))
 	s.Started(tb, s.Start(tb, "again"))
-	s.Refused(tb, core.CodeKeyReused, s.Start(tb, "again").WithBody("text/csv", "other"))
+	s.Refused(tb, api.CodeKeyReused, s.Start(tb, "again").WithBody("text/csv", "other"))
 	s.strandedKey(tb, "stranded")
 	s.Work(tb)
 	s.Flush(tb)

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/uuid"
-
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
 )
@@ -15,14 +13,14 @@ func TestComparisonPage(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	viewer := s.Visitor(t, core.RoleViewer)
-	checked := func(document string) uuid.UUID {
+	checked := func(document string) string {
 		t.Helper()
 		run := s.Started(t, s.Start(t, "").WithBody("text/csv", document))
 		s.Exec(t, `UPDATE submissions SET filename = 'a.csv' WHERE id = $1`, run.Submission)
 		s.Work(t)
 		return run.ID
 	}
-	page := func(id uuid.UUID) string {
+	page := func(id string) string {
 		t.Helper()
 		return s.Visit(t, http.StatusOK, fixture.Page(pageOfRun(id)+"comparison/", viewer))
 	}

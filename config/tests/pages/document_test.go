@@ -6,22 +6,20 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/uuid"
-
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 // checkedDocument starts a run on a document and executes it.
-func (s *stage) checkedDocument(tb testing.TB, document string) uuid.UUID {
+func (s *stage) checkedDocument(tb testing.TB, document string) string {
 	tb.Helper()
 	run := s.Started(tb, s.Start(tb, "").WithBody("text/csv", document))
 	s.Work(tb)
 	return run.ID
 }
 
-func pageOfDocument(id uuid.UUID) string { return pageOfRun(id) + "document/" }
+func pageOfDocument(id string) string { return pageOfRun(id) + "document/" }
 
 func TestDocumentPage(t *testing.T) {
 	t.Parallel()
@@ -56,7 +54,7 @@ func TestDocumentPageSaysWhatItCannotShow(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	viewer := s.Visitor(t, core.RoleViewer)
-	visit := func(id uuid.UUID) string { return s.Visit(t, http.StatusOK, fixture.Page(pageOfDocument(id), viewer)) }
+	visit := func(id string) string { return s.Visit(t, http.StatusOK, fixture.Page(pageOfDocument(id), viewer)) }
 	spreadsheet := s.checkedDocument(t, "PK\x03\x04 a spreadsheet")
 	fixture.Shows(t, visit(spreadsheet), "The document is not text", "content/\" download>Download")
 	s.Exec(t, `UPDATE submissions SET content = NULL`)

@@ -104,7 +104,7 @@ func TestRunsPageGetsEventsOfNewRuns(t *testing.T) {
 	waiting := s.Started(t, s.Start(t, "")).ID
 	events := eventsOf(t, s.Visit(t, http.StatusOK,
 		fixture.Page(fixture.HarbourPages+"runs/?workflow=meter-readings", viewer)))
-	if !strings.Contains(events, "run="+waiting.String()) {
+	if !strings.Contains(events, "run="+waiting) {
 		t.Errorf("events = %s, want the waiting run in it", events)
 	}
 	stream := s.listen(t, fixture.Page(events, viewer))
@@ -167,7 +167,7 @@ func TestStreamsShowNothingOfOtherOrganizations(t *testing.T) {
 	s.Work(t)
 	finished := s.Started(t, s.Start(t, "")).ID
 	s.Work(t)
-	body := s.Visit(t, http.StatusOK, fixture.Page("/app/orgs/tiny-quota/events/?run="+finished.String(),
+	body := s.Visit(t, http.StatusOK, fixture.Page("/app/orgs/tiny-quota/events/?run="+finished,
 		s.Stranger(t)))
 	fixture.Shows(t, body, "event: end\n")
 	fixture.Hides(t, body, "event: run\n", "meter-readings")

@@ -39,7 +39,7 @@ func TestSelectedKeysAreReleased(t *testing.T) {
 	s := setup(t)
 	s.Started(t, s.Start(t, "finished"))
 	ids := []string{
-		s.strandedKey(t, "one").String(), s.strandedKey(t, "two").String(), s.Entry(t, "finished").ID.String(),
+		s.strandedKey(t, "one").String(), s.strandedKey(t, "two").String(), s.Entry(t, "finished").ID,
 	}
 	admin := s.Visitor(t, core.RoleAdmin)
 	html := s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"keys/", admin))
@@ -77,7 +77,7 @@ func TestKeysAreExported(t *testing.T) {
 	if err != nil || len(rows) != 2 {
 		t.Fatalf("rows = %q, %v, want a header and a key", rows, err)
 	}
-	if row := rows[1]; row[1] != "'=1+1" || row[3] != "finished" || row[4] != run.ID.String() || row[6] != "1" {
+	if row := rows[1]; row[1] != "'=1+1" || row[3] != "finished" || row[4] != run.ID || row[6] != "1" {
 		t.Errorf("row = %q, want the escaped key of run %s with 1 replay", row, run.ID)
 	}
 }

@@ -41,7 +41,7 @@ func TestKeyPageDuringARetryStormInABrowser(t *testing.T) {
 	start := s.Start(t, "stormy")
 	run := s.Started(t, start)
 	s.FlushRequests(t)
-	address := fixture.HarbourPages + "keys/" + s.Entry(t, "stormy").ID.String() + "/"
+	address := fixture.HarbourPages + "keys/" + s.Entry(t, "stormy").ID + "/"
 	viewer := s.Visitor(t, core.RoleViewer)
 	wide, phone := s.tab(t, b, 1280, address, viewer), s.tab(t, b, 360, address, viewer)
 	for _, tab := range []*browser.Tab{wide, phone} {
@@ -80,7 +80,7 @@ func TestKeyPageDuringARetryStormInABrowser(t *testing.T) {
 			!strings.Contains(text, "other document") {
 			t.Errorf("the picture does not tell of the 16 others and of what differs:\n%s", text)
 		}
-		if n := tab.Count(`a[href$="runs/` + run.ID.String() + `/"]`); n == 0 {
+		if n := tab.Count(`a[href$="runs/` + run.ID + `/"]`); n == 0 {
 			t.Error("the picture does not lead to the run")
 		}
 		if wider := browser.Eval[bool](tab, "document.documentElement.scrollWidth > innerWidth"); wider {
@@ -110,7 +110,7 @@ func TestStormIsFoldedInABrowser(t *testing.T) {
 	}
 	s.Flush(t)
 	s.FlushRequests(t)
-	tab := s.tab(t, browser.Open(t), 1280, fixture.HarbourPages+"keys/"+s.Entry(t, "folded").ID.String()+"/",
+	tab := s.tab(t, browser.Open(t), 1280, fixture.HarbourPages+"keys/"+s.Entry(t, "folded").ID+"/",
 		s.Visitor(t, core.RoleViewer))
 	if got := tab.Text(".more summary"); !strings.Contains(got, "Replayed 4 more times") {
 		t.Errorf("the fold says %q, want the 4 replays after the first one", got)
@@ -143,7 +143,7 @@ func TestKeyPageWithoutAScript(t *testing.T) {
 	s.Started(t, start)
 	s.Started(t, start)
 	s.FlushRequests(t)
-	address := fixture.HarbourPages + "keys/" + s.Entry(t, "plain").ID.String() + "/"
+	address := fixture.HarbourPages + "keys/" + s.Entry(t, "plain").ID + "/"
 	page := fixture.Page(address, s.Visitor(t, core.RoleViewer))
 	fixture.Shows(t, s.Visit(t, http.StatusOK, page), `<li class="first">`, `<li class="replay">`, ">Refresh</a>")
 }

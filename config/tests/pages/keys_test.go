@@ -9,6 +9,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
@@ -41,7 +42,7 @@ func (s *stage) accessToKeyPages(tb testing.TB) map[string]fixture.Access {
 		"GET /app/orgs/:org/export-keys/":  orgPage("export-keys/", core.RoleViewer),
 		"POST /app/orgs/:org/select-keys/": orgForm("select-keys/", url.Values{"id": {uuid.NewString()}},
 			core.RoleAdmin, http.StatusOK),
-		"GET /app/orgs/:org/keys/:id/":          orgPage("keys/"+s.Entry(tb, "seen").ID.String()+"/", core.RoleViewer),
+		"GET /app/orgs/:org/keys/:id/":          orgPage("keys/"+s.Entry(tb, "seen").ID+"/", core.RoleViewer),
 		"POST /app/orgs/:org/keys/:id/release/": release,
 	}
 }
@@ -84,21 +85,21 @@ func TestKeyPage(t *testing.T) {
 	for range 3 {
 		s.Started(t, first)
 	}
-	s.Refused(t, core.CodeKeyReused, first.WithBody("text/csv", "other"))
+	s.Refused(t, api.CodeKeyReused, first.WithBody("text/csv", "other"))
 	s.Do(t, first.By(s.Harbour.Tokens.Viewer))
 	s.Flush(t)
 	s.FlushRequests(t)
-	address := fixture.HarbourPages + "keys/" + s.Entry(t, "k").ID.String() + "/"
+	address := fixture.HarbourPages + "keys/" + s.Entry(t, "k").ID + "/"
 
 	html := s.Visit(t, http.StatusOK, fixture.Page(address, viewer))
 	fixture.Shows(t, html, "Replayed 3×", "sent this key", "got the stored answer",
 		"a different request (422)", "<b>Request 6</b>", "other document",
 		"Refused: ", "key locked", "answer stored", ", 127.0.0.1",
-		fixture.HarbourPages+"runs/"+run.ID.String()+"/", fixture.HarbourPages+"requests/"+s.loggedStart(t, "k")+"/")
+		fixture.HarbourPages+"runs/"+run.ID+"/", fixture.HarbourPages+"requests/"+s.loggedStart(t, "k")+"/")
 	fixture.Hides(t, html, "are not listed")
 	fixture.Hides(t, html, "Stored response", "Release")
 	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(address, admin)), "Stored response", "HTTP/1.1 201 Created",
-		"Location: /api/runs/"+run.ID.String()+"/", "&#34;state&#34;: &#34;PENDING&#34;")
+		"Location: /api/runs/"+run.ID+"/", "&#34;state&#34;: &#34;PENDING&#34;")
 	s.Visit(t, http.StatusNotFound, fixture.Page(fixture.HarbourPages+"keys/nonsense/", admin))
 }
 
@@ -118,7 +119,7 @@ func TestKeyIsReleasedWithAReason(t *testing.T) {
 		"stopped by hand")
 
 	s.Started(t, s.Start(t, "k"))
-	finished := fixture.HarbourPages + "keys/" + s.Entry(t, "k").ID.String() + "/release/"
+	finished := fixture.HarbourPages + "keys/" + s.Entry(t, "k").ID + "/release/"
 	fixture.Shows(t, s.Visit(t, http.StatusUnprocessableEntity,
 		fixture.Post(finished, admin, url.Values{"reason": {"x"}})),
 		"Only a key whose request was abandoned can be released")

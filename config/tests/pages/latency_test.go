@@ -11,6 +11,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/coretest/billing"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
@@ -83,9 +84,9 @@ func TestStartLatency(t *testing.T) {
 			fixture.LaunchMeters, session)
 		s.Launched(t, form)
 		s.Launched(t, form)
-		s.Refused(t, core.CodeKeyReused, s.Start(t, "k").WithBody("text/csv", "a\n1\n"))
-		s.Refused(t, core.CodeInvalidPayload, s.Start(t, "empty").WithBody("text/csv", ""))
-		s.Refused(t, core.CodePermissionDenied, s.Start(t, "viewer").By(s.Harbour.Tokens.Viewer))
+		s.Refused(t, api.CodeKeyReused, s.Start(t, "k").WithBody("text/csv", "a\n1\n"))
+		s.Refused(t, api.CodeInvalidPayload, s.Start(t, "empty").WithBody("text/csv", ""))
+		s.Refused(t, api.CodePermissionDenied, s.Start(t, "viewer").By(s.Harbour.Tokens.Viewer))
 		s.Started(t, s.Start(t, "foreign").By(s.Tiny.Tokens.Executor))
 		s.wantStartHours(t, startHours{Replays: 2, Starts: 4})
 	})
@@ -105,7 +106,7 @@ func TestStartLatency(t *testing.T) {
 		s := &stage{Stage: billed}
 		s.Started(t, s.Start(t, "paid"))
 		charging.Script(billing.Decline)
-		s.Refused(t, core.CodePaymentRequired, s.Start(t, "declined"))
+		s.Refused(t, api.CodePaymentRequired, s.Start(t, "declined"))
 		s.wantStartHours(t, startHours{Starts: 1})
 	})
 

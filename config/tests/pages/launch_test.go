@@ -13,9 +13,9 @@ import (
 	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
-	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 func TestLaunch(t *testing.T) {
@@ -31,7 +31,7 @@ func TestLaunch(t *testing.T) {
 		SELECT ARRAY[r.source, s.name, s.short_description, s.filename, s.media_type, r.idempotency_key]
 		FROM validation_runs AS r JOIN submissions AS s ON s.org_id = r.org_id AND s.id = r.submission_id`)
 	want := []string{
-		string(validations.SourceDashboard), "March", "All of <b>March</b>.", "readings.csv", "text/csv",
+		string(api.SourceDashboard), "March", "All of <b>March</b>.", "readings.csv", "text/csv",
 		filled.Fields[0][1],
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

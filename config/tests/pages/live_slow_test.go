@@ -77,7 +77,7 @@ func TestRunsAreUpdatedInABrowser(t *testing.T) {
 	coretest.Eventually(t, func() bool { return strings.HasPrefix(title(tab), "(3) Runs") })
 	// A row that is renewed later leaves the number of new runs where it is.
 	s.Work(t)
-	tab.Await("#run-" + waiting.String() + " .pill.fail")
+	tab.Await("#run-" + waiting + " .pill.fail")
 	if got := title(tab); !strings.HasPrefix(got, "(3) Runs") {
 		t.Errorf("the title is %q, want (3) Runs", got)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest/browser"
 )
 
@@ -22,7 +23,7 @@ func TestInvitedMemberInABrowser(t *testing.T) {
 	s.ExecutesLocally(t)
 	invited := s.Must(t, http.StatusCreated, fixture.Adding(s.Harbour.Tokens.Owner,
 		`{"email":"`+email+`","role":"executor"}`))
-	link := s.LinkOf(t, fixture.Decoded[fixture.InvitationAnswer](t, invited).ID)
+	link := s.LinkOf(t, fixture.Decoded[api.InvitationLink](t, invited).ID)
 	document := filepath.Join(t.TempDir(), "readings.csv")
 	if err := os.WriteFile(document, []byte(fixture.SampleText(t, "good/meter-readings.csv")), 0o600); err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 func TestOverviewComparesWithTheDayBefore(t *testing.T) {
@@ -81,7 +82,7 @@ func TestOverviewNamesWhatFails(t *testing.T) {
 		failed = append(failed, pageOfRun(s.Started(t, s.named(t, "", "bad.csv", "bad/meter-readings.csv")).ID))
 	}
 	s.Work(t)
-	s.Refused(t, core.CodeKeyReused, s.Start(t, "k").WithBody("text/csv", "other"))
+	s.Refused(t, api.CodeKeyReused, s.Start(t, "k").WithBody("text/csv", "other"))
 	s.FlushRequests(t)
 	html := s.Visit(t, http.StatusOK, page)
 	fixture.Shows(t, html, "Rules that fail most", `<span class="mono">csv.enum</span>`, "is not one of A, E, M",

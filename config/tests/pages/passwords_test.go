@@ -11,6 +11,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
@@ -108,7 +109,7 @@ func TestPasswordLink(t *testing.T) {
 		s.Visit(t, http.StatusSeeOther, setting(path, newPassword))
 		s.Visit(t, http.StatusSeeOther, fixture.SignIn("alone@b.example", newPassword))
 		_, _, err = s.Users.SignIn.LinkPassword(t.Context(), "alone@b.example", 73*time.Hour)
-		if !core.HasCode(err, core.CodeInvalidPayload) {
+		if !core.HasCode(err, api.CodeInvalidPayload) {
 			t.Errorf("a link for 73 hours: %v, want invalid_payload", err)
 		}
 	})
@@ -164,7 +165,7 @@ func TestDisabledUser(t *testing.T) {
 	if err := s.Users.SetDisabled(t.Context(), id, true, ""); err != nil {
 		t.Fatal(err)
 	}
-	s.Refused(t, core.CodeNotAuthenticated, call{Path: "/api/me/", Token: token})
+	s.Refused(t, api.CodeNotAuthenticated, call{Path: "/api/me/", Token: token})
 	s.Visit(t, http.StatusSeeOther, fixture.Page("/app/account/", session))
 	s.Visit(t, http.StatusNotFound, fixture.Page(link, ""))
 	fixture.Shows(t, s.Visit(t, http.StatusUnauthorized, fixture.SignIn(fixture.VisitorEmail, fixture.VisitorPassword)),

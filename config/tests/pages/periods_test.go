@@ -65,10 +65,7 @@ func TestBarsLeadToTheKeysOfTheirDay(t *testing.T) {
 	s.Flush(t)
 	viewer := s.Visitor(t, core.RoleViewer)
 	html := s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"keys/", viewer))
-	today, err := time.Parse(time.RFC3339, s.Entry(t, "of-today").CreatedAt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	today := s.Entry(t, "of-today").CreatedAt
 	for days, want := range map[int]bool{0: true, -1: false} {
 		span := url.Values{
 			"since": {today.AddDate(0, 0, days).Format(time.DateOnly)},

@@ -31,7 +31,7 @@ func (s *stage) addHistory(tb testing.TB) {
 		fixture.Multiplied("idempotency_keys", `one.validation_run_id = $1::uuid`, `, 'key', 'history-' || n`),
 		fixture.Multiplied("audit_records", `one.action = 'run.start' AND one.target_id = $1::text`, ""),
 	} {
-		s.Prepare(tb, statement, run.ID.String(), historyRows, s.Harbour.ID, now)
+		s.Prepare(tb, statement, run.ID, historyRows, s.Harbour.ID, now)
 	}
 	s.Prepare(tb, `ANALYZE`)
 }

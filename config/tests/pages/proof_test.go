@@ -10,6 +10,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
@@ -30,13 +31,13 @@ func (s *stage) actionsOfOwners(tb testing.TB) map[string]call {
 	member := fixture.HarbourPages + "members/" + s.AddMember(tb, "somebody", core.RoleViewer).String() + "/"
 	post := func(path string, fields url.Values) call { return fixture.Post(path, "", fields) }
 	owner := `{"email":"owner@b.example","name":"New owner","role":"owner"}`
-	invited := fixture.Decoded[fixture.InvitationAnswer](tb,
+	invited := fixture.Decoded[api.InvitationLink](tb,
 		s.Must(tb, http.StatusCreated, fixture.Adding(s.Harbour.Tokens.Owner, owner))).ID
 	token := url.Values{"id": {uuid.NewString()}, "label": {"x"}, "role": {"admin"}, "days": {"1"}}
 	return map[string]call{
 		"Role":          post(member+"role/", url.Values{"role": {"author"}}),
 		"Invitation":    post(fixture.HarbourPages+"members/", url.Values{"email": {"a@b.example"}, "role": {"owner"}}),
-		"Link":          post(fixture.HarbourPages+"members/invitations/"+invited.String()+"/link/", nil),
+		"Link":          post(fixture.HarbourPages+"members/invitations/"+invited+"/link/", nil),
 		"Token":         post(fixture.HarbourPages+"tokens/", token),
 		"PasswordLink":  post(member+"password/", url.Values{"hours": {"1"}}),
 		"MembersFactor": post(member+"second-factor/remove/", nil),

@@ -10,6 +10,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
@@ -89,7 +90,7 @@ func TestRefusedStartsNeedAttention(t *testing.T) {
 		Method: http.MethodPost, Path: "/api/workflows/meter-readings/deactivate/", Token: s.Harbour.Tokens.Owner,
 	})
 	for range 3 {
-		s.Refused(t, core.CodeWorkflowInactive, s.Start(t, ""))
+		s.Refused(t, api.CodeWorkflowInactive, s.Start(t, ""))
 	}
 	s.FlushRequests(t)
 	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages, owner)),

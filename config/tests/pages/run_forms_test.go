@@ -65,7 +65,7 @@ func TestRerunForm(t *testing.T) {
 		t.Errorf("reruns = %d, want 1 by the dashboard", n)
 	}
 	notice := fixture.Page(first, executor).With("Cookie", "sv_session="+executor+"; "+noticeOf(again))
-	fixture.Shows(t, s.Visit(t, http.StatusOK, notice), "Nothing was started again.", "Rerun of", earlier.String())
+	fixture.Shows(t, s.Visit(t, http.StatusOK, notice), "Nothing was started again.", "Rerun of", earlier)
 
 	for _, stale := range []string{"", "made-up", uuid.NewString()} {
 		got := s.AnswerTo(t, fixture.Post(pageOfRun(earlier)+"rerun/", executor, url.Values{"key": {stale}}))

@@ -25,7 +25,7 @@ func TestRunPage(t *testing.T) {
 	s.Work(t)
 
 	html = s.Visit(t, http.StatusOK, fixture.Page(pageOfRun(bad.ID), executor))
-	fixture.Shows(t, html, "<title>✗ 8 · meter-readings · "+bad.ID.String()[28:],
+	fixture.Shows(t, html, "<title>✗ 8 · meter-readings · "+bad.ID[28:],
 		"<strong>8 errors in meter-readings.csv.</strong>",
 		"First: line 5, column kwh: &#34;n/a&#34; is not a number.", "Showing 8 of 8 findings",
 		"csv.type.number", `MTR-1001,2026-03-01T03:00:00Z,<mark>n/a</mark>,A,night`,

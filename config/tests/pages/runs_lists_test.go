@@ -23,13 +23,13 @@ func TestRunsAreFoundByAPartOfKeyOrDocument(t *testing.T) {
 	harbour := s.Started(t, s.named(t, "", "Harbour_100%.csv", "good/meter-readings.csv")).ID
 	s.Started(t, s.Start(t, "invoice-2026-11-4711").By(s.Tiny.Tokens.Executor))
 	for text, want := range map[string][]string{
-		"2026-11":    {invoice.String()},
-		"INVOICE":    {invoice.String()},
-		"harbour_1":  {harbour.String()},
-		"100%":       {harbour.String()},
+		"2026-11":    {invoice},
+		"INVOICE":    {invoice},
+		"harbour_1":  {harbour},
+		"100%":       {harbour},
 		"100_":       nil,
 		"r_100\\":    nil,
-		".csv":       {harbour.String(), invoice.String()},
+		".csv":       {harbour, invoice},
 		"not there":  nil,
 		"'; DROP --": nil,
 	} {
@@ -49,7 +49,7 @@ func TestFiltersOfRunsAreChips(t *testing.T) {
 	s.Exec(t, `UPDATE validation_runs SET created_at = created_at - interval '2 hours' WHERE id = $1`, old)
 	html := s.Visit(t, http.StatusOK, list.To(fixture.HarbourPages+
 		"runs/?q=r&workflow=meter-readings&period=1h&result=UNKNOWN"))
-	if diff := cmp.Diff([]string{fresh.String()}, listed(html)); diff != "" {
+	if diff := cmp.Diff([]string{fresh}, listed(html)); diff != "" {
 		t.Errorf("runs of the last hour (-want +got):\n%s", diff)
 	}
 	fixture.Shows(t, html, "Contains: r ", "Workflow: Meter readings", "Started: Last hour", "Result: In progress",
@@ -69,12 +69,12 @@ func TestSelectedRunsAreRerunOnce(t *testing.T) {
 	s.Work(t)
 	waiting := s.Started(t, s.Start(t, "")).ID
 	address := fixture.HarbourPages + "select-runs/"
-	chosen := []string{first.String(), second.String(), first.String(), waiting.String(), uuid.NewString(), "no id"}
+	chosen := []string{first, second, first, waiting, uuid.NewString(), "no id"}
 	html := s.Visit(t, http.StatusOK, fixture.Post(address, executor, url.Values{"action": {"rerun"}, "run": chosen}))
 	fixture.Shows(t, html, "Rerun 2 runs?", "<bdi>picked.csv</bdi>", "2 selected runs left out")
 	form := url.Values{
 		"action": {"rerun"}, "confirmed": {"true"}, "key": {fixture.Hidden(t, html, "key")},
-		"run": {first.String(), second.String()},
+		"run": {first, second},
 	}
 	before := s.RowCounts(t)
 	for range 2 {
@@ -93,11 +93,11 @@ func TestSelectedRunsAreRerunOnce(t *testing.T) {
 		t.Errorf("audit records of the reruns = %d, want one each", reruns)
 	}
 	for name, form := range map[string]url.Values{
-		"NoKey":    {"action": {"rerun"}, "confirmed": {"true"}, "run": {first.String()}},
+		"NoKey":    {"action": {"rerun"}, "confirmed": {"true"}, "run": {first}},
 		"Nothing":  {"action": {"rerun"}},
 		"TooMany":  {"action": {"rerun"}, "run": manyIDs(core.DefaultPageSize + 1)},
 		"Foreign":  {"action": {"cancel"}, "confirmed": {"true"}, "run": {uuid.NewString()}},
-		"NoAction": {"run": {first.String()}},
+		"NoAction": {"run": {first}},
 	} {
 		got := s.AnswerTo(t, fixture.Post(address, executor, form))
 		if got.Status >= http.StatusInternalServerError {
@@ -122,7 +122,7 @@ func TestSelectedRunsAreCanceled(t *testing.T) {
 	s := setup(t)
 	executor := s.Visitor(t, core.RoleExecutor)
 	one, other := s.Started(t, s.Start(t, "")).ID, s.Started(t, s.Start(t, "")).ID
-	form := url.Values{"action": {"cancel"}, "confirmed": {"true"}, "run": {one.String(), other.String()}}
+	form := url.Values{"action": {"cancel"}, "confirmed": {"true"}, "run": {one, other}}
 	for range 2 {
 		s.AnswerTo(t, fixture.Post(fixture.HarbourPages+"select-runs/", executor, form))
 	}

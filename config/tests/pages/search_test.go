@@ -30,7 +30,7 @@ func TestSearch(t *testing.T) {
 	}
 
 	for text, want := range map[string]string{
-		run.String():       pageOfRun(run),
+		run:                pageOfRun(run),
 		" " + entry + "\n": fixture.HarbourPages + "keys/" + entry + "/",
 		key:                fixture.HarbourPages + "keys/" + entry + "/",
 		`"` + key + `"`:    fixture.HarbourPages + "keys/" + entry + "/",

@@ -99,7 +99,7 @@ func TestTrialIsAnsweredLikeAnyClient(t *testing.T) {
 	viewer := s.Visitor(t, core.RoleViewer)
 	fixture.Shows(t, s.Visit(t, http.StatusOK, tryStart(t, viewer, fields, document)),
 		"403 Forbidden", "permission_denied")
-	run := s.Started(t, s.Start(t, "").By(s.Tiny.Tokens.Executor)).ID.String()
+	run := s.Started(t, s.Start(t, "").By(s.Tiny.Tokens.Executor)).ID
 	for values, want := range map[string]string{
 		"read-run?path-id=" + run:                            "not_found",
 		"read-run?path-id=..%2Ftokens":                       "not_found",

@@ -11,6 +11,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
@@ -50,7 +51,7 @@ func TestTokensPage(t *testing.T) {
 	fixture.Shows(t, rotated, "stays valid for 24 hours")
 	s.Visit(t, http.StatusUnprocessableEntity, fixture.Post(fixture.HarbourPages+"tokens/"+id+"/rotate/", owner, nil))
 	s.Visit(t, http.StatusSeeOther, fixture.Post(fixture.HarbourPages+"tokens/"+id+"/revoke/", owner, nil))
-	s.Refused(t, core.CodeNotAuthenticated, call{Path: "/api/me/", Token: secret})
+	s.Refused(t, api.CodeNotAuthenticated, call{Path: "/api/me/", Token: secret})
 	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"tokens/?state=revoked", owner)), id)
 	fixture.Hides(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"tokens/?state=active", owner)),
 		`id="`+id+`"`)

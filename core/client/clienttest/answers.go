@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/client"
 )
 
@@ -19,7 +20,7 @@ const keyLife = 24 * time.Hour
 
 // refusal is an error answer.
 type refusal struct {
-	code       client.CodeError
+	code       api.Code
 	status     int
 	detail     string
 	retryAfter time.Duration
@@ -29,7 +30,7 @@ type refusal struct {
 func (s *Server) start(w http.ResponseWriter, r *http.Request) {
 	meaning, err := fingerprint(r)
 	if err != nil {
-		refuse(w, refusal{client.ErrInvalidPayload, http.StatusBadRequest, err.Error(), 0})
+		refuse(w, refusal{api.CodeInvalidPayload, http.StatusBadRequest, err.Error(), 0})
 		return
 	}
 	if !s.pass(r) {
@@ -57,18 +58,18 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) {
 }
 
 // settle finds the run of the key, or starts one.
-func (s *Server) settle(workflow, key string, meaning [sha256.Size]byte, header http.Header) (client.Run, *refusal) {
+func (s *Server) settle(workflow, key string, meaning [sha256.Size]byte, header http.Header) (api.Run, *refusal) {
 	known, used := s.uses[key]
 	switch {
 	case s.busy > 0:
 		s.busy--
-		return client.Run{}, &refusal{
-			client.ErrKeyInProgress, http.StatusConflict,
+		return api.Run{}, &refusal{
+			api.CodeKeyInProgress, http.StatusConflict,
 			"A request with this idempotency key is currently being processed.", time.Second,
 		}
 	case used && known.print != meaning:
-		return client.Run{}, &refusal{
-			client.ErrKeyReused, http.StatusUnprocessableEntity,
+		return api.Run{}, &refusal{
+			api.CodeKeyReused, http.StatusUnprocessableEntity,
 			"Idempotency key has already been used with a different request body.", 0,
 		}
 	case used:
@@ -76,8 +77,8 @@ func (s *Server) settle(workflow, key string, meaning [sha256.Size]byte, header 
 		header.Set("Original-Request-Id", known.requestID)
 		return known.run, nil
 	case s.left == 0:
-		return client.Run{}, &refusal{
-			client.ErrQuotaExceeded, http.StatusTooManyRequests, "The runs of this month are used.", time.Hour,
+		return api.Run{}, &refusal{
+			api.CodeQuotaExceeded, http.StatusTooManyRequests, "The runs of this month are used.", time.Hour,
 		}
 	}
 	run, err := s.admit(workflow, key, meaning, header.Get("Request-Id"))
@@ -88,7 +89,7 @@ func (s *Server) settle(workflow, key string, meaning [sha256.Size]byte, header 
 }
 
 // admit starts a run. What is remembered is the run as it was started.
-func (s *Server) admit(workflow, key string, meaning [sha256.Size]byte, requestID string) (client.Run, error) {
+func (s *Server) admit(workflow, key string, meaning [sha256.Size]byte, requestID string) (api.Run, error) {
 	run, err := newRun(workflow, key)
 	if err != nil {
 		return run, err
@@ -110,21 +111,21 @@ func (s *Server) admit(workflow, key string, meaning [sha256.Size]byte, requestI
 // list is GET /api/runs/, newest first, in one page; idempotency_key narrows it.
 func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 	key := r.URL.Query().Get("idempotency_key")
-	found := []client.Run{}
+	found := []api.Run{}
 	for _, run := range s.Runs() {
 		if key == "" || key == string(run.IdempotencyKey) {
-			run.Steps = []client.Step{}
-			found = append([]client.Run{run}, found...)
+			run.Steps = []api.Step{}
+			found = append([]api.Run{run}, found...)
 		}
 	}
-	write(w, http.StatusOK, page[client.Run]{Results: found})
+	write(w, http.StatusOK, page[api.Run]{Results: found})
 }
 
 // page is a list in one page.
 type page[T any] struct {
-	Next     client.Optional `json:"next"`
-	Previous client.Optional `json:"previous"`
-	Results  []T             `json:"results"`
+	Next     api.Optional `json:"next"`
+	Previous api.Optional `json:"previous"`
+	Results  []T          `json:"results"`
 }
 
 // findings is GET /api/runs/{id}/findings/, the issues of the steps in one page.
@@ -134,13 +135,13 @@ func (s *Server) findings(w http.ResponseWriter, r *http.Request) {
 		s.nothing(w, r)
 		return
 	}
-	found := []client.Finding{}
+	found := []api.Finding{}
 	for _, step := range run.Steps {
 		for _, issue := range step.Issues {
-			found = append(found, client.Finding{StepID: step.StepID, Issue: issue})
+			found = append(found, api.Finding{StepID: step.StepID, Issue: issue})
 		}
 	}
-	write(w, http.StatusOK, page[client.Finding]{Results: found})
+	write(w, http.StatusOK, page[api.Finding]{Results: found})
 }
 
 // read is GET /api/runs/{id}/, with ?wait=.
@@ -209,15 +210,15 @@ type event struct {
 }
 
 // story is what has happened to a run.
-func story(run client.Run) []event {
+func story(run api.Run) []event {
 	bare := run
-	bare.Steps = []client.Step{}
+	bare.Steps = []api.Step{}
 	told := []event{{client.EventRunCreated, bare}}
 	if !run.Completed() {
 		return told
 	}
 	for _, step := range run.Steps {
-		step.Issues = []client.Issue{}
+		step.Issues = []api.Issue{}
 		told = append(told, event{client.EventStepCompleted, step})
 	}
 	return append(told, event{client.EventRunCompleted, bare})
@@ -226,20 +227,20 @@ func story(run client.Run) []event {
 // cancel is POST /api/runs/{id}/cancel/.
 func (s *Server) cancel(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
-	s.End(id, client.RunResultCanceled)
+	s.End(id, api.RunResultCanceled)
 	run, _, found := s.find(id)
 	switch {
 	case !found:
 		s.nothing(w, r)
-	case run.Result != client.RunResultCanceled:
-		refuse(w, refusal{client.ErrRunCompleted, http.StatusUnprocessableEntity, "The run has already ended.", 0})
+	case run.Result != api.RunResultCanceled:
+		refuse(w, refusal{api.CodeRunCompleted, http.StatusUnprocessableEntity, "The run has already ended.", 0})
 	default:
 		write(w, http.StatusOK, run)
 	}
 }
 
 func (s *Server) nothing(w http.ResponseWriter, _ *http.Request) {
-	refuse(w, refusal{client.ErrNotFound, http.StatusNotFound, "This URL does not exist.", 0})
+	refuse(w, refusal{api.CodeNotFound, http.StatusNotFound, "This URL does not exist.", 0})
 }
 
 // pass waits for the delay, and reports whether the client is still there.
@@ -257,7 +258,7 @@ func (s *Server) pass(r *http.Request) bool {
 	}
 }
 
-func (s *Server) find(id string) (client.Run, <-chan struct{}, bool) {
+func (s *Server) find(id string) (api.Run, <-chan struct{}, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, run := range s.runs {
@@ -265,7 +266,7 @@ func (s *Server) find(id string) (client.Run, <-chan struct{}, bool) {
 			return run, s.moved, true
 		}
 	}
-	return client.Run{}, s.moved, false
+	return api.Run{}, s.moved, false
 }
 
 // fingerprint is of what a start means: its address, the parts of its form and their names, or its whole body.
@@ -313,10 +314,10 @@ func refuse(w http.ResponseWriter, r refusal) {
 		w.Header().Set("Retry-After", strconv.Itoa(int(r.retryAfter.Seconds())))
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	write(w, r.status, client.Problem{
+	write(w, r.status, api.Problem{
 		Type: "/docs/errors/" + string(r.code) + "/", Title: http.StatusText(r.status), Status: r.status,
 		Detail: r.detail, Code: r.code, RequestID: w.Header().Get("Request-Id"),
-		Retryable: r.code == client.ErrKeyInProgress,
+		Retryable: r.code == api.CodeKeyInProgress,
 	})
 }
 

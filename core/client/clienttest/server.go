@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/simplevalidations/simplevalidations/core/client"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // Server is an in-memory service. It is an http.Handler as well, for tests with their own listener.
@@ -22,7 +22,7 @@ type Server struct {
 	mux  *http.ServeMux
 
 	mu     sync.Mutex
-	runs   []client.Run
+	runs   []api.Run
 	uses   map[string]use
 	starts int
 	// moved is closed and replaced when a run changes.
@@ -32,14 +32,14 @@ type Server struct {
 	delay       time.Duration
 	left        int
 	held        bool
-	result      client.RunResult
-	steps       []client.Step
+	result      api.RunResult
+	steps       []api.Step
 }
 
 // use is what a key stands for.
 type use struct {
 	print     [sha256.Size]byte
-	run       client.Run
+	run       api.Run
 	requestID string
 }
 
@@ -54,7 +54,7 @@ func New() *Server {
 func NewHandler() *Server {
 	s := &Server{
 		mux: http.NewServeMux(), uses: make(map[string]use), moved: make(chan struct{}), left: -1,
-		result: client.RunResultPass,
+		result: api.RunResultPass,
 	}
 	s.mux.HandleFunc("POST /api/workflows/{id}/start/", s.start)
 	s.mux.HandleFunc("GET /api/runs/{$}", s.list)
@@ -94,7 +94,7 @@ func (s *Server) Delay(wait time.Duration) { s.set(func() { s.delay = wait }) }
 func (s *Server) Quota(left int) { s.set(func() { s.left = left }) }
 
 // Outcome sets the result and the steps of the runs that are started from now on.
-func (s *Server) Outcome(result client.RunResult, steps ...client.Step) {
+func (s *Server) Outcome(result api.RunResult, steps ...api.Step) {
 	s.set(func() { s.result, s.steps = result, steps })
 }
 
@@ -102,7 +102,7 @@ func (s *Server) Outcome(result client.RunResult, steps ...client.Step) {
 func (s *Server) Hold() { s.set(func() { s.held = true }) }
 
 // End completes a run with its steps.
-func (s *Server) End(id string, result client.RunResult, steps ...client.Step) {
+func (s *Server) End(id string, result api.RunResult, steps ...api.Step) {
 	s.set(func() {
 		for i := range s.runs {
 			if s.runs[i].ID == id && !s.runs[i].Completed() {
@@ -115,10 +115,10 @@ func (s *Server) End(id string, result client.RunResult, steps ...client.Step) {
 }
 
 // Runs returns the runs that were started, in that order.
-func (s *Server) Runs() []client.Run {
+func (s *Server) Runs() []api.Run {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append([]client.Run{}, s.runs...)
+	return append([]api.Run{}, s.runs...)
 }
 
 // Starts counts the requests to start a run, including replays and refusals.
@@ -134,19 +134,19 @@ func (s *Server) set(change func()) {
 	change()
 }
 
-func ended(run client.Run, result client.RunResult, steps []client.Step) client.Run {
-	run.State, run.Result, run.Steps = client.RunStateCompleted, result, steps
-	run.Status = client.RunStatus(result)
+func ended(run api.Run, result api.RunResult, steps []api.Step) api.Run {
+	run.State, run.Result, run.Steps = api.RunStateCompleted, result, steps
+	run.Status = api.RunStatus(result)
 	switch result {
-	case client.RunResultPass:
+	case api.RunResultPass:
 		run.Status = "SUCCEEDED"
-	case client.RunResultFail:
+	case api.RunResultFail:
 		run.Status, run.ErrorCategory = "FAILED", "VALIDATION_FAILED"
-	case client.RunResultError:
+	case api.RunResultError:
 		run.Status, run.ErrorCategory = "FAILED", "SYSTEM_ERROR"
-	case client.RunResultUnknown, client.RunResultCanceled, client.RunResultTimedOut:
+	case api.RunResultUnknown, api.RunResultCanceled, api.RunResultTimedOut:
 	}
-	now := client.Time{Time: time.Now()}
+	now := api.At(time.Now())
 	run.StartedAt, run.EndedAt, run.Attempts = now, now, 1
 	for _, step := range steps {
 		run.Counts.Errors += step.Counts.Errors
@@ -157,15 +157,15 @@ func ended(run client.Run, result client.RunResult, steps []client.Step) client.
 }
 
 // newRun makes a pending run.
-func newRun(workflow, key string) (client.Run, error) {
+func newRun(workflow, key string) (api.Run, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
-		return client.Run{}, fmt.Errorf("make an id: %w", err)
+		return api.Run{}, fmt.Errorf("make an id: %w", err)
 	}
-	return client.Run{
+	return api.Run{
 		ID: id.String(), Workflow: uuid.NewString(), WorkflowSlug: workflow, WorkflowVersion: 1,
-		Submission: uuid.NewString(), Org: "acme", Source: "API", State: client.RunStatePending,
-		Result: client.RunResultUnknown, Status: "PENDING", IdempotencyKey: client.Optional(key),
-		CreatedAt: client.Time{Time: time.Now()}, Steps: []client.Step{},
+		Submission: uuid.NewString(), Org: "acme", Source: "API", State: api.RunStatePending,
+		Result: api.RunResultUnknown, Status: "PENDING", IdempotencyKey: api.Optional(key),
+		CreatedAt: api.At(time.Now()), Steps: []api.Step{},
 	}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/client"
 	"github.com/simplevalidations/simplevalidations/core/client/clienttest"
 )
@@ -52,7 +53,7 @@ func TestServer(t *testing.T) {
 		if again.Expires.IsZero() || again.RequestID == first.RequestID {
 			t.Errorf("again = %+v, want an end of the key and a request id of its own", again)
 		}
-		if _, err := start(t, c, "k", "b"); !errors.Is(err, client.ErrKeyReused) {
+		if _, err := start(t, c, "k", "b"); !errors.Is(err, api.CodeKeyReused) {
 			t.Errorf("error = %v, want that the key is used", err)
 		}
 		if len(server.Runs()) != 1 || server.Starts() != 3 {
@@ -77,7 +78,7 @@ func TestServer(t *testing.T) {
 		server, c := setup(t)
 		server.Quota(1)
 		mustStart(t, c, "k")
-		if _, err := start(t, c, "", "a"); !errors.Is(err, client.ErrQuotaExceeded) {
+		if _, err := start(t, c, "", "a"); !errors.Is(err, api.CodeQuotaExceeded) {
 			t.Errorf("error = %v, want a full quota", err)
 		}
 		mustStart(t, c, "k")
@@ -86,11 +87,11 @@ func TestServer(t *testing.T) {
 	t.Run("EndsRunsOnDemand", func(t *testing.T) {
 		t.Parallel()
 		server, c := setup(t)
-		server.Outcome(client.RunResultFail, client.Step{
-			StepID: "s", Counts: client.Counts{Errors: 2}, Issues: []client.Issue{{Line: 7, Count: 2}},
+		server.Outcome(api.RunResultFail, api.Step{
+			StepID: "s", Counts: api.Counts{Errors: 2}, Issues: []api.Issue{{Line: 7, Count: 2}},
 		})
 		run, err := c.Wait(t.Context(), mustStart(t, c, "").Run.ID, nil)
-		if err != nil || run.Result != client.RunResultFail || run.Counts.Errors != 2 {
+		if err != nil || run.Result != api.RunResultFail || run.Counts.Errors != 2 {
 			t.Errorf("run = %+v and error %v, want 2 errors", run, err)
 		}
 		for finding, err := range c.Findings(run.ID).All(t.Context()) {
@@ -100,10 +101,10 @@ func TestServer(t *testing.T) {
 		}
 		server.Hold()
 		held := mustStart(t, c, "").Run
-		if canceled, err := c.Cancel(t.Context(), held.ID); err != nil || canceled.Result != client.RunResultCanceled {
+		if canceled, err := c.Cancel(t.Context(), held.ID); err != nil || canceled.Result != api.RunResultCanceled {
 			t.Errorf("run = %+v and error %v, want it canceled", canceled, err)
 		}
-		if _, err := c.Cancel(t.Context(), run.ID); !errors.Is(err, client.ErrRunCompleted) {
+		if _, err := c.Cancel(t.Context(), run.ID); !errors.Is(err, api.CodeRunCompleted) {
 			t.Errorf("error = %v, want that the run has ended", err)
 		}
 	})

@@ -65,7 +65,7 @@ func filterName(c call) string {
 
 // goCode is the name of the constant of an error code.
 func goCode(code string) string {
-	return "Err" + pascal(strings.TrimPrefix(code, "idempotency_"))
+	return "Code" + pascal(strings.TrimPrefix(code, "idempotency_"))
 }
 
 func goType(s Shape) string {
@@ -84,7 +84,7 @@ func goType(s Shape) string {
 	case "list":
 		return "[]" + goType(*s.Item)
 	case "enum":
-		return strings.Replace(s.Ref, "ErrorCode", "CodeError", 1)
+		return strings.Replace(s.Ref, "ErrorCode", "Code", 1)
 	case "object":
 		if s.Nullable {
 			return "*" + s.Ref
@@ -111,8 +111,11 @@ func goMember(o object, f field) string {
 }
 
 func goQuery(f field) string {
-	if f.Kind == "time" {
+	switch f.Kind {
+	case "time":
 		return "time.Time"
+	case "enum":
+		return "api." + goType(f.Shape)
 	}
 	return goType(f.Shape)
 }

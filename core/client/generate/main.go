@@ -1,6 +1,7 @@
-// Program generate writes what of the clients follows from the OpenAPI document: the types of bodies, the codes of
-// refusals, and a method for each operation. What a client does besides that is written by hand: keys, retries, unknown
-// outcomes, files, waiting. Run it with go generate ./core/client after a change of the document.
+// Program generate writes what follows from the OpenAPI document: the types of bodies and the codes of refusals, for
+// the service and its clients, and in the clients a method for each operation. What a client does besides that is
+// written by hand: keys, retries, unknown outcomes, files, waiting. Run it with go generate ./core/client after a
+// change of the document.
 package main
 
 import (
@@ -27,7 +28,7 @@ func main() {
 	}
 }
 
-// run writes the files below the folder of the clients.
+// run writes the files, by their paths from the folder of the clients.
 func run(folder string) error {
 	files, err := generate(folder)
 	for name, text := range files {
@@ -39,14 +40,14 @@ func run(folder string) error {
 // outputs are the files that are written, by their templates.
 func outputs() map[string]string {
 	return map[string]string{
-		"types.go.tmpl": "types.go", "operations.go.tmpl": "operations.go",
+		"api.go.tmpl": "../api/types.go", "operations.go.tmpl": "operations.go",
 		"models.py.tmpl":     "python/src/simplevalidations/models.py",
 		"operations.py.tmpl": "python/src/simplevalidations/_operations.py",
 		"types.ts.tmpl":      "typescript/src/types.ts", "operations.ts.tmpl": "typescript/src/operations.ts",
 	}
 }
 
-// generate makes the files, by their names in the folder of the clients.
+// generate makes the files, by their paths from the folder of the clients.
 func generate(folder string) (map[string][]byte, error) {
 	sources := os.DirFS(filepath.Join(folder, "..", ".."))
 	text, err := fs.ReadFile(sources, "docs/openapi.yaml")

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
 
@@ -95,7 +95,7 @@ func (l *leaving) judge(key string, a program.Answer, before, after standing) er
 			l.replayed.Add(1)
 		}
 		return l.history.Note(key, a)
-	case a.Status == http.StatusForbidden && code == core.CodeOrganizationSuspended &&
+	case a.Status == http.StatusForbidden && code == api.CodeOrganizationSuspended &&
 		(!certain || before == isSuspended || before == isChanging):
 		l.refused.Add(1)
 		return nil

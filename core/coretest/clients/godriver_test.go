@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/client"
 )
 
@@ -93,11 +94,11 @@ func (o *Outcome) make(ctx context.Context, c *client.Client, call Call) error {
 		o.run(run)
 		return err
 	case "findings":
-		return list(o, c.Findings(call.Args.RunID).All(ctx), func(f client.Finding) string { return f.ID })
+		return list(o, c.Findings(call.Args.RunID).All(ctx), func(f api.Finding) string { return f.ID })
 	case "list_runs":
-		return list(o, c.Runs(client.RunFilter{}).All(ctx), func(r client.Run) string { return r.ID })
+		return list(o, c.Runs(client.RunFilter{}).All(ctx), func(r api.Run) string { return r.ID })
 	case "list_workflows":
-		return list(o, c.Workflows().All(ctx), func(w client.Workflow) string { return w.ID })
+		return list(o, c.Workflows().All(ctx), func(w api.Workflow) string { return w.ID })
 	case "me":
 		me, err := c.Me(ctx)
 		o.Items = []string{me.ID}
@@ -157,12 +158,12 @@ func (o *Outcome) started(started client.Started) {
 	o.run(started.Run)
 }
 
-func (o *Outcome) run(run client.Run) {
+func (o *Outcome) run(run api.Run) {
 	o.RunID, o.State, o.Result = run.ID, string(run.State), string(run.Result)
 	o.CreatedAt, o.StartedAt, o.EndedAt = written(run.CreatedAt), written(run.StartedAt), written(run.EndedAt)
 }
 
-func written(at client.Time) *string {
+func written(at api.Time) *string {
 	if at.IsZero() {
 		return nil
 	}

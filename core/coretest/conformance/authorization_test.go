@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
 
@@ -33,7 +33,7 @@ func (s *site) testScope(t *testing.T) {
 		t.Parallel()
 		c := s.start(t)
 		s.created(t, c)
-		s.refused(t, c.to(startReadings), core.CodeKeyReused)
+		s.refused(t, c.to(startReadings), api.CodeKeyReused)
 		s.wantRuns(t, t.Name(), 1)
 	})
 
@@ -71,7 +71,7 @@ func (s *site) testAuthorization(t *testing.T) {
 	t.Run("LostRole", func(t *testing.T) {
 		t.Parallel()
 		token := s.executor(t, "demoted")
-		s.testLoss(t, token, core.CodePermissionDenied, func(program.Answer) {
+		s.testLoss(t, token, api.CodePermissionDenied, func(program.Answer) {
 			s.command(t, "user", "set", "demoted@harbour-energy.example", "--org", "harbour-energy", "--role", "viewer")
 		})
 	})
@@ -79,7 +79,7 @@ func (s *site) testAuthorization(t *testing.T) {
 	t.Run("LostMembership", func(t *testing.T) {
 		t.Parallel()
 		token := s.executor(t, "expelled")
-		s.testLoss(t, token, core.CodePermissionDenied, func(program.Answer) {
+		s.testLoss(t, token, api.CodePermissionDenied, func(program.Answer) {
 			program.Change(t, s.DB, `DELETE FROM memberships
 				WHERE user_id = (SELECT id FROM users WHERE email = 'expelled@harbour-energy.example')`)
 		})
@@ -88,13 +88,13 @@ func (s *site) testAuthorization(t *testing.T) {
 	t.Run("RevokedToken", func(t *testing.T) {
 		t.Parallel()
 		token := s.token(t, s.harbour(), "executor")
-		s.testLoss(t, token, core.CodeNotAuthenticated, func(first program.Answer) { s.revoke(t, first) })
+		s.testLoss(t, token, api.CodeNotAuthenticated, func(first program.Answer) { s.revoke(t, first) })
 	})
 
 	t.Run("ExpiredToken", func(t *testing.T) {
 		t.Parallel()
 		token := s.token(t, s.harbour(), "executor", "--valid-for", "1h")
-		s.testLoss(t, token, core.CodeNotAuthenticated, func(first program.Answer) {
+		s.testLoss(t, token, api.CodeNotAuthenticated, func(first program.Answer) {
 			program.Change(t, s.DB, `UPDATE api_tokens SET expires_at = now()`+thatStarted, first.Run(t).String())
 		})
 	})
@@ -106,7 +106,7 @@ func (s *site) testAuthorization(t *testing.T) {
 		first := s.created(t, c)
 		s.revoke(t, first)
 		s.replayed(t, c.by(fresh), first)
-		s.refused(t, c, core.CodeNotAuthenticated)
+		s.refused(t, c, api.CodeNotAuthenticated)
 		s.wantRuns(t, t.Name(), 1)
 	})
 }
@@ -128,7 +128,7 @@ func (s *site) executor(tb testing.TB, name string) string {
 }
 
 // testLoss demands that a replay is refused when its sender has lost a right, and is there for others.
-func (s *site) testLoss(t *testing.T, token string, code core.Code, lose func(first program.Answer)) {
+func (s *site) testLoss(t *testing.T, token string, code api.Code, lose func(first program.Answer)) {
 	t.Helper()
 	c := s.start(t).by(token)
 	first := s.created(t, c)
@@ -152,16 +152,16 @@ func (s *site) testSilence(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		change func(call) call
-		code   core.Code
+		code   api.Code
 	}{
-		{"NoCredentials", func(c call) call { return c.without("Authorization") }, core.CodeNotAuthenticated},
-		{"UnknownToken", func(c call) call { return c.by("sv_unknown") }, core.CodeNotAuthenticated},
-		{"NoBearer", func(c call) call { return c.with("Authorization", "Basic YTpi") }, core.CodeNotAuthenticated},
-		{"Viewer", func(c call) call { return c.by(s.Harbour.Tokens.Viewer) }, core.CodePermissionDenied},
-		{"UnknownWorkflow", func(c call) call { return c.to("/api/workflows/unknown/start/") }, core.CodeNotFound},
+		{"NoCredentials", func(c call) call { return c.without("Authorization") }, api.CodeNotAuthenticated},
+		{"UnknownToken", func(c call) call { return c.by("sv_unknown") }, api.CodeNotAuthenticated},
+		{"NoBearer", func(c call) call { return c.with("Authorization", "Basic YTpi") }, api.CodeNotAuthenticated},
+		{"Viewer", func(c call) call { return c.by(s.Harbour.Tokens.Viewer) }, api.CodePermissionDenied},
+		{"UnknownWorkflow", func(c call) call { return c.to("/api/workflows/unknown/start/") }, api.CodeNotFound},
 		{"ForeignWorkflow", func(c call) call {
 			return c.to("/api/workflows/" + s.buildingID(t) + "/start/").by(s.Tiny.Tokens.Executor)
-		}, core.CodeNotFound},
+		}, api.CodeNotFound},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

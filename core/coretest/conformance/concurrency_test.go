@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
 
@@ -58,10 +59,10 @@ func wantOneFirst(tb testing.TB, replies []reply) reply {
 	first := firsts[0]
 	for _, r := range replies {
 		switch {
-		case r.answer.Status == core.CodeKeyInProgress.Spec().Status:
+		case r.answer.Status == core.Spec(api.CodeKeyInProgress).Status:
 			wantComeAgain(tb, r.answer)
 		case r.call.body != first.call.body:
-			p := program.WantProblem(tb, r.answer, core.CodeKeyReused.Spec().Status, core.CodeKeyReused)
+			p := program.WantProblem(tb, r.answer, core.Spec(api.CodeKeyReused).Status, api.CodeKeyReused)
 			if !slices.Equal(p.Differs, []string{"content"}) {
 				tb.Errorf("differs = %v, want content", p.Differs)
 			}
@@ -75,7 +76,7 @@ func wantOneFirst(tb testing.TB, replies []reply) reply {
 // wantComeAgain demands a refusal for the moment.
 func wantComeAgain(tb testing.TB, a program.Answer) {
 	tb.Helper()
-	p := program.WantProblem(tb, a, core.CodeKeyInProgress.Spec().Status, core.CodeKeyInProgress)
+	p := program.WantProblem(tb, a, core.Spec(api.CodeKeyInProgress).Status, api.CodeKeyInProgress)
 	wait, err := strconv.Atoi(a.Header.Get("Retry-After"))
 	if err != nil || wait < 1 || !p.Retryable {
 		tb.Errorf("Retry-After = %q and retryable = %t, want a second at least and true",
@@ -106,7 +107,7 @@ func (s *site) testConcurrency(t *testing.T) {
 			loser = c
 		}
 		s.replayed(t, first.call, first.answer)
-		s.refused(t, loser, core.CodeKeyReused)
+		s.refused(t, loser, api.CodeKeyReused)
 		s.wantRuns(t, t.Name(), 1)
 	})
 
@@ -156,7 +157,7 @@ func (s *site) testInFlight(t *testing.T) {
 	first := program.Receive(t, "the first request is answered", answers)
 	program.WantCreated(t, first)
 	s.replayed(t, c, first)
-	s.refused(t, c.json(`{"another":"document"}`), core.CodeKeyReused)
+	s.refused(t, c.json(`{"another":"document"}`), api.CodeKeyReused)
 	s.wantRuns(t, t.Name(), 1)
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
@@ -29,7 +29,7 @@ func (s *site) testErrors(t *testing.T) {
 		o := s.organization(t, "raised", "--runs", "1")
 		s.created(t, s.startIn(t, o).key(t.Name()+"-before"))
 		c := s.startIn(t, o)
-		refusal := s.refused(t, c, core.CodeQuotaExceeded)
+		refusal := s.refused(t, c, api.CodeQuotaExceeded)
 		if refusal.Problem().Retryable || refusal.Header.Get("Retry-After") == "" {
 			t.Errorf("refusal = %s, want one that is not retryable and says when the quota is new", refusal.Body)
 		}
@@ -46,18 +46,18 @@ func (s *site) testCorrections(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		bad  call
-		code core.Code
+		code api.Code
 	}{
-		{"InvalidBody", good.json(`{"content":"x","unknown":1}`), core.CodeInvalidPayload},
-		{"NoBody", good.json(""), core.CodeInvalidPayload},
-		{"BrokenForm", good.sending("multipart/form-data; boundary=X", "--X\r\n\r\na"), core.CodeInvalidPayload},
-		{"BodyTooLarge", good.json(strings.Repeat("a", largestBody+1)), core.CodePayloadTooLarge},
-		{"MediaType", good.sending("application/pdf", "%PDF"), core.CodeUnsupportedMediaType},
-		{"Parameter", good.to(good.path + "?version=latest"), core.CodeInvalidParameter},
-		{"Workflow", good.to("/api/workflows/unknown/start/"), core.CodeNotFound},
-		{"InactiveWorkflow", good.to("/api/workflows/legacy-import/start/"), core.CodeWorkflowInactive},
-		{"Role", good.by(s.Harbour.Tokens.Viewer), core.CodePermissionDenied},
-		{"Token", good.by("sv_unknown"), core.CodeNotAuthenticated},
+		{"InvalidBody", good.json(`{"content":"x","unknown":1}`), api.CodeInvalidPayload},
+		{"NoBody", good.json(""), api.CodeInvalidPayload},
+		{"BrokenForm", good.sending("multipart/form-data; boundary=X", "--X\r\n\r\na"), api.CodeInvalidPayload},
+		{"BodyTooLarge", good.json(strings.Repeat("a", largestBody+1)), api.CodePayloadTooLarge},
+		{"MediaType", good.sending("application/pdf", "%PDF"), api.CodeUnsupportedMediaType},
+		{"Parameter", good.to(good.path + "?version=latest"), api.CodeInvalidParameter},
+		{"Workflow", good.to("/api/workflows/unknown/start/"), api.CodeNotFound},
+		{"InactiveWorkflow", good.to("/api/workflows/legacy-import/start/"), api.CodeWorkflowInactive},
+		{"Role", good.by(s.Harbour.Tokens.Viewer), api.CodePermissionDenied},
+		{"Token", good.by("sv_unknown"), api.CodeNotAuthenticated},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -83,7 +83,7 @@ func (s *site) testTooManyRequests(t *testing.T) {
 		return s.on(t, server, reading).Status == http.StatusTooManyRequests
 	})
 	refusal := s.on(t, server, c)
-	p := program.WantProblem(t, refusal, http.StatusTooManyRequests, core.CodeRateLimited)
+	p := program.WantProblem(t, refusal, http.StatusTooManyRequests, api.CodeRateLimited)
 	if !p.Retryable || refusal.Header.Get("Retry-After") == "" {
 		t.Errorf("refusal = %s, want one that says when to come again", refusal.Body)
 	}
@@ -108,7 +108,7 @@ func testInternalError(t *testing.T) {
 		$$ BEGIN RAISE EXCEPTION 'out of order'; END $$`)
 	s.statement(t, `CREATE TRIGGER refusing BEFORE INSERT ON submissions FOR EACH ROW EXECUTE FUNCTION refuse()`)
 	c := s.start(t)
-	refusal := s.refused(t, c, core.CodeInternal)
+	refusal := s.refused(t, c, api.CodeInternalError)
 	if strings.Contains(string(refusal.Body), "out of order") {
 		t.Errorf("the refusal tells what went wrong inside: %s", refusal.Body)
 	}
@@ -136,7 +136,7 @@ func testDatabaseGone(t *testing.T) {
 	s.completed(t, first, s.Harbour.Tokens.Viewer)
 	s.allowConnections(t, false)
 	for _, c := range []call{before, s.start(t), s.start(t).without("Idempotency-Key")} {
-		refusal := s.refused(t, c, core.CodeUnavailable)
+		refusal := s.refused(t, c, api.CodeUnavailable)
 		if !refusal.Problem().Retryable || refusal.Header.Get("Retry-After") == "" {
 			t.Errorf("refusal = %s, want one that asks for a retry", refusal.Body)
 		}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
 
@@ -19,10 +19,10 @@ func (s *site) testFingerprint(t *testing.T) {
 
 	t.Run("EmptyBody", func(t *testing.T) {
 		t.Parallel()
-		s.refused(t, s.start(t).json(""), core.CodeInvalidPayload)
+		s.refused(t, s.start(t).json(""), api.CodeInvalidPayload)
 		s.wantNothing(t, t.Name())
 		first := s.created(t, s.start(t))
-		s.refused(t, s.start(t).json(""), core.CodeInvalidPayload)
+		s.refused(t, s.start(t).json(""), api.CodeInvalidPayload)
 		s.replayed(t, s.start(t), first)
 	})
 }
@@ -95,9 +95,9 @@ func (s *site) testOtherRequests(t *testing.T) {
 func (s *site) wantReuse(t *testing.T, one, other call, differs []string) {
 	t.Helper()
 	first := s.created(t, one.key(t.Name()))
-	program.WantProblem(t, s.on(t, s.other, other.key(t.Name())), 422, core.CodeKeyReused)
+	program.WantProblem(t, s.on(t, s.other, other.key(t.Name())), 422, api.CodeKeyReused)
 	refusal := s.do(t, other.key(t.Name()))
-	p := program.WantProblem(t, refusal, 422, core.CodeKeyReused)
+	p := program.WantProblem(t, refusal, 422, api.CodeKeyReused)
 	if !slices.Equal(p.Differs, differs) {
 		t.Errorf("differs = %v, want %v", p.Differs, differs)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
 
@@ -75,7 +76,7 @@ func (c *crowd) wantShared(tb testing.TB, replies []reply) {
 func wantOneDecided(tb testing.TB, replies []reply) reply {
 	tb.Helper()
 	for _, r := range replies {
-		if r.answer.Status == core.CodeKeyInProgress.Spec().Status {
+		if r.answer.Status == core.Spec(api.CodeKeyInProgress).Status {
 			tb.Errorf("answer = %d %s, want one that is decided", r.answer.Status, r.answer.Body)
 		}
 	}
@@ -166,8 +167,8 @@ func (s *site) wantGranted(tb testing.TB, replies []reply) int {
 			s.replayed(tb, r.call, r.answer)
 			continue
 		}
-		program.WantProblem(tb, r.answer, core.CodeQuotaExceeded.Spec().Status, core.CodeQuotaExceeded)
-		s.refused(tb, r.call, core.CodeQuotaExceeded)
+		program.WantProblem(tb, r.answer, core.Spec(api.CodeQuotaExceeded).Status, api.CodeQuotaExceeded)
+		s.refused(tb, r.call, api.CodeQuotaExceeded)
 	}
 	return granted
 }
@@ -188,7 +189,7 @@ func TestCrowdWithAFaultyMember(t *testing.T) {
 		s.replayed(t, r.call, r.answer)
 	}
 	for _, r := range c.at(faulty) {
-		program.WantProblem(t, r.answer, core.CodeInternal.Spec().Status, core.CodeInternal)
+		program.WantProblem(t, r.answer, core.Spec(api.CodeInternalError).Status, api.CodeInternalError)
 	}
 	s.wantNothing(t, t.Name())
 	s.statement(t, `ALTER TABLE submissions DROP CONSTRAINT faultless`)

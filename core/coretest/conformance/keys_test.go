@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
 
@@ -116,13 +116,13 @@ func (s *site) testRefusedKeys(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		lines []string
-		code  core.Code
+		code  api.Code
 	}{
-		{"Empty", []string{""}, core.CodeKeyInvalid},
-		{"256Characters", []string{strings.Repeat("k", 256)}, core.CodeKeyTooLong},
-		{"NotUTF8", []string{"k\xff"}, core.CodeKeyInvalid},
-		{"TwoLines", []string{"a", "b"}, core.CodeKeyInvalid},
-		{"Unterminated", []string{`"a`}, core.CodeKeyInvalid},
+		{"Empty", []string{""}, api.CodeKeyInvalid},
+		{"256Characters", []string{strings.Repeat("k", 256)}, api.CodeKeyTooLong},
+		{"NotUTF8", []string{"k\xff"}, api.CodeKeyInvalid},
+		{"TwoLines", []string{"a", "b"}, api.CodeKeyInvalid},
+		{"Unterminated", []string{`"a`}, api.CodeKeyInvalid},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

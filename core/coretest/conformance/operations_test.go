@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
 
@@ -17,7 +17,7 @@ type operation struct {
 	call, other call
 	// bad is refused.
 	bad  call
-	code core.Code
+	code api.Code
 }
 
 // operations makes requests for every operation that takes keys. The tag keeps what they make apart.
@@ -28,24 +28,24 @@ func (s *site) operations(t *testing.T, o organization, tag string) []operation 
 	start, version := s.startIn(t, o), versionOf("site-report", "site").by(o.owner)
 	rerun := s.rerunOf(earlier).by(o.owner)
 	return []operation{
-		{"Start", start, start.json(`{"site":"B"}`), start.json(""), core.CodeInvalidPayload},
-		{"Rerun", rerun, rerun.to(s.rerunOf(earliest).path), rerun.to("/api/runs/unknown/rerun/"), core.CodeNotFound},
+		{"Start", start, start.json(`{"site":"B"}`), start.json(""), api.CodeInvalidPayload},
+		{"Rerun", rerun, rerun.to(s.rerunOf(earliest).path), rerun.to("/api/runs/unknown/rerun/"), api.CodeNotFound},
 		{
 			"CreateWorkflow", creation(tag).by(o.owner), creation(tag + "-other").by(o.owner),
-			creation(tag).json("{}").by(o.owner), core.CodeInvalidPayload,
+			creation(tag).json("{}").by(o.owner), api.CodeInvalidPayload,
 		},
 		{
 			"CreateVersion", version, versionOf("site-report", "floor").by(o.owner),
-			version.json("{}"), core.CodeInvalidPayload,
+			version.json("{}"), api.CodeInvalidPayload,
 		},
 		{
 			"ImportWorkflow", importOf(tag + "-file").by(o.owner), importOf(tag + "-file-other").by(o.owner),
-			importOf("Not a slug").by(o.owner), core.CodeInvalidPayload,
+			importOf("Not a slug").by(o.owner), api.CodeInvalidPayload,
 		},
 		{
 			"InviteMember", addition(tag + "@harbour-energy.example").by(o.owner),
 			addition(tag + "-other@harbour-energy.example").by(o.owner), addition("nobody").by(o.owner),
-			core.CodeInvalidPayload,
+			api.CodeInvalidPayload,
 		},
 	}
 }
@@ -125,7 +125,7 @@ func (s *site) testDoneOnce(t *testing.T, op operation) {
 func (s *site) testOtherRefused(t *testing.T, op operation) {
 	t.Helper()
 	first := s.created(t, op.call.with("Request-Id", requestID(t)))
-	p := s.refused(t, op.other.with("Request-Id", requestID(t)), core.CodeKeyReused).Problem()
+	p := s.refused(t, op.other.with("Request-Id", requestID(t)), api.CodeKeyReused).Problem()
 	if len(p.Differs) != 1 || p.OriginalRequestID != requestID(t) || p.Retryable {
 		t.Errorf("problem = %+v, want one that says what differs from which request", p)
 	}
@@ -144,7 +144,7 @@ func (s *site) testInProgress(t *testing.T, op operation) {
 	for _, server := range []*program.Server{s.one, s.other} {
 		wantComeAgain(t, s.on(t, server, op.call))
 	}
-	s.refused(t, op.other, core.CodeKeyReused)
+	s.refused(t, op.other, api.CodeKeyReused)
 	program.Change(t, s.DB, "DELETE FROM idempotency_keys WHERE key = $1", t.Name())
 	s.wantDone(t, 1)
 }
@@ -177,23 +177,23 @@ func (s *site) testExpired(t *testing.T, op operation) {
 		t.Errorf("answer = %s again, want a new one", second.Body)
 	}
 	s.replayed(t, op.other, second)
-	s.refused(t, op.call, core.CodeKeyReused)
+	s.refused(t, op.call, api.CodeKeyReused)
 }
 
 func (s *site) testMalformed(t *testing.T, op operation) {
 	t.Helper()
 	c := op.call.with("Request-Id", requestID(t))
-	s.refused(t, c.key(""), core.CodeKeyInvalid)
-	s.refused(t, c.key(`"unterminated`), core.CodeKeyInvalid)
-	s.refused(t, c.key(strings.Repeat("k", 256)), core.CodeKeyTooLong)
-	s.refused(t, c.with("Idempotency-Key", "a", "b"), core.CodeKeyInvalid)
+	s.refused(t, c.key(""), api.CodeKeyInvalid)
+	s.refused(t, c.key(`"unterminated`), api.CodeKeyInvalid)
+	s.refused(t, c.key(strings.Repeat("k", 256)), api.CodeKeyTooLong)
+	s.refused(t, c.with("Idempotency-Key", "a", "b"), api.CodeKeyInvalid)
 	s.wantDone(t, 0)
 }
 
 func (s *site) testAuthorizedAnew(t *testing.T, op operation) {
 	t.Helper()
 	first := s.created(t, op.call)
-	s.refused(t, op.call.without("Authorization"), core.CodeNotAuthenticated)
-	s.refused(t, op.call.by(s.Harbour.Tokens.Viewer), core.CodePermissionDenied)
+	s.refused(t, op.call.without("Authorization"), api.CodeNotAuthenticated)
+	s.refused(t, op.call.by(s.Harbour.Tokens.Viewer), api.CodePermissionDenied)
 	s.replayed(t, op.call, first)
 }

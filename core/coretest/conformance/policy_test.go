@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // testPolicy has requests without a key, or with one under a wrong name.
@@ -28,7 +28,7 @@ func (s *site) testPolicy(t *testing.T) {
 			if got := first.Header.Get("Idempotency-Expires"); got != "" {
 				t.Errorf("Idempotency-Expires = %q without a key, want none", got)
 			}
-			refusal := s.refused(t, c.json(""), core.CodeInvalidPayload)
+			refusal := s.refused(t, c.json(""), api.CodeInvalidPayload)
 			if got := refusal.Header.Get("Idempotency-Warning"); got != want {
 				t.Errorf("Idempotency-Warning of a refusal = %q, want %q", got, want)
 			}
@@ -75,8 +75,8 @@ func (s *site) testRequiredKeys(t *testing.T) {
 
 	t.Run("RefusesRequestsWithoutOne", func(t *testing.T) {
 		t.Parallel()
-		refusal := s.refused(t, keyless.named(t.Name()), core.CodeKeyRequired)
-		want := []core.FieldError{{Parameter: "Idempotency-Key", Code: "required", Detail: "must be given"}}
+		refusal := s.refused(t, keyless.named(t.Name()), api.CodeKeyRequired)
+		want := []api.FieldError{{Parameter: "Idempotency-Key", Code: "required", Detail: "must be given"}}
 		if p := refusal.Problem(); p.Retryable || !slices.Equal(p.Errors, want) {
 			t.Errorf("refusal = %s, want one of the header that is not retryable", refusal.Body)
 		}
@@ -87,7 +87,7 @@ func (s *site) testRequiredKeys(t *testing.T) {
 		t.Run("Names"+name, func(t *testing.T) {
 			t.Parallel()
 			c := keyless.named(t.Name()).with(name, "k")
-			if p := s.refused(t, c, core.CodeKeyRequired).Problem(); !strings.Contains(p.Detail, name) {
+			if p := s.refused(t, c, api.CodeKeyRequired).Problem(); !strings.Contains(p.Detail, name) {
 				t.Errorf("detail = %q, want %q in it", p.Detail, name)
 			}
 			s.wantNoDocument(t, t.Name())
@@ -97,8 +97,8 @@ func (s *site) testRequiredKeys(t *testing.T) {
 	for _, op := range operations {
 		t.Run("By"+op.name, func(t *testing.T) {
 			t.Parallel()
-			s.refused(t, op.call.without("Idempotency-Key"), core.CodeKeyRequired)
-			s.refused(t, op.call.without("Idempotency-Key").with("X-Idempotency-Key", "k"), core.CodeKeyRequired)
+			s.refused(t, op.call.without("Idempotency-Key"), api.CodeKeyRequired)
+			s.refused(t, op.call.without("Idempotency-Key").with("X-Idempotency-Key", "k"), api.CodeKeyRequired)
 			s.replayed(t, op.call.key(t.Name()), s.created(t, op.call.key(t.Name())))
 		})
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
 
@@ -67,7 +67,7 @@ func TestCrowdWithAQuota(t *testing.T) {
 		if r.answer.Created() {
 			continue
 		}
-		p := program.WantProblem(t, r.answer, http.StatusTooManyRequests, core.CodeQuotaExceeded)
+		p := program.WantProblem(t, r.answer, http.StatusTooManyRequests, api.CodeQuotaExceeded)
 		if p.Retryable || r.answer.Header.Get("Retry-After") == "" {
 			t.Errorf("refusal = %+v with Retry-After %q, want one that is not retryable and says when the quota is new",
 				p, r.answer.Header.Get("Retry-After"))
@@ -78,11 +78,11 @@ func TestCrowdWithAQuota(t *testing.T) {
 		t.Fatalf("accepted starts = %d, want %d", got, quota)
 	}
 	s.wantUsage(t, s.Tiny.ID, quota)
-	s.refused(t, refused[0], core.CodeQuotaExceeded)
+	s.refused(t, refused[0], api.CodeQuotaExceeded)
 
 	s.command(t, "org", "set", "tiny-quota", "--runs", "4")
 	s.replayed(t, refused[0], s.created(t, refused[0]))
-	s.refused(t, refused[1], core.CodeQuotaExceeded)
+	s.refused(t, refused[1], api.CodeQuotaExceeded)
 	s.wantUsage(t, s.Tiny.ID, quota+1)
 	program.CheckAtRest(t, s.DB)
 }

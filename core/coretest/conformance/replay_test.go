@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
 
@@ -133,7 +133,7 @@ func (s *site) testLateReplays(t *testing.T) {
 		}
 		s.replayed(t, c, first)
 		s.replayed(t, rerun, again)
-		s.refused(t, rerun.key(t.Name()+"-new"), core.CodeDocumentGone)
+		s.refused(t, rerun.key(t.Name()+"-new"), api.CodeDocumentGone)
 		s.wantNothing(t, t.Name()+"-new")
 	})
 
@@ -152,7 +152,7 @@ func (s *site) testLateReplays(t *testing.T) {
 		c := s.start(t).to("/api/workflows/deactivated/start/")
 		first := s.created(t, c)
 		program.Change(t, s.DB, `UPDATE workflows SET is_active = false WHERE slug = 'deactivated'`)
-		s.refused(t, c.key(t.Name()+"-new"), core.CodeWorkflowInactive)
+		s.refused(t, c.key(t.Name()+"-new"), api.CodeWorkflowInactive)
 		s.replayed(t, c, first)
 	})
 
@@ -164,7 +164,7 @@ func (s *site) testLateReplays(t *testing.T) {
 		// Replays use nothing of it.
 		s.replayed(t, c, first)
 		s.created(t, c.key(t.Name()+"-second"))
-		s.refused(t, c.key(t.Name()+"-third"), core.CodeQuotaExceeded)
+		s.refused(t, c.key(t.Name()+"-third"), api.CodeQuotaExceeded)
 		s.replayed(t, c, first)
 	})
 }

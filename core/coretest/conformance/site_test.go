@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
 
@@ -69,11 +70,11 @@ func (s *site) replayed(tb testing.TB, c call, first program.Answer) {
 }
 
 // refused sends a call to both servers, which have to refuse it alike, and returns the first refusal.
-func (s *site) refused(tb testing.TB, c call, code core.Code) program.Answer {
+func (s *site) refused(tb testing.TB, c call, code api.Code) program.Answer {
 	tb.Helper()
-	program.WantProblem(tb, s.on(tb, s.other, c), code.Spec().Status, code)
+	program.WantProblem(tb, s.on(tb, s.other, c), core.Spec(code).Status, code)
 	a := s.on(tb, s.one, c)
-	program.WantProblem(tb, a, code.Spec().Status, code)
+	program.WantProblem(tb, a, core.Spec(code).Status, code)
 	for _, name := range []string{"Location", "Idempotent-Replayed", "Idempotency-Expires", "Original-Request-Id"} {
 		if line := a.Header.Get(name); line != "" {
 			tb.Errorf("%s of a refusal = %q, want none", name, line)

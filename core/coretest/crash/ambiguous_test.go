@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
 
@@ -25,7 +25,7 @@ func TestAmbiguousCommit(t *testing.T) {
 			if len(s.refused) != 1 {
 				t.Fatalf("refusals = %+v, want one", s.refused)
 			}
-			told := program.WantProblem(t, s.refused[0], 503, core.CodeOutcomeUnknown)
+			told := program.WantProblem(t, s.refused[0], 503, api.CodeOutcomeUnknown)
 			named, err := uuid.Parse(told.RunID)
 			if err != nil || !told.Retryable {
 				t.Errorf("problem = %+v, want one that names the run and asks for a retry", told)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
 
@@ -131,10 +131,10 @@ const startCommits = "SELECT count(DISTINCT xmin::text) FROM submissions WHERE o
 // names is there if the commit has happened. It counts such starts.
 func (s *stage) checkUnknown(tb testing.TB, m member, committed int) int {
 	tb.Helper()
-	if m.reply.Err != nil || m.reply.Problem().Code != core.CodeOutcomeUnknown {
+	if m.reply.Err != nil || m.reply.Problem().Code != api.CodeOutcomeUnknown {
 		return 0
 	}
-	told := program.WantProblem(tb, m.reply.Answer, http.StatusServiceUnavailable, core.CodeOutcomeUnknown)
+	told := program.WantProblem(tb, m.reply.Answer, http.StatusServiceUnavailable, api.CodeOutcomeUnknown)
 	if told.Retryable != (m.key != "") {
 		tb.Errorf("retryable with key %q = %t, want it only with a key", m.key, told.Retryable)
 	}
@@ -157,7 +157,7 @@ func (s *stage) checkKeyless(tb testing.TB, starts []member, committed int) {
 		switch {
 		case m.reply.Err != nil:
 			most++
-		case m.reply.Created(), m.reply.Problem().Code == core.CodeOutcomeUnknown && committed == 1:
+		case m.reply.Created(), m.reply.Problem().Code == api.CodeOutcomeUnknown && committed == 1:
 			least++
 			most++
 		}

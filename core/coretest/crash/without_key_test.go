@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
 
@@ -94,10 +94,10 @@ func (s *stage) checkTold(tb testing.TB, o outcome) {
 	switch {
 	case o.certain:
 		tb.Errorf("answer = %s, want a final one: the refused commit can be repeated", refused[0].Body)
-	case told.Code == core.CodeOutcomeUnknown:
+	case told.Code == api.CodeOutcomeUnknown:
 		s.checkUnknownTold(tb, told, o)
-	case told.Code != core.CodeUnavailable:
-		tb.Errorf("answer = %s, want %s or %s", refused[0].Body, core.CodeOutcomeUnknown, core.CodeUnavailable)
+	case told.Code != api.CodeUnavailable:
+		tb.Errorf("answer = %s, want %s or %s", refused[0].Body, api.CodeOutcomeUnknown, api.CodeUnavailable)
 	case told.Retryable && s.keyless:
 		if there != 0 {
 			tb.Errorf("effects = %d after %q, want none", there, told.Detail)
@@ -107,7 +107,7 @@ func (s *stage) checkTold(tb testing.TB, o outcome) {
 	}
 }
 
-func (s *stage) checkUnknownTold(tb testing.TB, told core.Problem, o outcome) {
+func (s *stage) checkUnknownTold(tb testing.TB, told api.Problem, o outcome) {
 	tb.Helper()
 	if told.Retryable == s.keyless {
 		tb.Errorf("retryable = %t, want it only with a key", told.Retryable)

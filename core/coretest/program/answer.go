@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // Answer is a response that was read to its end.
@@ -25,10 +25,10 @@ func (a Answer) Created() bool { return a.Status == http.StatusCreated }
 func (a Answer) Replayed() bool { return a.Header.Get("Idempotent-Replayed") == "true" }
 
 // Problem reads a refusal. What is none is shown as its detail.
-func (a Answer) Problem() core.Problem {
-	var p core.Problem
+func (a Answer) Problem() api.Problem {
+	var p api.Problem
 	if err := json.Unmarshal(a.Body, &p); err != nil {
-		return core.Problem{Detail: string(a.Body)}
+		return api.Problem{Detail: string(a.Body)}
 	}
 	return p
 }
@@ -73,7 +73,7 @@ func WantReplay(tb testing.TB, got, first Answer) {
 }
 
 // WantProblem demands a refusal.
-func WantProblem(tb testing.TB, a Answer, status int, code core.Code) core.Problem {
+func WantProblem(tb testing.TB, a Answer, status int, code api.Code) api.Problem {
 	tb.Helper()
 	p := a.Problem()
 	if a.Status != status || p.Code != code {

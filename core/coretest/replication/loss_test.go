@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 	"github.com/simplevalidations/simplevalidations/core/coretest/replication"
@@ -100,7 +100,7 @@ func (s *stage) wantUnanswered(tb testing.TB, key string) {
 	program.Await(tb, "the commit of a start has run out of time", func() bool {
 		a := s.client.Start(tb, s.server.URL(), order)
 		wantUndecided(tb, a)
-		return a.Problem().Code == core.CodeOutcomeUnknown
+		return a.Problem().Code == api.CodeOutcomeUnknown
 	})
 	wantUndecided(tb, s.client.Start(tb, s.server.URL(), program.Building(tb, "beside "+key)))
 	wantUndecided(tb, s.tryToCreate(tb, key))

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
@@ -100,7 +101,7 @@ func storm(tb testing.TB, c *program.Client, base string, o program.Order, told 
 				firsts++
 			}
 		default:
-			program.WantProblem(tb, a, http.StatusConflict, core.CodeKeyInProgress)
+			program.WantProblem(tb, a, http.StatusConflict, api.CodeKeyInProgress)
 		}
 	}
 	if firsts != 1 {
@@ -168,23 +169,23 @@ func TestNginxAnswersForTheService(t *testing.T) {
 
 	large := program.Building(t, "large")
 	large.Body = append(large.Body, strings.Repeat(" ", 11<<20)...)
-	program.WantProblem(t, c.Start(t, front.url(), large), http.StatusRequestEntityTooLarge, core.CodePayloadTooLarge)
+	program.WantProblem(t, c.Start(t, front.url(), large), http.StatusRequestEntityTooLarge, api.CodePayloadTooLarge)
 	checkAddress(t, i, front)
 
 	servers[0].Kill()
 	keyed := program.WantProblem(t, c.Start(t, front.url(), program.Building(t, "away")),
-		http.StatusServiceUnavailable, core.CodeOutcomeUnknown)
-	if !keyed.Retryable || keyed.RequestID == "" || keyed.Title != core.CodeOutcomeUnknown.Spec().Title {
+		http.StatusServiceUnavailable, api.CodeOutcomeUnknown)
+	if !keyed.Retryable || keyed.RequestID == "" || keyed.Title != core.Spec(api.CodeOutcomeUnknown).Title {
 		t.Errorf("problem = %+v, want the service's own, retryable and with a request id", keyed)
 	}
 	bare := program.WantProblem(t, c.Start(t, front.url(), program.Building(t, "")),
-		http.StatusServiceUnavailable, core.CodeOutcomeUnknown)
+		http.StatusServiceUnavailable, api.CodeOutcomeUnknown)
 	if bare.Retryable {
 		t.Error("a start without a key is retryable, want that it is not")
 	}
 	read := program.WantProblem(t, c.Get(t, front.url()+"/api/runs/"),
-		http.StatusServiceUnavailable, core.CodeUnavailable)
-	if !read.Retryable || read.Title != core.CodeUnavailable.Spec().Title {
+		http.StatusServiceUnavailable, api.CodeUnavailable)
+	if !read.Retryable || read.Title != core.Spec(api.CodeUnavailable).Title {
 		t.Errorf("problem = %+v, want the service's own, and retryable", read)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/flush"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
@@ -39,9 +40,9 @@ func (a *Activity) Repeated(orgID uuid.UUID, record *idempotency.Record, err err
 	switch {
 	case err == nil:
 		day.replayed = 1
-	case core.HasCode(err, core.CodeKeyReused):
+	case core.HasCode(err, api.CodeKeyReused):
 		day.reused = 1
-	case core.HasCode(err, core.CodeKeyInProgress) && (record == nil || !record.Abandoned()):
+	case core.HasCode(err, api.CodeKeyInProgress) && (record == nil || !record.Abandoned()):
 		day.inProgress = 1
 	default:
 		return

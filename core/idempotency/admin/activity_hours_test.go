@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/coretest/pgproxy"
 	"github.com/simplevalidations/simplevalidations/core/db"
@@ -135,7 +135,7 @@ func TestHours(t *testing.T) {
 		p.mustReplay(t, finishedRecord(org))
 		record := startRecord(org)
 		_, err := p.Answer(record, newClaim(org, "k", "b").Fingerprint)
-		checkCode(t, err, core.CodeKeyReused)
+		checkCode(t, err, api.CodeKeyReused)
 		mustFlush(t, p.Activity, database)
 		wantHours(t, database, org, hours{Took: map[int]int64{}})
 	})

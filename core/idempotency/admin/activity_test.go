@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
@@ -72,10 +72,10 @@ func TestActivity(t *testing.T) {
 		_, err := guard.Answer(record, record.Fingerprint)
 		checkCode(t, err, "")
 		_, err = guard.Answer(record, other)
-		checkCode(t, err, core.CodeKeyReused)
+		checkCode(t, err, api.CodeKeyReused)
 		mustFlush(t, activity, database)
 		_, err = guard.Answer(held, record.Fingerprint)
-		checkCode(t, err, core.CodeKeyInProgress)
+		checkCode(t, err, api.CodeKeyInProgress)
 		_, err = guard.Answer(record, record.Fingerprint)
 		checkCode(t, err, "")
 		mustFlush(t, activity, database)
@@ -96,9 +96,9 @@ func TestActivity(t *testing.T) {
 		abandoned.Point = "started"
 		unknown.Fingerprint.Version = 9
 		_, err := guard.Answer(abandoned, abandoned.Fingerprint)
-		checkCode(t, err, core.CodeKeyInProgress)
+		checkCode(t, err, api.CodeKeyInProgress)
 		_, err = guard.Answer(unknown, other)
-		checkCode(t, err, core.CodeUnavailable)
+		checkCode(t, err, api.CodeUnavailable)
 		mustFlush(t, activity, database)
 		for _, record := range []idempotency.Record{abandoned, unknown} {
 			if got, found := activityOf(t, database, record.ID); found {
@@ -121,7 +121,7 @@ func TestRepetitionsKeepTheirTimes(t *testing.T) {
 		_, err := guard.Answer(record, record.Fingerprint)
 		checkCode(t, err, "")
 		_, err = guard.Answer(record, other)
-		checkCode(t, err, core.CodeKeyReused)
+		checkCode(t, err, api.CodeKeyReused)
 	}
 	lastOf := func() (time.Time, time.Time) {
 		const query = `FROM key_activity WHERE key_id = $1`

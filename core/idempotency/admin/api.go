@@ -10,7 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
-	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // maxReleaseBody bounds the body of a release in bytes. A reason has at most 500 characters.
@@ -26,48 +26,6 @@ type entriesQuery struct {
 // that a deleted key leaves.
 type releaseBody struct {
 	Reason string `json:"reason" form:"reason" validate:"required,max=500,excludesrune=\x00"`
-}
-
-// entryBody is a key in the API, without bodies and digests.
-type entryBody struct {
-	ID            uuid.UUID            `json:"id"`
-	Key           string               `json:"key"`
-	Endpoint      idempotency.Endpoint `json:"endpoint"`
-	State         State                `json:"state"`
-	RequestMethod string               `json:"request_method"`
-	RequestPath   string               `json:"request_path"`
-	RequestID     string               `json:"request_id"`
-	Run           core.Optional        `json:"run"`
-	// ResponseStatus is 0 while the request is unfinished.
-	ResponseStatus int               `json:"response_status"`
-	RecoveryPoint  idempotency.Point `json:"recovery_point"`
-	CreatedAt      string            `json:"created_at"`
-	FinishedAt     core.Optional     `json:"finished_at"`
-	ExpiresAt      string            `json:"expires_at"`
-	LockedUntil    core.Optional     `json:"locked_until"`
-	Replays        int64             `json:"replays"`
-	Mismatches     int64             `json:"mismatches"`
-	Conflicts      int64             `json:"conflicts"`
-	// Takeovers counts the holders after the first one, retries and completers.
-	Takeovers int    `json:"takeovers"`
-	Attempts  int    `json:"attempts"`
-	LastError string `json:"last_error"`
-	// Timeline is empty in lists.
-	Timeline []EventBody `json:"timeline"`
-}
-
-// activityBody is what requests got from their keys, day by day.
-type activityBody struct {
-	Days []dayBody `json:"days"`
-}
-
-// dayBody is one day in UTC.
-type dayBody struct {
-	Day        string `json:"day"`
-	Replayed   int64  `json:"replayed"`
-	InProgress int64  `json:"in_progress"`
-	Reused     int64  `json:"reused"`
-	Misnamed   int64  `json:"misnamed"`
 }
 
 // list is GET /api/idempotency-keys/.
@@ -97,11 +55,11 @@ func (a *App) activity(c echo.Context, principal core.Principal) error {
 	if err != nil {
 		return err
 	}
-	body := activityBody{Days: make([]dayBody, len(days))}
+	body := api.KeyActivity{Days: make([]api.KeyActivityDay, len(days))}
 	for i, day := range days {
-		body.Days[i] = dayBody{
-			Day: day.Day.Format(time.DateOnly), Replayed: day.Replayed, InProgress: day.InProgress, Reused: day.Reused,
-			Misnamed: day.Misnamed,
+		body.Days[i] = api.KeyActivityDay{
+			Day: day.Day.Format(time.DateOnly), Replayed: int(day.Replayed), InProgress: int(day.InProgress),
+			Reused: int(day.Reused), Misnamed: int(day.Misnamed),
 		}
 	}
 	return c.JSON(http.StatusOK, body)
@@ -161,15 +119,14 @@ func (a *App) releaseFor(ctx context.Context, principal core.Principal, id uuid.
 
 func entryID(c echo.Context) (uuid.UUID, error) { return core.PathID(c, "idempotency key") }
 
-func renderEntry(e Entry) entryBody {
-	body := entryBody{
-		ID: e.ID, Key: e.Key, Endpoint: e.Endpoint, State: e.State, RequestMethod: e.RequestMethod,
-		RequestPath: e.RequestPath, RequestID: e.RequestID, Run: core.OptionalID(e.RunID), RecoveryPoint: e.Point,
-		CreatedAt: core.FormatTime(e.CreatedAt), FinishedAt: core.OptionalTime(e.FinishedAt),
-		ExpiresAt:   core.FormatTime(e.ExpiresAt),
-		LockedUntil: core.OptionalTime(e.LockedUntil), Replays: e.Replays, Mismatches: e.Mismatches,
-		Conflicts: e.Conflicts,
-		Takeovers: e.takeovers(), Attempts: e.Attempts, LastError: e.LastError, Timeline: []EventBody{},
+func renderEntry(e Entry) api.Key {
+	body := api.Key{
+		ID: e.ID.String(), Key: e.Key, Endpoint: string(e.Endpoint), State: e.State, RequestMethod: e.RequestMethod,
+		RequestPath: e.RequestPath, RequestID: e.RequestID, Run: api.MaybeID(e.RunID), RecoveryPoint: string(e.Point),
+		CreatedAt: api.At(e.CreatedAt), FinishedAt: api.MaybeAt(e.FinishedAt),
+		ExpiresAt: api.At(e.ExpiresAt), LockedUntil: api.MaybeAt(e.LockedUntil),
+		Replays: int(e.Replays), Mismatches: int(e.Mismatches), Conflicts: int(e.Conflicts),
+		Takeovers: e.takeovers(), Attempts: e.Attempts, LastError: e.LastError, Timeline: []api.KeyEvent{},
 	}
 	if e.Status != nil {
 		body.ResponseStatus = *e.Status

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
@@ -89,7 +90,7 @@ func rowsRead(tb testing.TB, database *db.DB) int64 {
 	return n
 }
 
-func checkCode(t *testing.T, err error, want core.Code) {
+func checkCode(t *testing.T, err error, want api.Code) {
 	t.Helper()
 	if want == "" {
 		if err != nil {

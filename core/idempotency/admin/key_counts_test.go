@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 )
 
@@ -34,9 +35,9 @@ func TestKeyCounts(t *testing.T) {
 	if got := rowsRead(t, database) - before; got > 10 {
 		t.Errorf("rows read = %d, want the 6 unfinished ones", got)
 	}
-	want := map[admin.State]int64{
-		admin.StateInProgress: 2, admin.StateAbandoned: 2, admin.StateDead: 2,
-		admin.StateFinished: keys - 6,
+	want := map[api.KeyState]int64{
+		api.KeyStateInProgress: 2, api.KeyStateAbandoned: 2, api.KeyStateDead: 2,
+		api.KeyStateFinished: keys - 6,
 	}
 	if diff := cmp.Diff(want, counts.ByState); diff != "" {
 		t.Errorf("keys by state (-want +got):\n%s", diff)

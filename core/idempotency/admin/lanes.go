@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/core/requestlog"
@@ -99,7 +100,7 @@ func requestLanes(base string, e Entry, requests []requestlog.Request, labels ma
 				made.Text, made.Pill = firstText(e), pillOf(e)
 			} else {
 				made.Text = "The first request. It locked the key, and ended before an answer was stored: " +
-					strings.ToLower(request.Code.Spec().Title) + "."
+					strings.ToLower(core.Spec(request.Code).Title) + "."
 			}
 		}
 		made.Number = len(lanes) + 1
@@ -132,7 +133,7 @@ func firstOf(e Entry, requests []requestlog.Request) int {
 			return i
 		}
 		if !e.CreatedAt.Before(r.At.Add(-claimSlack)) && !e.CreatedAt.After(r.At.Add(r.Took+claimSlack)) &&
-			r.Code != core.CodeKeyInProgress && r.Code != core.CodeKeyReused {
+			r.Code != api.CodeKeyInProgress && r.Code != api.CodeKeyReused {
 			first = i
 		}
 	}
@@ -166,16 +167,16 @@ func requestLane(base string, r requestlog.Request, labels map[uuid.UUID]string)
 	case r.Replayed:
 		made.Course = courseReplay
 		made.Text = "The same request again. It got the first answer, and nothing was done twice."
-	case r.Code == core.CodeKeyInProgress:
+	case r.Code == api.CodeKeyInProgress:
 		made.Course = courseWaiting
 		made.Text = "The same request again, before the first one was answered. The client was asked to wait and retry."
-	case r.Code == core.CodeKeyReused:
+	case r.Code == api.CodeKeyReused:
 		made.Course, made.Differs = courseRefused, differing(r.Problem)
 		made.Text = "A different request with the same key. It was refused, so that no client gets the answer to " +
 			"another request."
 	case r.Code != "":
 		made.Course = courseRefused
-		made.Text = fmt.Sprintf("Refused: %s. The key can still be used.", strings.ToLower(r.Code.Spec().Title))
+		made.Text = fmt.Sprintf("Refused: %s. The key can still be used.", strings.ToLower(core.Spec(r.Code).Title))
 	case r.OriginalRequestID != "":
 		made.Course = courseResumed
 		made.Text = "The same request again, after the first one had stopped. It continued where that had stopped."
@@ -187,7 +188,7 @@ func requestLane(base string, r requestlog.Request, labels map[uuid.UUID]string)
 }
 
 // differing names the parts in which a refused request was another one.
-func differing(problem *core.Problem) []string {
+func differing(problem *api.Problem) []string {
 	if problem == nil {
 		return nil
 	}

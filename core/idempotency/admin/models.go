@@ -6,24 +6,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
-)
-
-// State is the condition of a key, as people call it.
-type State string
-
-// The states of a key.
-const (
-	// StateInProgress: a process holds the key's lock.
-	StateInProgress State = "in_progress"
-	// StateAbandoned: the request stopped between phases and its lock has expired. The completer will finish it.
-	StateAbandoned State = "abandoned"
-	// StateDead: the key is a dead letter. The completer has given up, and a person has to look at it.
-	StateDead State = "dead"
-	// StateFinished: the response is stored and replayed.
-	StateFinished State = "finished"
-	// StateExpired: the key's lifetime is over, and it counts as not there.
-	StateExpired State = "expired"
 )
 
 // Entry is a key as it is listed, without bodies and digests.
@@ -31,7 +15,7 @@ type Entry struct {
 	ID            uuid.UUID
 	Key           string
 	Endpoint      idempotency.Endpoint
-	State         State
+	State         api.KeyState
 	RequestMethod string
 	RequestPath   string
 	RequestID     string
@@ -102,7 +86,7 @@ func (keySubject) TableName() string { return "idempotency_keys" }
 
 // KeyCounts counts the keys of all organizations.
 type KeyCounts struct {
-	ByState map[State]int64
+	ByState map[api.KeyState]int64
 	// OldestUnfinished is the age of the oldest unfinished key that is not dead.
 	OldestUnfinished time.Duration
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 )
@@ -52,7 +53,7 @@ func (a *App) releaseForm(c echo.Context, principal core.Principal) error {
 		err = a.releaseFor(c.Request().Context(), principal, id, form.Reason)
 	}
 	// A key that is gone has no page any more, on which the form could be shown again.
-	if problem := pages.Refusal(err); problem != nil && problem.Code != core.CodeNotFound {
+	if problem := pages.Refusal(err); problem != nil && problem.Code != api.CodeNotFound {
 		return a.renderKey(c, principal, id, pages.RefusalStatus(c, problem), form, problem)
 	}
 	if err != nil {

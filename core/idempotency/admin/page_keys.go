@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 )
@@ -150,13 +151,13 @@ func newKeyRow(operations idempotency.Operations) func(Entry) keyRow {
 // pillOf returns the coloured label of a key's state. A finished key shows the status that it replays, if it is known.
 func pillOf(e Entry) pages.Pill {
 	switch e.State {
-	case StateInProgress:
+	case api.KeyStateInProgress:
 		return pages.NewPill("run", "In progress")
-	case StateAbandoned:
+	case api.KeyStateAbandoned:
 		return pages.NewPill("warn", "Abandoned")
-	case StateDead:
+	case api.KeyStateDead:
 		return pages.NewPill("fail", "Dead")
-	case StateFinished:
+	case api.KeyStateFinished:
 		if e.Status != nil {
 			return pages.NewPill("ok", fmt.Sprintf("Finished %d", *e.Status))
 		}

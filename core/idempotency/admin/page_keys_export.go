@@ -45,8 +45,8 @@ func exportedRow(e Entry) []string {
 	return []string{
 		e.ID.String(), cell(e.Key), string(e.Endpoint), string(e.State), string(body.Run),
 		strconv.Itoa(body.ResponseStatus), strconv.FormatInt(e.Replays, 10), strconv.FormatInt(e.Mismatches, 10),
-		strconv.FormatInt(e.Conflicts, 10), body.CreatedAt, string(body.FinishedAt), body.ExpiresAt,
-		cell(e.RequestID),
+		strconv.FormatInt(e.Conflicts, 10), body.CreatedAt.String(), body.FinishedAt.String(),
+		body.ExpiresAt.String(), cell(e.RequestID),
 	}
 }
 

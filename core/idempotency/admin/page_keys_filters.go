@@ -7,6 +7,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
@@ -61,7 +62,9 @@ func (q keysQuery) chips() []pages.Chip {
 // stateChoices offers every state, with the words of the pills in the table below.
 func stateChoices(chosen string) []pages.Choice {
 	pairs := []string{"", "Any state"}
-	for _, state := range []State{StateInProgress, StateAbandoned, StateDead, StateFinished, StateExpired} {
+	for _, state := range []api.KeyState{
+		api.KeyStateInProgress, api.KeyStateAbandoned, api.KeyStateDead, api.KeyStateFinished, api.KeyStateExpired,
+	} {
 		pairs = append(pairs, string(state), pillOf(Entry{State: state}).Text)
 	}
 	return pages.Choices(chosen, pairs...)
@@ -85,4 +88,4 @@ func (p *keysPage) selectable(principal core.Principal) {
 }
 
 // isStuck reports whether the key can be released.
-func (e Entry) isStuck() bool { return e.State == StateAbandoned || e.State == StateDead }
+func (e Entry) isStuck() bool { return e.State == api.KeyStateAbandoned || e.State == api.KeyStateDead }

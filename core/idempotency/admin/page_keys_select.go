@@ -61,7 +61,7 @@ func (a *App) selection(ctx context.Context, orgID uuid.UUID, ids []uuid.UUID) (
 	var view selectionPage
 	for _, id := range ids {
 		entry, err := a.inspector.Find(ctx, orgID, id)
-		if err != nil && !core.HasCode(err, core.CodeNotFound) {
+		if err != nil && !core.IsNotFound(err) {
 			return selectionPage{}, err
 		}
 		if err == nil && entry.isStuck() {

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
@@ -122,10 +123,10 @@ func entriesFrom(filter EntryFilter) string {
 	if filter.Key != "" {
 		return namedEntryQuery + ` WHERE true`
 	}
-	switch State(filter.State) {
-	case StateInProgress, StateAbandoned, StateDead:
+	switch api.KeyState(filter.State) {
+	case api.KeyStateInProgress, api.KeyStateAbandoned, api.KeyStateDead:
 		return unfinishedEntryQuery + ` WHERE true`
-	case StateExpired:
+	case api.KeyStateExpired:
 		// The planner cannot derive it from the CASE of the columns.
 		return entryQuery + ` WHERE expires_at <= now()`
 	default:
@@ -264,9 +265,9 @@ func (i *Inspector) KeyCounts(ctx context.Context) (KeyCounts, error) {
 		return KeyCounts{}, fmt.Errorf("count keys: %w", err)
 	}
 	return KeyCounts{
-		ByState: map[State]int64{
-			StateInProgress: inProgress, StateAbandoned: abandoned, StateDead: dead,
-			StateFinished: max(all-inProgress-abandoned-dead, 0),
+		ByState: map[api.KeyState]int64{
+			api.KeyStateInProgress: inProgress, api.KeyStateAbandoned: abandoned, api.KeyStateDead: dead,
+			api.KeyStateFinished: max(all-inProgress-abandoned-dead, 0),
 		},
 		OldestUnfinished: core.Seconds(oldest),
 	}, nil

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 )
 
@@ -27,19 +27,12 @@ type timelineEvent struct {
 	detail string
 }
 
-// EventBody is a timeline event in the API.
-type EventBody struct {
-	At     string `json:"at"`
-	Event  string `json:"event"`
-	Detail string `json:"detail"`
-}
-
 // Timeline renders the timeline of a key that Find has read.
-func (e Entry) Timeline() []EventBody {
+func (e Entry) Timeline() []api.KeyEvent {
 	events := e.events()
-	timeline := make([]EventBody, len(events))
+	timeline := make([]api.KeyEvent, len(events))
 	for i, event := range events {
-		timeline[i] = EventBody{At: core.FormatTime(*event.at), Event: event.event, Detail: event.detail}
+		timeline[i] = api.KeyEvent{At: api.At(*event.at), Event: event.event, Detail: event.detail}
 	}
 	return timeline
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/progress"
@@ -268,7 +269,7 @@ func newerWords(n int) string {
 // announcement describes the change of a run since the progress that was shown.
 func announcement(run validations.Run, shown validations.Progress) string {
 	switch {
-	case run.State == validations.StateCompleted:
+	case run.State == api.RunStateCompleted:
 		return "Run of " + run.WorkflowSlug + " finished: " + outcomeWords(run)
 	case shown <= 0:
 		return "Run of " + run.WorkflowSlug + " started"
@@ -318,7 +319,7 @@ func (s *pageStream) follow(ctx context.Context) error {
 func (s *pageStream) expire(reason error) error {
 	refused := core.AsError(reason)
 	switch refused.Code {
-	case core.CodeNotAuthenticated, core.CodePermissionDenied, core.CodeNotFound:
+	case api.CodeNotAuthenticated, api.CodePermissionDenied, api.CodeNotFound:
 	default:
 		return reason
 	}

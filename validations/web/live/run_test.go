@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/validations/progress"
 )
 
@@ -46,8 +47,8 @@ func TestStreamsAreBounded(t *testing.T) {
 	open, one := newStreams(streamsPerHolder+1), holder(org)
 	enter := func(h streamHolder) bool {
 		err := open.enter(h, "Too many.")
-		if err != nil && !core.HasCode(err, core.CodeRateLimited) {
-			t.Fatalf("enter = %v, want %s", err, core.CodeRateLimited)
+		if err != nil && !core.HasCode(err, api.CodeRateLimited) {
+			t.Fatalf("enter = %v, want %s", err, api.CodeRateLimited)
 		}
 		return err == nil
 	}

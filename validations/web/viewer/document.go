@@ -18,6 +18,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/core/share"
 	"github.com/simplevalidations/simplevalidations/validations"
@@ -178,29 +179,6 @@ func wholeNumber(name, text string, missing, limit int) (int, error) {
 	return n, nil
 }
 
-// documentBody is a window of a document as clients see it.
-type documentBody struct {
-	Filename  string                    `json:"filename"`
-	MediaType string                    `json:"media_type"`
-	Size      int64                     `json:"size"`
-	SHA256    string                    `json:"sha256"`
-	Kind      documentKind              `json:"kind"`
-	LineCount int                       `json:"line_count"`
-	Next      core.Optional             `json:"next"`
-	Previous  core.Optional             `json:"previous"`
-	Lines     []documentLine            `json:"lines"`
-	Findings  []validations.FindingBody `json:"findings"`
-	Content   string                    `json:"content"`
-}
-
-type documentLine struct {
-	Number int    `json:"number"`
-	Text   string `json:"text"`
-	// Length counts characters, and Cut says that Text has only the first of them.
-	Length int  `json:"length"`
-	Cut    bool `json:"cut"`
-}
-
 // Show is GET /api/runs/{id}/document/.
 func (a *App) Show(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	var query documentQuery
@@ -216,10 +194,10 @@ func (a *App) Show(c echo.Context, principal core.Principal, id uuid.UUID) error
 	if err != nil {
 		return err
 	}
-	body := documentBody{
-		Filename: shown.Filename, MediaType: shown.MediaType, Size: shown.Size, Kind: shown.kind,
-		SHA256: hex.EncodeToString(shown.SHA256), Lines: []documentLine{}, Findings: []validations.FindingBody{},
-		Content: validations.RunAddress(id) + "document/content/",
+	body := api.DocumentWindow{
+		Filename: shown.Filename, MediaType: shown.MediaType, Size: shown.Size, Kind: string(shown.kind),
+		SHA256: hex.EncodeToString(shown.SHA256), Lines: []api.DocumentLine{}, Findings: []api.Finding{},
+		Content: validations.RunAddress(id.String()) + "document/content/",
 	}
 	if shown.hasWindows() {
 		if err := a.addWindow(ctx, &body, shown, from, count); err != nil {
@@ -231,7 +209,7 @@ func (a *App) Show(c echo.Context, principal core.Principal, id uuid.UUID) error
 }
 
 // addWindow adds lines and their findings to the body.
-func (a *App) addWindow(ctx context.Context, body *documentBody, shown shownDocument, from, count int) error {
+func (a *App) addWindow(ctx context.Context, body *api.DocumentWindow, shown shownDocument, from, count int) error {
 	leave, err := a.enterDocument(ctx, shown)
 	if err != nil {
 		return err
@@ -242,14 +220,14 @@ func (a *App) addWindow(ctx context.Context, body *documentBody, shown shownDocu
 		return err
 	}
 	for _, line := range text.Lines {
-		body.Lines = append(body.Lines, documentLine{
+		body.Lines = append(body.Lines, api.DocumentLine{
 			Number: line.Number, Text: line.Plain(), Length: line.Length, Cut: line.Cut(),
 		})
 	}
 	body.LineCount = text.Total
-	window := func(from int) core.Optional {
+	window := func(from int) api.Optional {
 		query := url.Values{"from": {strconv.Itoa(from)}, "lines": {strconv.Itoa(count)}}
-		return core.Optional(validations.RunAddress(shown.run.ID) + "document/?" + query.Encode())
+		return api.Optional(validations.RunAddress(shown.run.ID.String()) + "document/?" + query.Encode())
 	}
 	if from+count <= text.Total {
 		body.Next = window(from + count)
@@ -259,8 +237,8 @@ func (a *App) addWindow(ctx context.Context, body *documentBody, shown shownDocu
 	}
 	findings, err := a.runs.FindingsOnLines(ctx, shown.run, from, from+count-1)
 	for _, finding := range findings {
-		body.Findings = append(body.Findings, validations.FindingBody{
-			StepID: shown.definition.Steps[finding.StepOrdinal].ID, IssueBody: validations.RenderIssue(finding),
+		body.Findings = append(body.Findings, api.Finding{
+			StepID: shown.definition.Steps[finding.StepOrdinal].ID, Issue: validations.RenderIssue(finding),
 		})
 	}
 	return err

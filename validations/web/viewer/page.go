@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/document"
@@ -129,7 +130,7 @@ func (a *App) Page(c echo.Context, principal core.Principal, id uuid.UUID) error
 	}
 	view.Here = view.Run + "document/"
 	shown, err := a.openDocument(ctx, principal.OrgID, id)
-	if refused := pages.Refusal(err); refused != nil && refused.Code == core.CodeDocumentGone {
+	if refused := pages.Refusal(err); refused != nil && refused.Code == api.CodeDocumentGone {
 		view.Gone = refused.Detail
 	} else if err != nil {
 		return err
@@ -153,7 +154,7 @@ func (a *App) fillDocument(
 	view.Filename, view.MediaType = words.Document(shown.Filename), shown.MediaType
 	view.Size, view.SHA256 = pages.Size(shown.Size), hex.EncodeToString(shown.SHA256)
 	view.Kind = shown.kind
-	view.Unfinished = shown.run.State != validations.StateCompleted
+	view.Unfinished = shown.run.State != api.RunStateCompleted
 	view.FindingsGone = shown.run.FindingsPurgedAt != nil
 	if !shown.hasWindows() {
 		return nil
@@ -374,12 +375,12 @@ func (a *App) Preview(
 	ctx context.Context, run validations.Run, size int64, places []validations.FindingPlace,
 ) ([]Line, error) {
 	lines := linesOf(places)
-	if run.State != validations.StateCompleted || run.ContentPurgedAt != nil || len(lines) == 0 ||
+	if run.State != api.RunStateCompleted || run.ContentPurgedAt != nil || len(lines) == 0 ||
 		size > validations.MaxInlineBytes {
 		return nil, nil
 	}
 	shown, err := a.openDocument(ctx, run.OrgID, run.ID)
-	if core.HasCode(err, core.CodeDocumentGone) || err == nil && !shown.hasWindows() {
+	if core.HasCode(err, api.CodeDocumentGone) || err == nil && !shown.hasWindows() {
 		return nil, nil
 	}
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/workflows/start/body"
 )
 
@@ -173,8 +173,8 @@ func TestReadStartBodyRefusesMediaTypes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := refusal(t, r)
-			if got.Code != core.CodeUnsupportedMediaType || len(got.Fields) != 1 {
-				t.Errorf("error = %v, %d fields, want %s, one", got, len(got.Fields), core.CodeUnsupportedMediaType)
+			if got.Code != api.CodeUnsupportedMediaType || len(got.Fields) != 1 {
+				t.Errorf("error = %v, %d fields, want %s, one", got, len(got.Fields), api.CodeUnsupportedMediaType)
 			}
 		})
 	}

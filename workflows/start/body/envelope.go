@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/mediatype"
 	"github.com/simplevalidations/simplevalidations/validations"
@@ -232,9 +233,9 @@ func invalidEnvelope(err error) error {
 }
 
 // memberAt points at a member of an envelope or a part of a multipart body.
-func memberAt(name string) core.FieldError {
+func memberAt(name string) api.FieldError {
 	if len(name) > maxShownName {
 		name = name[:maxShownName]
 	}
-	return core.FieldError{Pointer: string(jsontext.Pointer("").AppendToken(strings.ToValidUTF8(name, "\uFFFD")))}
+	return api.FieldError{Pointer: string(jsontext.Pointer("").AppendToken(strings.ToValidUTF8(name, "\uFFFD")))}
 }

@@ -38,7 +38,7 @@ func FuzzReadMultipart(f *testing.F) {
 		document, err := read()
 		if err != nil {
 			problem, ok := errors.AsType[*core.Error](err)
-			if !ok || problem.Code.Spec().Status/100 != 4 || problem.Detail == "" {
+			if !ok || core.Spec(problem.Code).Status/100 != 4 || problem.Detail == "" {
 				t.Fatalf("error = %v, want a *core.Error that blames the request", err)
 			}
 			return

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/mediatype"
 )
 
@@ -28,7 +29,7 @@ type declaredType struct {
 }
 
 // parseMediaType normalizes a media type.
-func parseMediaType(value string, at core.FieldError) (declaredType, error) {
+func parseMediaType(value string, at api.FieldError) (declaredType, error) {
 	if strings.TrimSpace(value) == "" {
 		return declaredType{}, nil
 	}
@@ -71,7 +72,7 @@ func isDecoded(essence, charset string) bool {
 
 // requestMediaType reads the Content-Type.
 func requestMediaType(header http.Header) (declaredType, error) {
-	at := core.FieldError{Parameter: "Content-Type"}
+	at := api.FieldError{Parameter: "Content-Type"}
 	if len(header.Values("Content-Type")) > 1 {
 		return declaredType{}, unsupported(at, "The request has several Content-Type headers. Send one.")
 	}
@@ -83,7 +84,7 @@ func refuseContentEncoding(header http.Header) error {
 		for coding := range strings.SplitSeq(line, ",") {
 			coding = strings.TrimSpace(coding)
 			if coding != "" && !strings.EqualFold(coding, "identity") {
-				return unsupported(core.FieldError{Parameter: "Content-Encoding"},
+				return unsupported(api.FieldError{Parameter: "Content-Encoding"},
 					"A compressed request body is not accepted. Send it without Content-Encoding.")
 			}
 		}
@@ -91,10 +92,10 @@ func refuseContentEncoding(header http.Header) error {
 	return nil
 }
 
-func unsupported(at core.FieldError, detail string) error {
-	err := core.NewError(core.CodeUnsupportedMediaType, detail)
+func unsupported(at api.FieldError, detail string) error {
+	err := core.NewError(api.CodeUnsupportedMediaType, detail)
 	at.Code, at.Detail = "unsupported", detail
-	err.Fields = []core.FieldError{at}
+	err.Fields = []api.FieldError{at}
 	return err
 }
 
@@ -110,6 +111,6 @@ func RefuseType(body Body, accepts []string) error {
 	case len(body.OtherTypes) > 0:
 		why = ". The type is derived from the file extension; declare another one if the name is wrong"
 	}
-	return core.NewError(core.CodeUnsupportedMediaType, fmt.Sprintf("The workflow does not accept %s. It accepts %s%s.",
+	return core.NewError(api.CodeUnsupportedMediaType, fmt.Sprintf("The workflow does not accept %s. It accepts %s%s.",
 		body.MediaType, strings.Join(accepts, ", "), why))
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/mediatype"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
@@ -45,7 +46,7 @@ func (f *multipartForm) read(
 	ctx context.Context, boundary string, add func(context.Context, *multipart.Part) error,
 ) error {
 	if boundary == "" {
-		return invalid(core.FieldError{Parameter: "Content-Type"},
+		return invalid(api.FieldError{Parameter: "Content-Type"},
 			"The Content-Type of a multipart body needs a boundary; let the HTTP client write this header.")
 	}
 	// The reader reports a body that ends within a part's header like one that ends with its closing boundary.

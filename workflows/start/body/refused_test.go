@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // refused is a request whose body is at fault at a place.
@@ -22,8 +22,8 @@ func testRefused(t *testing.T, cases []refused) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			got := refusal(t, tt.r)
-			if got.Code != core.CodeInvalidPayload {
-				t.Errorf("error = %v, want %s", got, core.CodeInvalidPayload)
+			if got.Code != api.CodeInvalidPayload {
+				t.Errorf("error = %v, want %s", got, api.CodeInvalidPayload)
 			}
 			if at := placeOf(got.Fields); at != tt.at {
 				t.Errorf("error = %v at %q, want at %q", got, at, tt.at)
@@ -32,7 +32,7 @@ func testRefused(t *testing.T, cases []refused) {
 	}
 }
 
-func placeOf(fields []core.FieldError) string {
+func placeOf(fields []api.FieldError) string {
 	places := make([]string, len(fields))
 	for i, field := range fields {
 		places[i] = field.Pointer

@@ -11,6 +11,7 @@ import (
 	"os"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // maxUnproven bounds what is allocated on the strength of a Content-Length alone.
@@ -99,7 +100,7 @@ func (s *bodySource) fault(err error, detail string) error {
 	case errors.Is(s.err, errPartHeaderTooLarge):
 		return core.InvalidPayload("The header of a part is too large.")
 	case errors.Is(s.err, os.ErrDeadlineExceeded):
-		return core.NewError(core.CodeRequestTimeout, "The request body did not arrive in time. Nothing was started.").
+		return core.NewError(api.CodeRequestTimeout, "The request body did not arrive in time. Nothing was started.").
 			Because(s.err)
 	case isBrokenOff(s.err):
 		return core.InvalidPayload("The connection ended before the body was complete.").Because(s.err)
@@ -117,6 +118,6 @@ func isBrokenOff(err error) bool {
 }
 
 func bodyTooLarge(maxBytes int64) error {
-	return core.NewError(core.CodePayloadTooLarge,
+	return core.NewError(api.CodePayloadTooLarge,
 		fmt.Sprintf("The request body is larger than %d bytes. Nothing was stored.", maxBytes))
 }

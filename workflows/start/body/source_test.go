@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/workflows/start/body"
 )
@@ -61,8 +62,8 @@ func TestReadStartBodyLimitsItsSize(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			r, document := streamed(tt.contentType, io.MultiReader(strings.NewReader(tt.begin), endless('x')))
-			if got := refusal(t, r); got.Code != core.CodePayloadTooLarge {
-				t.Errorf("error = %v, want %s", got, core.CodePayloadTooLarge)
+			if got := refusal(t, r); got.Code != api.CodePayloadTooLarge {
+				t.Errorf("error = %v, want %s", got, api.CodePayloadTooLarge)
 			}
 			if document.read > maxBodyBytes+1 {
 				t.Errorf("read %d bytes, want at most %d", document.read, maxBodyBytes+1)
@@ -73,8 +74,8 @@ func TestReadStartBodyLimitsItsSize(t *testing.T) {
 		t.Parallel()
 		r, document := streamed("text/csv", endless('x'))
 		r.ContentLength = maxBodyBytes + 1
-		if got := refusal(t, r); got.Code != core.CodePayloadTooLarge || document.read != 0 {
-			t.Errorf("error = %v after %d bytes, want %s after none", got, document.read, core.CodePayloadTooLarge)
+		if got := refusal(t, r); got.Code != api.CodePayloadTooLarge || document.read != 0 {
+			t.Errorf("error = %v after %d bytes, want %s after none", got, document.read, api.CodePayloadTooLarge)
 		}
 	})
 	t.Run("AllowsTheLargest", func(t *testing.T) {
@@ -87,15 +88,15 @@ func TestReadStartBodyLimitsItsSize(t *testing.T) {
 	t.Run("RefusesOneByteMore", func(t *testing.T) {
 		t.Parallel()
 		r, _ := streamed("text/csv", io.LimitReader(endless('x'), maxBodyBytes+1))
-		if got := refusal(t, r); got.Code != core.CodePayloadTooLarge {
-			t.Errorf("error = %v, want %s", got, core.CodePayloadTooLarge)
+		if got := refusal(t, r); got.Code != api.CodePayloadTooLarge {
+			t.Errorf("error = %v, want %s", got, api.CodePayloadTooLarge)
 		}
 	})
 	t.Run("StopsInThePartsHeader", func(t *testing.T) {
 		t.Parallel()
 		r, document := streamed(form, io.MultiReader(strings.NewReader("--b\r\nX: "), endless('x')))
-		if got := refusal(t, r); got.Code != core.CodeInvalidPayload {
-			t.Errorf("error = %v, want %s", got, core.CodeInvalidPayload)
+		if got := refusal(t, r); got.Code != api.CodeInvalidPayload {
+			t.Errorf("error = %v, want %s", got, api.CodeInvalidPayload)
 		}
 		if want := limits().MaxPartHeaderBytes; document.read > want {
 			t.Errorf("read %d bytes, want at most %d", document.read, want)
@@ -105,8 +106,8 @@ func TestReadStartBodyLimitsItsSize(t *testing.T) {
 		t.Parallel()
 		text := strings.Replace(head, "file", "name", 1)
 		r, document := streamed(form, io.MultiReader(strings.NewReader(text), endless('x')))
-		if got := refusal(t, r); got.Code != core.CodeInvalidPayload {
-			t.Errorf("error = %v, want %s", got, core.CodeInvalidPayload)
+		if got := refusal(t, r); got.Code != api.CodeInvalidPayload {
+			t.Errorf("error = %v, want %s", got, api.CodeInvalidPayload)
 		}
 		if want := limits().MaxTextBytes + 16<<10; document.read > want {
 			t.Errorf("read %d bytes, want at most %d", document.read, want)
@@ -129,8 +130,8 @@ func TestReadStartBodyOverAConnection(t *testing.T) {
 		} {
 			err := served(t, sent, func(*http.ResponseController) error { return nil })
 			problem, found := errors.AsType[*core.Error](err)
-			if !found || problem.Code != core.CodeInvalidPayload || !errors.Is(err, io.ErrUnexpectedEOF) {
-				t.Errorf("error = %v after %q, want %s", err, sent, core.CodeInvalidPayload)
+			if !found || problem.Code != api.CodeInvalidPayload || !errors.Is(err, io.ErrUnexpectedEOF) {
+				t.Errorf("error = %v after %q, want %s", err, sent, api.CodeInvalidPayload)
 			}
 		}
 	})
@@ -142,8 +143,8 @@ func TestReadStartBodyOverAConnection(t *testing.T) {
 		} {
 			err := served(t, sent, func(c *http.ResponseController) error { return c.SetReadDeadline(time.Unix(1, 0)) })
 			problem, found := errors.AsType[*core.Error](err)
-			if !found || problem.Code != core.CodeRequestTimeout || !errors.Is(err, os.ErrDeadlineExceeded) {
-				t.Errorf("error = %v after %q, want %s", err, sent, core.CodeRequestTimeout)
+			if !found || problem.Code != api.CodeRequestTimeout || !errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("error = %v after %q, want %s", err, sent, api.CodeRequestTimeout)
 			}
 		}
 	})
@@ -151,8 +152,8 @@ func TestReadStartBodyOverAConnection(t *testing.T) {
 		t.Parallel()
 		sent := request + "Transfer-Encoding: chunked\r\n\r\nzz\r\na,b"
 		err := served(t, sent, func(*http.ResponseController) error { return nil })
-		if problem, found := errors.AsType[*core.Error](err); !found || problem.Code != core.CodeInvalidPayload {
-			t.Errorf("error = %v, want %s", err, core.CodeInvalidPayload)
+		if problem, found := errors.AsType[*core.Error](err); !found || problem.Code != api.CodeInvalidPayload {
+			t.Errorf("error = %v, want %s", err, api.CodeInvalidPayload)
 		}
 	})
 	t.Run("Canceled", func(t *testing.T) {
@@ -160,8 +161,8 @@ func TestReadStartBodyOverAConnection(t *testing.T) {
 		r, _ := streamed("text/csv", failing{context.Canceled})
 		_, err := body.Read(r, limits(), new(validations.Intake))
 		problem, found := errors.AsType[*core.Error](err)
-		if !found || problem.Code != core.CodeInvalidPayload || !errors.Is(err, context.Canceled) {
-			t.Errorf("error = %v, want %s", err, core.CodeInvalidPayload)
+		if !found || problem.Code != api.CodeInvalidPayload || !errors.Is(err, context.Canceled) {
+			t.Errorf("error = %v, want %s", err, api.CodeInvalidPayload)
 		}
 	})
 }

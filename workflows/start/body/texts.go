@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 )
@@ -26,16 +27,16 @@ const (
 
 // checkTexts checks the name and the short description, which all forms store as they came.
 func (b Body) checkTexts() error {
-	if err := checkText(core.FieldError{Pointer: "/name"}, "The name", b.Name, maxNameLength, ""); err != nil {
+	if err := checkText(api.FieldError{Pointer: "/name"}, "The name", b.Name, maxNameLength, ""); err != nil {
 		return err
 	}
-	at := core.FieldError{Pointer: "/short_description"}
+	at := api.FieldError{Pointer: "/short_description"}
 	return checkText(at, "The short description", b.ShortDescription, maxShortDescriptionLength, "\t\r\n")
 }
 
 // checkText refuses what cannot be stored or shown: bad UTF-8, control characters other than those allowed,
 // and more than maxLength characters.
-func checkText(at core.FieldError, what, text string, maxLength int, allowed string) error {
+func checkText(at api.FieldError, what, text string, maxLength int, allowed string) error {
 	if !utf8.ValidString(text) {
 		return invalid(at, what+" is not valid UTF-8.")
 	}
@@ -54,7 +55,7 @@ const otherCharset = "The file name is in another charset. Send it in UTF-8."
 // headerFilename reads the optional X-Filename: UTF-8 as it is, or behind its charset and percent-encoded as RFC 8187
 // has it, for clients that can only send ASCII. That is the rule for the file name of a form's part, too.
 func headerFilename(header http.Header) (string, error) {
-	at := core.FieldError{Parameter: filenameHeader}
+	at := api.FieldError{Parameter: filenameHeader}
 	lines := header.Values(filenameHeader)
 	if len(lines) > 1 {
 		return "", invalid(at, "The request has several X-Filename headers. Send one.")
@@ -91,7 +92,7 @@ func partFilename(disposition, filename string) (string, error) {
 }
 
 // cleanFilename keeps the last element of a path, be it of Unix or of Windows.
-func cleanFilename(at core.FieldError, value string) (string, error) {
+func cleanFilename(at api.FieldError, value string) (string, error) {
 	if value == "" {
 		return "", nil
 	}
@@ -112,7 +113,7 @@ func metadataDigest(metadata string, limits Limits) (string, error) {
 	if metadata == "" {
 		return "", nil
 	}
-	at := core.FieldError{Pointer: "/metadata"}
+	at := api.FieldError{Pointer: "/metadata"}
 	if int64(len(metadata)) > limits.MaxTextBytes {
 		return "", invalid(at, fmt.Sprintf("Metadata is larger than %d bytes.", limits.MaxTextBytes))
 	}
@@ -150,17 +151,17 @@ func invalidJSON(pointer, what string, err error) error {
 	if !ok {
 		return fmt.Errorf("read JSON: %w", err)
 	}
-	at := core.FieldError{Pointer: pointer + jsonErr.Pointer}
+	at := api.FieldError{Pointer: pointer + jsonErr.Pointer}
 	return invalid(at, fmt.Sprintf("%s is not usable as JSON: %s (byte %d).", what, jsonErr.Reason, jsonErr.Offset))
 }
 
 // invalidAt refuses a member or a part; its name begins the sentence, for clients that show nothing else.
-func invalidAt(at core.FieldError, fault string) error {
+func invalidAt(at api.FieldError, fault string) error {
 	at.Code, at.Detail = "invalid", fault
 	return core.InvalidPayload(at.Name()+" "+fault+".", at)
 }
 
-func invalid(at core.FieldError, detail string) error {
+func invalid(at api.FieldError, detail string) error {
 	at.Code, at.Detail = "invalid", detail
 	return core.InvalidPayload(detail, at)
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 )
 
@@ -87,8 +87,8 @@ func TestReadStartBodyOfFoundTypes(t *testing.T) {
 	t.Run("RefusesAnObjectAsBytes", func(t *testing.T) {
 		t.Parallel()
 		got := refusal(t, envelopeRequest(`{"content":{},"filename":"m.csv","content_type":"`+bytesType+`"}`))
-		if got.Code != core.CodeInvalidPayload {
-			t.Errorf("error = %v, want %s", got, core.CodeInvalidPayload)
+		if got.Code != api.CodeInvalidPayload {
+			t.Errorf("error = %v, want %s", got, api.CodeInvalidPayload)
 		}
 	})
 	t.Run("KeepsALargeDocumentThatIsJSONByItsName", func(t *testing.T) {
