@@ -100,7 +100,7 @@ func chargeIn(ctx context.Context, tx db.Tx, orgs ...uuid.UUID) ([]bool, error) 
 	}
 	batch := tx.NewBatch()
 	db.Grant(batch, runs)
-	answered := quota.QueueCharges(batch, charges, nil)
+	answered := quota.QueueCharges(batch, charges)
 	if err := batch.Send(ctx); err != nil {
 		return nil, err
 	}

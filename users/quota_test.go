@@ -121,7 +121,7 @@ func TestCharges(t *testing.T) {
 		b.charge(t, org)
 		granted, err := db.InBatch(t.Context(), b.db, func(batch *db.Batch) *db.Future[[]uuid.UUID] {
 			db.Grant(batch, nil)
-			return quota.QueueCharges(batch, []quota.RunCharge{{RunID: uuid.New(), OrgID: org}}, nil)
+			return quota.QueueCharges(batch, []quota.RunCharge{{RunID: uuid.New(), OrgID: org}})
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -59,42 +59,48 @@ func CountOverage(ctx context.Context, tx db.Tx, orgID uuid.UUID) (time.Time, er
 	return period, nil
 }
 
-// RunCharge is a run that its organization is charged for.
+// RunCharge is a run that its organization is charged for. A held one is charged later, and only keeps its grant.
 type RunCharge struct {
 	RunID, OrgID uuid.UUID
+	Held         bool
 }
 
 // currentPeriod is the current period: the month of the transaction, by the database's clock in UTC.
 const currentPeriod = `date_trunc('month', now() AT TIME ZONE 'UTC')::date`
 
-// wantedRuns are the runs to charge for that are granted. The sub-selects hide their number from the planner, which
-// would otherwise make a new plan each time (docs/adr/0013-plans-without-statistics.md).
-const wantedRuns = `
-	FROM unnest((SELECT $1::uuid[]), (SELECT $2::uuid[])) AS w (run, org) WHERE w.run = ANY (` + db.Granted + `)`
-
 // chargeQuery charges each organization for those of its runs that are granted, and grants the runs of those
-// organizations whose counter has room for all of them. The condition is compared anew with a count that another
-// transaction has raised meanwhile. The index gives the counters in the order of the organizations, so two transactions
-// never wait for each other.
+// organizations whose counter has room for all of them, and the runs without an organization. The condition is compared
+// anew with a count that another transaction has raised meanwhile. The index gives the counters in the order of the
+// organizations, so two transactions never wait for each other. The sub-selects hide the number of runs from the
+// planner, which would otherwise make a new plan each time, and keep it from reading all counters
+// (docs/adr/0013-plans-without-statistics.md).
 const chargeQuery = `
-	WITH charged AS (
-		UPDATE usage_counters AS u SET used = u.used + (SELECT count(*)` + wantedRuns + ` AND w.org = u.org_id)
-		WHERE u.org_id = ANY (ARRAY(SELECT w.org` + wantedRuns + `))
+	WITH wanted AS MATERIALIZED (
+		SELECT w.org, count(*) AS number, array_agg(w.run) AS runs
+		FROM unnest((SELECT $1::uuid[]), (SELECT $2::uuid[])) AS w (run, org)
+		WHERE w.run = ANY (` + db.Granted + `) GROUP BY w.org),
+	charged AS (
+		UPDATE usage_counters AS u SET used = u.used + (SELECT number FROM wanted WHERE org = u.org_id)
+		WHERE u.org_id = ANY (ARRAY(SELECT org FROM wanted))
 			AND u.metric = $3 AND u.period_start = ` + currentPeriod + `
-			AND (u.quota IS NULL OR u.used + (SELECT count(*)` + wantedRuns + ` AND w.org = u.org_id) <= u.quota)
-		RETURNING u.org_id)
+			AND (u.quota IS NULL OR u.used + (SELECT number FROM wanted WHERE org = u.org_id) <= u.quota)
+		RETURNING (SELECT runs FROM wanted WHERE org = u.org_id) AS runs)
 	SELECT `
 
 // chargedRuns are the runs that are granted behind chargeQuery.
-const chargedRuns = `ARRAY(SELECT w.run` + wantedRuns + ` AND w.org IN (SELECT org_id FROM charged)) || ARRAY(
-	SELECT h.id FROM (SELECT unnest($4::uuid[]) AS id) AS h WHERE h.id = ANY (` + db.Granted + `))`
+const chargedRuns = `ARRAY(SELECT unnest(runs) FROM charged) || (SELECT runs FROM wanted WHERE org IS NULL)`
 
 // QueueCharges queues the charges of runs that the batch may have granted (db.Granted), and returns the runs that are
-// granted behind it. Held runs are charged later: they stay granted.
-func QueueCharges(batch *db.Batch, charges []RunCharge, held []uuid.UUID) *db.Future[[]uuid.UUID] {
+// granted behind it.
+func QueueCharges(batch *db.Batch, charges []RunCharge) *db.Future[[]uuid.UUID] {
 	return db.QueueInto(batch, readGranted, chargeQuery+db.GrantOnly(chargedRuns),
 		db.IDColumn(charges, func(c *RunCharge) *uuid.UUID { return &c.RunID }),
-		db.IDColumn(charges, func(c *RunCharge) *uuid.UUID { return &c.OrgID }), MetricRuns, db.IDs(held))
+		db.IDColumn(charges, func(c *RunCharge) *uuid.UUID {
+			if c.Held {
+				return nil
+			}
+			return &c.OrgID
+		}), MetricRuns)
 }
 
 // OpenCounters returns the counters of the current period, by organization. Counters that are missing, as they are

@@ -56,8 +56,8 @@ func (s *Starter) commit(ctx context.Context, attempts []*attempt, lockTimeout s
 func (s *Starter) queue(batch *db.Batch, attempts []*attempt) answers {
 	var runs, reruns []validations.Prepared
 	var charges []quota.RunCharge
-	// Runs without a key need none. Those that are held back are charged later, when their phases have come so far.
-	var unkeyed, held []uuid.UUID
+	// Runs without a key need none.
+	var unkeyed []uuid.UUID
 	for _, a := range attempts {
 		run := a.run
 		run.Lease = a.slot.Lease()
@@ -67,12 +67,11 @@ func (s *Starter) queue(batch *db.Batch, attempts []*attempt) answers {
 		if a.isRerun() {
 			reruns = append(reruns, run)
 		}
-		if run.Held {
-			held = append(held, a.runID())
-		} else {
+		// Runs that are held back are charged when their phases have come so far.
+		if !run.Held {
 			run.Run.UsageMetric = quota.MetricRuns
-			charges = append(charges, quota.RunCharge{RunID: a.runID(), OrgID: a.orgID()})
 		}
+		charges = append(charges, quota.RunCharge{RunID: a.runID(), OrgID: a.orgID(), Held: run.Held})
 		runs = append(runs, run)
 	}
 	claims := claimsOf(attempts)
@@ -80,7 +79,7 @@ func (s *Starter) queue(batch *db.Batch, attempts []*attempt) answers {
 	var answered answers
 	answered.claimed = idempotency.QueueClaims(batch, claims, unkeyed)
 	answered.documents = validations.QueueDocumentLocks(batch, reruns)
-	answered.granted = quota.QueueCharges(batch, charges, held)
+	answered.granted = quota.QueueCharges(batch, charges)
 	s.runs.Create(batch, runs)
 	core.AuditGranted(batch, db.Column(attempts, func(a **attempt) core.AuditRecord { return (*a).audit })...)
 	idempotency.QueueWithdrawals(batch, claims)
