@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/users"
 	"github.com/simplevalidations/simplevalidations/users/access"
 	"github.com/simplevalidations/simplevalidations/workflows"
@@ -106,9 +107,9 @@ func (p *Project) seedTenant(ctx context.Context, tenant demoTenant) (DemoOrg, e
 		return DemoOrg{}, err
 	}
 	seeded := DemoOrg{ID: org.ID, Slug: org.Slug, Name: org.Name}
-	for role, secret := range map[core.Role]*string{
-		core.RoleOwner: &seeded.Tokens.Owner, core.RoleExecutor: &seeded.Tokens.Executor,
-		core.RoleViewer: &seeded.Tokens.Viewer,
+	for role, secret := range map[api.Role]*string{
+		api.RoleOwner: &seeded.Tokens.Owner, api.RoleExecutor: &seeded.Tokens.Executor,
+		api.RoleViewer: &seeded.Tokens.Viewer,
 	} {
 		if *secret, err = p.seedMember(ctx, org, role); err != nil {
 			return DemoOrg{}, err
@@ -128,7 +129,7 @@ func (p *Project) seedTenant(ctx context.Context, tenant demoTenant) (DemoOrg, e
 	return seeded, nil
 }
 
-func (p *Project) seedMember(ctx context.Context, org users.Organization, role core.Role) (string, error) {
+func (p *Project) seedMember(ctx context.Context, org users.Organization, role api.Role) (string, error) {
 	user, err := p.userService.Accounts.EnsureUser(ctx, string(role)+"@"+org.Slug+".example", "Demo "+string(role))
 	if err != nil {
 		return "", err
@@ -168,7 +169,7 @@ func (p *Project) seedVisitor(ctx context.Context, orgs []DemoOrg, resetPassword
 		return DemoDashboard{}, err
 	}
 	for _, org := range orgs {
-		if err := p.userService.SetMembership(ctx, org.ID, user.ID, core.RoleOwner); err != nil {
+		if err := p.userService.SetMembership(ctx, org.ID, user.ID, api.RoleOwner); err != nil {
 			return DemoDashboard{}, err
 		}
 	}

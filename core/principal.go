@@ -2,45 +2,12 @@ package core
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core/api"
 )
-
-// Role is what a member may do in an organization. Each role may do what the ones below it may. Bodies have its name,
-// api.Role.
-type Role string
-
-// The roles, from the least to the most.
-const (
-	RoleViewer   Role = "viewer"
-	RoleExecutor Role = "executor"
-	RoleAuthor   Role = "author"
-	RoleAdmin    Role = "admin"
-	RoleOwner    Role = "owner"
-)
-
-// Roles lists the roles from the least to the most.
-func Roles() []Role {
-	return []Role{RoleViewer, RoleExecutor, RoleAuthor, RoleAdmin, RoleOwner}
-}
-
-// Allows reports whether the role includes the needed one. An unknown role allows nothing.
-func (r Role) Allows(needed Role) bool {
-	have := slices.Index(Roles(), r)
-	return have >= 0 && have >= slices.Index(Roles(), needed)
-}
-
-// Lesser returns the lower of two roles.
-func (r Role) Lesser(other Role) Role {
-	if r.Allows(other) {
-		return other
-	}
-	return r
-}
 
 // Principal is who makes a request and for which organization. The role is the lower of the
 // membership's and the token's.
@@ -51,7 +18,7 @@ type Principal struct {
 	OrgID   uuid.UUID
 	OrgSlug string
 	OrgName string
-	Role    Role
+	Role    api.Role
 	TokenID uuid.UUID
 	// KeyRequired says that every request that creates something must carry an idempotency key.
 	KeyRequired bool
@@ -65,8 +32,8 @@ type Principal struct {
 
 // Require answers permission_denied unless the principal's role includes the needed one, and organization_suspended if
 // the organization is suspended and viewers may not do it.
-func (p Principal) Require(needed Role, action string) error {
-	if p.Suspended && needed != RoleViewer {
+func (p Principal) Require(needed api.Role, action string) error {
+	if p.Suspended && needed != api.RoleViewer {
 		return NewError(api.CodeOrganizationSuspended, p.OrgName+" is suspended, so you may not "+action+
 			". Ask the operator of the service.")
 	}
@@ -74,7 +41,7 @@ func (p Principal) Require(needed Role, action string) error {
 		return nil
 	}
 	requires := string(needed) + " or higher. Ask an administrator of the organization."
-	if needed == RoleOwner {
+	if needed == api.RoleOwner {
 		requires = "owner. Ask an owner of the organization."
 	}
 	return PermissionDenied("Your role (" + string(p.Role) + ") may not " + action + "; this requires " + requires)

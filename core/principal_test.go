@@ -11,8 +11,8 @@ import (
 
 func TestRoles(t *testing.T) {
 	t.Parallel()
-	roles := core.Roles()
-	want := []core.Role{"viewer", "executor", "author", "admin", "owner"}
+	roles := api.Roles()
+	want := []api.Role{"viewer", "executor", "author", "admin", "owner"}
 	if !slices.Equal(roles, want) {
 		t.Fatalf("Roles = %v, want %v", roles, want)
 	}
@@ -26,7 +26,7 @@ func TestRoles(t *testing.T) {
 			}
 		}
 	}
-	for _, unknown := range []core.Role{"", "king", "Owner", "owner "} {
+	for _, unknown := range []api.Role{"", "king", "Owner", "owner "} {
 		for _, needed := range roles {
 			if unknown.Allows(needed) {
 				t.Errorf("%q allows %s, want nothing allowed", unknown, needed)
@@ -40,22 +40,22 @@ func TestRoles(t *testing.T) {
 
 func TestPrincipalRequire(t *testing.T) {
 	t.Parallel()
-	executor := core.Principal{Role: core.RoleExecutor}
-	if err := executor.Require(core.RoleExecutor, "start runs"); err != nil {
+	executor := core.Principal{Role: api.RoleExecutor}
+	if err := executor.Require(api.RoleExecutor, "start runs"); err != nil {
 		t.Errorf("Require of the own role = %v, want nil", err)
 	}
-	if err := executor.Require(core.RoleAuthor, "edit"); !core.HasCode(err, api.CodePermissionDenied) {
+	if err := executor.Require(api.RoleAuthor, "edit"); !core.HasCode(err, api.CodePermissionDenied) {
 		t.Errorf("Require of more = %v, want %s", err, api.CodePermissionDenied)
 	}
-	for needed, want := range map[core.Role]string{
-		core.RoleAdmin: "this requires admin or higher. Ask an administrator of the organization.",
-		core.RoleOwner: "this requires owner. Ask an owner of the organization.",
+	for needed, want := range map[api.Role]string{
+		api.RoleAdmin: "this requires admin or higher. Ask an administrator of the organization.",
+		api.RoleOwner: "this requires owner. Ask an owner of the organization.",
 	} {
 		if err := executor.Require(needed, "pay"); err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("Require(%s) = %v, want it to end with %q", needed, err, want)
 		}
 	}
-	if err := (core.Principal{}).Require(core.RoleViewer, "read"); err == nil {
+	if err := (core.Principal{}).Require(api.RoleViewer, "read"); err == nil {
 		t.Error("a principal without a role may read")
 	}
 }
@@ -65,7 +65,7 @@ func TestPrincipalOfARequest(t *testing.T) {
 	if _, ok := core.PrincipalFrom(t.Context()); ok {
 		t.Error("a context without a principal has one")
 	}
-	want := core.Principal{Email: "a@example", Role: core.RoleOwner}
+	want := core.Principal{Email: "a@example", Role: api.RoleOwner}
 	if got, ok := core.PrincipalFrom(core.WithPrincipal(t.Context(), want)); !ok || got != want {
 		t.Errorf("PrincipalFrom = %+v, %t, want %+v", got, ok, want)
 	}

@@ -28,7 +28,7 @@ type View func(c echo.Context, principal Principal) error
 
 // As makes the handler of a view for principals whose role includes the needed one. All others are refused with
 // permission_denied before the view runs; the action completes the sentence "Your role may not ...".
-func As(needed Role, action string, view View) echo.HandlerFunc {
+func As(needed api.Role, action string, view View) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		principal, err := Caller(c)
 		if err != nil {

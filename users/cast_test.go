@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/users"
@@ -54,7 +55,7 @@ func (b *testBundle) org(tb testing.TB, slug string, most int64) uuid.UUID {
 }
 
 // member adds a user as a member of the organization.
-func (b *testBundle) member(tb testing.TB, orgID uuid.UUID, email string, role core.Role) uuid.UUID {
+func (b *testBundle) member(tb testing.TB, orgID uuid.UUID, email string, role api.Role) uuid.UUID {
 	tb.Helper()
 	user, err := b.service.Accounts.CreateUser(tb.Context(), email, "Name", "")
 	if err != nil {

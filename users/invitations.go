@@ -24,7 +24,7 @@ type Invitation struct {
 	Email string
 	// Name is what the inviting member calls the person, who chooses a name upon acceptance.
 	Name      string
-	Role      core.Role
+	Role      api.Role
 	CreatedAt time.Time
 	ExpiresAt time.Time
 	// Valid is set while the invitation can be accepted: its week is not over, and its maker may still give the role.

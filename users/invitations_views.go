@@ -26,7 +26,7 @@ func renderInvitation(i Invitation) api.Invitation {
 	}
 	return api.Invitation{
 		Member: api.Member{
-			ID: i.ID.String(), Email: i.Email, Name: i.Name, Role: api.Role(i.Role), CreatedAt: api.At(i.CreatedAt),
+			ID: i.ID.String(), Email: i.Email, Name: i.Name, Role: i.Role, CreatedAt: api.At(i.CreatedAt),
 		},
 		Org:   api.Organization{ID: i.OrgID.String(), Slug: i.OrgSlug, Name: i.OrgName},
 		State: state, ExpiresAt: api.At(i.ExpiresAt),

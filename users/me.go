@@ -43,7 +43,7 @@ func renderOrg(principal core.Principal) api.Organization {
 // me is GET /api/me/.
 func (a *App) me(c echo.Context, principal core.Principal) error {
 	return c.JSON(http.StatusOK, api.Me{
-		ID: principal.UserID.String(), Email: principal.Email, Name: principal.Name, Role: api.Role(principal.Role),
+		ID: principal.UserID.String(), Email: principal.Email, Name: principal.Name, Role: principal.Role,
 		Token: principal.TokenID.String(), Org: renderOrg(principal),
 	})
 }

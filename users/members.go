@@ -25,7 +25,7 @@ type Member struct {
 	ID        uuid.UUID
 	Email     string
 	Name      string
-	Role      core.Role
+	Role      api.Role
 	CreatedAt time.Time
 }
 
@@ -33,7 +33,7 @@ type Member struct {
 type membership struct {
 	OrgID  uuid.UUID `gorm:"primaryKey"`
 	UserID uuid.UUID `gorm:"primaryKey"`
-	Role   core.Role
+	Role   api.Role
 }
 
 // endpointMember names the endpoint in idempotency keys.
@@ -52,19 +52,19 @@ const maxMemberDepth = 10
 
 // memberDraft is the body of an invitation.
 type memberDraft struct {
-	Email string    `json:"email" form:"email" validate:"required,email,max=254"`
-	Name  string    `json:"name"  form:"name"  validate:"max=200,excludesrune=\x00"`
-	Role  core.Role `json:"role"  form:"role"  validate:"oneof=owner admin author executor viewer"`
+	Email string   `json:"email" form:"email" validate:"required,email,max=254"`
+	Name  string   `json:"name"  form:"name"  validate:"max=200,excludesrune=\x00"`
+	Role  api.Role `json:"role"  form:"role"  validate:"oneof=owner admin author executor viewer"`
 }
 
 // memberChange is what of a member may change.
 type memberChange struct {
-	Role core.Role `json:"role" form:"role" validate:"oneof=owner admin author executor viewer"`
+	Role api.Role `json:"role" form:"role" validate:"oneof=owner admin author executor viewer"`
 }
 
 func renderMember(m Member) api.Member {
 	return api.Member{
-		ID: m.ID.String(), Email: m.Email, Name: m.Name, Role: api.Role(m.Role), CreatedAt: api.At(m.CreatedAt),
+		ID: m.ID.String(), Email: m.Email, Name: m.Name, Role: m.Role, CreatedAt: api.At(m.CreatedAt),
 	}
 }
 
@@ -182,7 +182,7 @@ func lockManaged(ctx context.Context, tx db.GormTx, principal core.Principal, us
 }
 
 // insertMembership reports whether the user was no member before.
-func insertMembership(ctx context.Context, tx db.GormTx, orgID, userID uuid.UUID, role core.Role) (bool, error) {
+func insertMembership(ctx context.Context, tx db.GormTx, orgID, userID uuid.UUID, role api.Role) (bool, error) {
 	added := tx.Gorm(ctx).Clauses(clause.OnConflict{OnConstraint: "memberships_pkey", DoNothing: true}).
 		Create(&membership{OrgID: orgID, UserID: userID, Role: role})
 	if added.Error != nil {
@@ -191,7 +191,7 @@ func insertMembership(ctx context.Context, tx db.GormTx, orgID, userID uuid.UUID
 	return added.RowsAffected > 0, nil
 }
 
-func updateMembership(ctx context.Context, tx db.GormTx, orgID, userID uuid.UUID, role core.Role) error {
+func updateMembership(ctx context.Context, tx db.GormTx, orgID, userID uuid.UUID, role api.Role) error {
 	changed := membership{OrgID: orgID, UserID: userID}
 	return membershipError(tx.Gorm(ctx).Model(&changed).Update("role", role).Error)
 }
@@ -202,7 +202,7 @@ func deleteMembership(ctx context.Context, tx db.GormTx, orgID, userID uuid.UUID
 
 // setRole changes a member's role. Members can neither change a member above their own role nor raise a role above it.
 func (s *Service) setRole(
-	ctx context.Context, principal core.Principal, userID uuid.UUID, role core.Role,
+	ctx context.Context, principal core.Principal, userID uuid.UUID, role api.Role,
 ) (Member, error) {
 	return db.InGormTx(ctx, s.db, func(tx db.GormTx) (Member, error) {
 		member, err := lockManaged(ctx, tx, principal, userID)
@@ -260,7 +260,7 @@ func (s *Service) leave(ctx context.Context, principal core.Principal) error {
 }
 
 // mayManage answers permission_denied unless the principal may give and take away the role.
-func mayManage(principal core.Principal, role core.Role) error {
+func mayManage(principal core.Principal, role api.Role) error {
 	return principal.Require(role, "manage members who are "+string(role))
 }
 

@@ -57,7 +57,7 @@ func invitationRowFor(principal core.Principal) func(Invitation) invitationRow {
 func memberRowFor(principal core.Principal) func(Member) memberRow {
 	return func(m Member) memberRow {
 		row := memberRow{Member: m, Self: m.ID == principal.UserID}
-		if principal.Role.Allows(core.RoleAdmin) && principal.Role.Allows(m.Role) {
+		if principal.Role.Allows(api.RoleAdmin) && principal.Role.Allows(m.Role) {
 			row.Roles = account.RolesUpTo(principal.Role, m.Role)
 		}
 		return row
@@ -66,7 +66,7 @@ func memberRowFor(principal core.Principal) func(Member) memberRow {
 
 // membersPage is GET /app/orgs/{org}/members/.
 func (a *App) membersPage(c echo.Context, principal core.Principal) error {
-	return a.renderMembers(c, http.StatusOK, principal, memberDraft{Role: core.RoleViewer}, nil)
+	return a.renderMembers(c, http.StatusOK, principal, memberDraft{Role: api.RoleViewer}, nil)
 }
 
 // renderMembers shows the list, with the form as it was filled in.
@@ -77,7 +77,7 @@ func (a *App) renderMembers(
 	if err != nil {
 		return err
 	}
-	manages := principal.Role.Allows(core.RoleAdmin)
+	manages := principal.Role.Allows(api.RoleAdmin)
 	var open []Invitation
 	if manages {
 		open, err = a.service.invitations(c.Request().Context(), principal.OrgID, core.Cursor{Size: core.MaxPageSize})

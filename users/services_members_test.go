@@ -18,16 +18,16 @@ func TestLastOwner(t *testing.T) {
 		t.Parallel()
 		b := setup(t)
 		org := b.org(t, "org", 1)
-		owner := b.member(t, org, "owner@org.example", core.RoleOwner)
-		err := b.service.SetMembership(t.Context(), org, owner, core.RoleAdmin)
+		owner := b.member(t, org, "owner@org.example", api.RoleOwner)
+		err := b.service.SetMembership(t.Context(), org, owner, api.RoleAdmin)
 		if !core.HasCode(err, api.CodeLastOwner) {
 			t.Errorf("SetMembership = %v, want %s", err, api.CodeLastOwner)
 		}
-		other := b.member(t, org, "other@org.example", core.RoleOwner)
-		if err := b.service.SetMembership(t.Context(), org, owner, core.RoleAdmin); err != nil {
+		other := b.member(t, org, "other@org.example", api.RoleOwner)
+		if err := b.service.SetMembership(t.Context(), org, owner, api.RoleAdmin); err != nil {
 			t.Errorf("SetMembership with another owner = %v, want no error", err)
 		}
-		if err := b.service.SetMembership(t.Context(), org, other, core.RoleOwner); err != nil {
+		if err := b.service.SetMembership(t.Context(), org, other, api.RoleOwner); err != nil {
 			t.Errorf("SetMembership to the same role = %v, want no error", err)
 		}
 	})
@@ -39,14 +39,14 @@ func TestLastOwner(t *testing.T) {
 		const owners, rounds = 4, 20
 		var members []uuid.UUID
 		for _, name := range []string{"a", "b", "c", "d"} {
-			members = append(members, b.member(t, org, name+"@org.example", core.RoleOwner))
+			members = append(members, b.member(t, org, name+"@org.example", api.RoleOwner))
 		}
 		for round := range rounds {
 			var group sync.WaitGroup
 			var refused atomic.Int64
 			for _, member := range members {
 				group.Go(func() {
-					err := b.service.SetMembership(t.Context(), org, member, core.RoleViewer)
+					err := b.service.SetMembership(t.Context(), org, member, api.RoleViewer)
 					if core.HasCode(err, api.CodeLastOwner) {
 						refused.Add(1)
 					} else if err != nil {
@@ -68,7 +68,7 @@ func TestLastOwner(t *testing.T) {
 		t.Parallel()
 		b := setup(t)
 		org := b.org(t, "org", 1)
-		b.member(t, org, "owner@org.example", core.RoleOwner)
+		b.member(t, org, "owner@org.example", api.RoleOwner)
 		b.exec(t, `DELETE FROM organizations WHERE id = $1`, org)
 		if n := one[int64](t, b, `SELECT count(*) FROM memberships`); n != 0 {
 			t.Errorf("memberships = %d, want 0", n)

@@ -18,8 +18,8 @@ func TestToken(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	org := b.org(t, "org", 1)
-	user := b.member(t, org, "a@org.example", core.RoleAuthor)
-	request := access.TokenRequest{OrgID: org, UserID: user, Label: "ci", Role: core.RoleOwner}
+	user := b.member(t, org, "a@org.example", api.RoleAuthor)
+	request := access.TokenRequest{OrgID: org, UserID: user, Label: "ci", Role: api.RoleOwner}
 
 	t.Run("StandsForItsOwner", func(t *testing.T) {
 		t.Parallel()
@@ -27,7 +27,7 @@ func TestToken(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.UserID != user || got.OrgID != org || got.Role != core.RoleAuthor || got.Email != "a@org.example" ||
+		if got.UserID != user || got.OrgID != org || got.Role != api.RoleAuthor || got.Email != "a@org.example" ||
 			got.OrgSlug != "org" {
 			t.Errorf("principal = %+v, want the member with the membership's role", got)
 		}
@@ -86,22 +86,22 @@ func TestToken(t *testing.T) {
 
 	t.Run("MayDoNothingWithoutMembership", func(t *testing.T) {
 		t.Parallel()
-		left := b.member(t, org, "left@org.example", core.RoleAdmin)
-		secret := b.token(t, access.TokenRequest{OrgID: org, UserID: left, Label: "left", Role: core.RoleOwner})
+		left := b.member(t, org, "left@org.example", api.RoleAdmin)
+		secret := b.token(t, access.TokenRequest{OrgID: org, UserID: left, Label: "left", Role: api.RoleOwner})
 		b.exec(t, `DELETE FROM memberships WHERE user_id = $1`, left)
 		b.wantRefused(t, secret, api.CodePermissionDenied)
-		if err := b.service.SetMembership(t.Context(), org, left, core.RoleViewer); err != nil {
+		if err := b.service.SetMembership(t.Context(), org, left, api.RoleViewer); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := b.authenticate(t, secret); err != nil || got.Role != core.RoleViewer {
+		if got, err := b.authenticate(t, secret); err != nil || got.Role != api.RoleViewer {
 			t.Errorf("after the return: role = %s, %v, want viewer", got.Role, err)
 		}
 	})
 
 	for name, wrong := range map[string]access.TokenRequest{
-		"NoLabel":      {OrgID: org, UserID: user, Role: core.RoleOwner},
+		"NoLabel":      {OrgID: org, UserID: user, Role: api.RoleOwner},
 		"UnknownRole":  {OrgID: org, UserID: user, Label: "x", Role: "king"},
-		"NegativeLife": {OrgID: org, UserID: user, Label: "x", Role: core.RoleOwner, ValidFor: -time.Second},
+		"NegativeLife": {OrgID: org, UserID: user, Label: "x", Role: api.RoleOwner, ValidFor: -time.Second},
 	} {
 		t.Run("Refuses"+name, func(t *testing.T) {
 			t.Parallel()
@@ -123,9 +123,9 @@ func TestFlushLastUse(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	org := b.org(t, "org", 1)
-	user := b.member(t, org, "a@org.example", core.RoleViewer)
-	used := b.token(t, access.TokenRequest{OrgID: org, UserID: user, Label: "used", Role: core.RoleViewer})
-	b.token(t, access.TokenRequest{OrgID: org, UserID: user, Label: "idle", Role: core.RoleViewer})
+	user := b.member(t, org, "a@org.example", api.RoleViewer)
+	used := b.token(t, access.TokenRequest{OrgID: org, UserID: user, Label: "used", Role: api.RoleViewer})
+	b.token(t, access.TokenRequest{OrgID: org, UserID: user, Label: "idle", Role: api.RoleViewer})
 	for range 3 {
 		if _, err := b.authenticate(t, used); err != nil {
 			t.Fatal(err)
@@ -229,7 +229,7 @@ func TestCreateMember(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	org := b.org(t, "org", 1)
-	request := users.MemberRequest{OrgID: org, Role: core.RoleAuthor, Email: "b@org.example"}
+	request := users.MemberRequest{OrgID: org, Role: api.RoleAuthor, Email: "b@org.example"}
 	for name, change := range map[string]func(*users.MemberRequest){
 		"Role":         func(r *users.MemberRequest) { r.Role = "bogus" },
 		"Organization": func(r *users.MemberRequest) { r.OrgID = uuid.New() },
@@ -257,19 +257,19 @@ func TestSetMembership(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	org := b.org(t, "org", 1)
-	user := b.member(t, org, "a@org.example", core.RoleViewer)
-	if err := b.service.SetMembership(t.Context(), org, user, core.RoleAdmin); err != nil {
+	user := b.member(t, org, "a@org.example", api.RoleViewer)
+	if err := b.service.SetMembership(t.Context(), org, user, api.RoleAdmin); err != nil {
 		t.Fatal(err)
 	}
 	if role := one[string](t, b, `SELECT role FROM memberships`); role != "admin" {
 		t.Errorf("role = %s, want admin", role)
 	}
-	for _, role := range []core.Role{"", "king", "Owner"} {
+	for _, role := range []api.Role{"", "king", "Owner"} {
 		if err := b.service.SetMembership(t.Context(), org, user, role); !core.HasCode(err, api.CodeInvalidPayload) {
 			t.Errorf("SetMembership(%q) = %v, want %s", role, err, api.CodeInvalidPayload)
 		}
 	}
-	if err := b.service.SetMembership(t.Context(), org, uuid.New(), core.RoleOwner); err == nil {
+	if err := b.service.SetMembership(t.Context(), org, uuid.New(), api.RoleOwner); err == nil {
 		t.Error("nobody became a member")
 	}
 }

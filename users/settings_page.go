@@ -76,8 +76,8 @@ func (a *App) renderSettings(
 		return err
 	}
 	shown := settingsPage{
-		Settings: settings, Form: newSettingsForm(settings), Changes: principal.Role.Allows(core.RoleOwner),
-		Secrets: principal.Role.Allows(core.RoleAdmin), Problem: problem,
+		Settings: settings, Form: newSettingsForm(settings), Changes: principal.Role.Allows(api.RoleOwner),
+		Secrets: principal.Role.Allows(api.RoleAdmin), Problem: problem,
 	}
 	if form != nil {
 		shown.Form = *form

@@ -19,11 +19,11 @@ func TestTokenLimitHoldsForManyAtOnce(t *testing.T) {
 	// The pool has connections for these, for the lock and for a look at who waits.
 	const limit, tries = 3, 6
 	org := b.org(t, "org", -1)
-	member, other := b.member(t, org, "a@b.example", core.RoleOwner), b.member(t, org, "c@d.example", core.RoleViewer)
+	member, other := b.member(t, org, "a@b.example", api.RoleOwner), b.member(t, org, "c@d.example", api.RoleViewer)
 	if err := b.service.SetTokenLimit(t.Context(), org, limit); err != nil {
 		t.Fatal(err)
 	}
-	request := access.TokenRequest{OrgID: org, UserID: member, Label: "l", Role: core.RoleViewer}
+	request := access.TokenRequest{OrgID: org, UserID: member, Label: "l", Role: api.RoleViewer}
 	var made atomic.Int64
 	var group sync.WaitGroup
 	_, err := db.InTx(t.Context(), b.db, func(tx db.Tx) (int, error) {
@@ -61,7 +61,7 @@ func TestTokenLimitCountsATokenThatIsBeingIssued(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	org := b.org(t, "org", -1)
-	member := b.member(t, org, "a@b.example", core.RoleOwner)
+	member := b.member(t, org, "a@b.example", api.RoleOwner)
 	if err := b.service.SetTokenLimit(t.Context(), org, 1); err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestTokenLimitCountsATokenThatIsBeingIssued(t *testing.T) {
 		}
 		go func() {
 			_, err := b.service.Access.CreateToken(t.Context(), access.TokenRequest{
-				OrgID: org, UserID: member, Label: "second", Role: core.RoleViewer,
+				OrgID: org, UserID: member, Label: "second", Role: api.RoleViewer,
 			})
 			second <- err
 		}()

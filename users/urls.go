@@ -4,34 +4,35 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
 // Routes adds the app's routes to the authenticated API.
-func (a *App) Routes(api *core.Routes) {
-	a.Access.Routes(api)
-	a.Quota.Routes(api)
-	a.audit.Routes(api)
-	const viewer, admin = core.RoleViewer, core.RoleAdmin
-	api.GET("/me/", core.As(viewer, "see the caller", a.me))
-	api.GET("/orgs/", core.As(viewer, "list organizations", a.orgs))
-	api.GET("/organization/", core.As(viewer, "see the settings", a.readOrganization))
-	api.PATCH("/organization/", core.As(core.RoleOwner, "change the settings", a.changeOrganization))
-	api.GET("/members/", core.As(viewer, "list members", a.listMembers))
-	api.POST("/members/", core.As(admin, "invite members", a.inviteMember), a.guard.Keyed)
-	api.GET("/members/invitations/", core.As(admin, "list invitations", a.listInvitations))
+func (a *App) Routes(routes *core.Routes) {
+	a.Access.Routes(routes)
+	a.Quota.Routes(routes)
+	a.audit.Routes(routes)
+	const viewer, admin = api.RoleViewer, api.RoleAdmin
+	routes.GET("/me/", core.As(viewer, "see the caller", a.me))
+	routes.GET("/orgs/", core.As(viewer, "list organizations", a.orgs))
+	routes.GET("/organization/", core.As(viewer, "see the settings", a.readOrganization))
+	routes.PATCH("/organization/", core.As(api.RoleOwner, "change the settings", a.changeOrganization))
+	routes.GET("/members/", core.As(viewer, "list members", a.listMembers))
+	routes.POST("/members/", core.As(admin, "invite members", a.inviteMember), a.guard.Keyed)
+	routes.GET("/members/invitations/", core.As(admin, "list invitations", a.listInvitations))
 	// A link is a secret, so its answer must not be kept for a key.
-	api.POST("/members/invitations/:id/link/", core.As(admin, "invite members", a.linkInvitation))
-	api.DELETE("/members/invitations/:id/", core.As(admin, "revoke invitations", a.revokeInvitation))
-	api.DELETE("/members/me/", core.As(viewer, "leave", a.leave))
-	api.PATCH("/members/:id/", core.As(admin, "change members", a.changeMember))
-	api.DELETE("/members/:id/", core.As(admin, "remove members", a.removeMember))
+	routes.POST("/members/invitations/:id/link/", core.As(admin, "invite members", a.linkInvitation))
+	routes.DELETE("/members/invitations/:id/", core.As(admin, "revoke invitations", a.revokeInvitation))
+	routes.DELETE("/members/me/", core.As(viewer, "leave", a.leave))
+	routes.PATCH("/members/:id/", core.As(admin, "change members", a.changeMember))
+	routes.DELETE("/members/:id/", core.As(admin, "remove members", a.removeMember))
 	// The caller's own invitations, of all organizations.
-	api.GET("/invitations/", core.As(viewer, "see invitations", a.ownInvitations))
-	api.POST("/invitations/:id/accept/", core.As(viewer, "accept invitations", a.acceptInvitation))
-	api.POST("/invitations/:id/decline/", core.As(viewer, "decline invitations", a.declineInvitation))
-	api.GET("/v1/auth/me/", core.As(viewer, "see the caller", a.meV1))
-	api.GET("/v1/orgs/", core.As(viewer, "list organizations", a.orgs))
+	routes.GET("/invitations/", core.As(viewer, "see invitations", a.ownInvitations))
+	routes.POST("/invitations/:id/accept/", core.As(viewer, "accept invitations", a.acceptInvitation))
+	routes.POST("/invitations/:id/decline/", core.As(viewer, "decline invitations", a.declineInvitation))
+	routes.GET("/v1/auth/me/", core.As(viewer, "see the caller", a.meV1))
+	routes.GET("/v1/orgs/", core.As(viewer, "list organizations", a.orgs))
 }
 
 // Pages adds the app's pages to the dashboard. Those below /account/ are the visitor's own and belong to no
@@ -64,7 +65,7 @@ func (a *App) visitorPages(web *echo.Group) {
 
 // orgPages adds the pages of an organization.
 func (a *App) orgPages(org *echo.Group) {
-	const viewer, admin = core.RoleViewer, core.RoleAdmin
+	const viewer, admin = api.RoleViewer, api.RoleAdmin
 	org.GET("/members/", core.As(viewer, "see members", a.membersPage))
 	org.POST("/members/", core.As(admin, "invite members", a.inviteForm))
 	org.POST("/members/invitations/:id/link/", core.As(admin, "invite members", a.renewLinkForm))
@@ -76,5 +77,5 @@ func (a *App) orgPages(org *echo.Group) {
 		core.As(admin, "remove second factors", a.SignIn.RequireRecentSignIn(a.removeMembersFactorForm)))
 	org.POST("/members/:id/remove/", core.As(admin, "remove members", a.removeMemberForm))
 	org.GET("/settings/", core.As(viewer, "see the settings", a.settingsPage))
-	org.POST("/settings/", core.As(core.RoleOwner, "change the settings", a.SignIn.RequireRecentSignIn(a.settingsForm)))
+	org.POST("/settings/", core.As(api.RoleOwner, "change the settings", a.SignIn.RequireRecentSignIn(a.settingsForm)))
 }

@@ -20,7 +20,7 @@ import (
 // MemberRequest asks for a new user who is a member of an organization.
 type MemberRequest struct {
 	OrgID uuid.UUID
-	Role  core.Role
+	Role  api.Role
 	Email string
 	Name  string
 	// Password may be empty: the user cannot sign in with one then.
@@ -45,7 +45,7 @@ func (s *Service) CreateMember(ctx context.Context, request MemberRequest) (acco
 }
 
 // SetMembership makes the user a member with the role, or changes the member's role, on the operator's behalf.
-func (s *Service) SetMembership(ctx context.Context, orgID, userID uuid.UUID, role core.Role) error {
+func (s *Service) SetMembership(ctx context.Context, orgID, userID uuid.UUID, role api.Role) error {
 	if err := checkRole(role); err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (s *Service) SetMembership(ctx context.Context, orgID, userID uuid.UUID, ro
 	})
 }
 
-func setMembership(ctx context.Context, tx db.GormTx, orgID, userID uuid.UUID, role core.Role) error {
+func setMembership(ctx context.Context, tx db.GormTx, orgID, userID uuid.UUID, role api.Role) error {
 	operator := core.Principal{OrgID: orgID}
 	added, err := insertMembership(ctx, tx, orgID, userID, role)
 	if err != nil {
@@ -77,8 +77,8 @@ func setMembership(ctx context.Context, tx db.GormTx, orgID, userID uuid.UUID, r
 	return auditMember(ctx, tx, operator, "member.set_role", userID, detail)
 }
 
-func checkRole(role core.Role) error {
-	if !role.Allows(core.RoleViewer) {
+func checkRole(role api.Role) error {
+	if !role.Allows(api.RoleViewer) {
 		return core.InvalidPayload("A role is one of owner, admin, author, executor, viewer.")
 	}
 	return nil

@@ -117,7 +117,7 @@ func (a *App) launchAny(c echo.Context, principal core.Principal) error {
 		return c.Redirect(http.StatusSeeOther, base+"workflows/"+versions[0].Slug+"/launch/")
 	}
 	var hint string
-	if len(versions) > 0 && principal.Role.Allows(core.RoleExecutor) {
+	if len(versions) > 0 && principal.Role.Allows(api.RoleExecutor) {
 		hint = "Choose a workflow to run."
 	}
 	return pages.Redirect(c, base+"workflows/", hint)
@@ -142,7 +142,7 @@ func (a *App) renderLaunch(c echo.Context, status int, principal core.Principal,
 	page.Quota, page.MaxBytes = newQuotaTile(usage), a.limits.MaxBytes
 	page.Action = launchAction(pages.Base(principal.OrgSlug), page.Workflow)
 	page.Accept = acceptedFiles(page.Workflow.Definition.Accepts)
-	page.MayEdit = principal.Role.Allows(core.RoleAuthor)
+	page.MayEdit = principal.Role.Allows(api.RoleAuthor)
 	return a.pages.Render(c, status, "launch", pages.Page{
 		Title: "Run " + page.Workflow.Name, Section: pages.SectionWorkflows, KeepsForm: true, Data: page,
 	})

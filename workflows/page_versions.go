@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
@@ -52,7 +53,7 @@ func newVersionPage(principal core.Principal, version Version, address string) (
 	}
 	page := versionPage{
 		Version: version, Steps: viewSteps(version.Definition), Text: string(text), Size: int64(len(text)),
-		MayRun: principal.Role.Allows(core.RoleExecutor),
+		MayRun: principal.Role.Allows(api.RoleExecutor),
 	}
 	if len(text) > shownText {
 		page.Text, page.Cut = strings.ToValidUTF8(page.Text[:shownText], ""), true

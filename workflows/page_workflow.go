@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
@@ -51,7 +52,7 @@ func (p *workflowPage) complete(principal core.Principal) error {
 	}
 	p.Steps = viewSteps(p.Definition)
 	p.Days = dayBars(p.days, pages.Base(principal.OrgSlug)+"runs/", p.Slug)
-	p.MayRun, p.MayEdit = principal.Role.Allows(core.RoleExecutor), principal.Role.Allows(core.RoleAuthor)
+	p.MayRun, p.MayEdit = principal.Role.Allows(api.RoleExecutor), principal.Role.Allows(api.RoleAuthor)
 	return nil
 }
 

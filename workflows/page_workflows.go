@@ -36,7 +36,7 @@ func newWorkflowsPage(
 		Page: core.MapPage(page, func(v Version) workflowRow {
 			return workflowRow{Version: v, Recent: newRecentRuns(results[v.ID])}
 		}),
-		MayRun: principal.Role.Allows(core.RoleExecutor), MayEdit: principal.Role.Allows(core.RoleAuthor),
+		MayRun: principal.Role.Allows(api.RoleExecutor), MayEdit: principal.Role.Allows(api.RoleAuthor),
 	}
 }
 

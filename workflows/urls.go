@@ -4,6 +4,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/workflows/start"
 )
@@ -13,32 +14,32 @@ const EditWorkflows = "edit workflows"
 
 // Routes adds the app's routes to the authenticated API. Starts look up their workflow and their key in the round trip
 // that authenticates their caller.
-func (a *App) Routes(api *core.Routes) {
-	const viewer, author = core.RoleViewer, core.RoleAuthor
-	api.GET("/workflows/", core.As(viewer, "list workflows", a.list))
-	api.GET("/workflows/:id/", a.onVersion(viewer, "see workflows", a.read))
-	api.POST("/workflows/", core.As(author, EditWorkflows, a.create), a.guard.Keyed)
-	api.PATCH("/workflows/:id/", a.editing(a.update))
-	api.POST("/workflows/:id/activate/", a.editing(a.activate))
-	api.POST("/workflows/:id/deactivate/", a.editing(a.deactivate))
-	api.GET("/workflows/:id/export/", a.onVersion(viewer, "export workflows", a.exportFile))
-	api.POST("/workflows/import/", core.As(author, EditWorkflows, a.importFile), a.guard.Keyed)
-	api.POST("/workflows/:id/versions/", a.editing(a.createVersion), a.guard.Keyed)
-	api.POST("/runs/:id/rerun/", core.As(viewer, "start runs", a.starts.Rerun), a.guard.Keyed)
-	api.GET("/v1/orgs/:org/workflows/", core.As(viewer, "list workflows", a.list), core.OwnOrganization)
-	api.GET("/v1/orgs/:org/workflows/:id/", a.onVersion(viewer, "see workflows", a.read), core.OwnOrganization)
+func (a *App) Routes(routes *core.Routes) {
+	const viewer, author = api.RoleViewer, api.RoleAuthor
+	routes.GET("/workflows/", core.As(viewer, "list workflows", a.list))
+	routes.GET("/workflows/:id/", a.onVersion(viewer, "see workflows", a.read))
+	routes.POST("/workflows/", core.As(author, EditWorkflows, a.create), a.guard.Keyed)
+	routes.PATCH("/workflows/:id/", a.editing(a.update))
+	routes.POST("/workflows/:id/activate/", a.editing(a.activate))
+	routes.POST("/workflows/:id/deactivate/", a.editing(a.deactivate))
+	routes.GET("/workflows/:id/export/", a.onVersion(viewer, "export workflows", a.exportFile))
+	routes.POST("/workflows/import/", core.As(author, EditWorkflows, a.importFile), a.guard.Keyed)
+	routes.POST("/workflows/:id/versions/", a.editing(a.createVersion), a.guard.Keyed)
+	routes.POST("/runs/:id/rerun/", core.As(viewer, "start runs", a.starts.Rerun), a.guard.Keyed)
+	routes.GET("/v1/orgs/:org/workflows/", core.As(viewer, "list workflows", a.list), core.OwnOrganization)
+	routes.GET("/v1/orgs/:org/workflows/:id/", a.onVersion(viewer, "see workflows", a.read), core.OwnOrganization)
 
 	current, existing := a.starts.Start(a.starts.Current()), a.starts.Start(a.starts.Existing())
-	api.Prefetch(api.POST("/workflows/:id/start/", current, a.guard.Keyed), a.starts.Prefetch)
+	routes.Prefetch(routes.POST("/workflows/:id/start/", current, a.guard.Keyed), a.starts.Prefetch)
 	// The existing clients send no keys and cannot be made to.
-	api.Prefetch(api.POST("/v1/orgs/:org/workflows/:id/runs/",
+	routes.Prefetch(routes.POST("/v1/orgs/:org/workflows/:id/runs/",
 		existing, core.OwnOrganization, a.guard.KeyOptional), a.starts.Prefetch)
 }
 
 // Pages adds the app's pages to the dashboard. Those of one workflow come below its slug or id, so that no slug can be
 // taken for a page.
 func (a *App) Pages(web *echo.Group) {
-	const viewer, executor = core.RoleViewer, core.RoleExecutor
+	const viewer, executor = api.RoleViewer, api.RoleExecutor
 	org := web.Group(pages.OrgRoute)
 	org.GET("/launch/", core.As(viewer, "list workflows", a.launchAny))
 	org.GET("/workflows/", core.As(viewer, "list workflows", a.workflowsPage))
@@ -60,7 +61,7 @@ type VersionView func(c echo.Context, principal core.Principal, version Version)
 
 // onVersion is core.As for a view of the version that a request pins, or of the latest. A workflow that the
 // organization does not have is not_found for every role.
-func (a *App) onVersion(needed core.Role, action string, view VersionView) echo.HandlerFunc {
+func (a *App) onVersion(needed api.Role, action string, view VersionView) echo.HandlerFunc {
 	return a.service.on(start.VersionNumber, needed, action, view)
 }
 
@@ -68,13 +69,13 @@ func (a *App) editing(view VersionView) echo.HandlerFunc { return a.service.Edit
 
 // Editing is for authors who change a workflow, whose latest version the view gets.
 func (s *Service) Editing(view VersionView) echo.HandlerFunc {
-	return s.on(func(echo.Context) (int, error) { return 0, nil }, core.RoleAuthor, EditWorkflows, view)
+	return s.on(func(echo.Context) (int, error) { return 0, nil }, api.RoleAuthor, EditWorkflows, view)
 }
 
 func (s *Service) on(
-	pinned func(c echo.Context) (int, error), needed core.Role, action string, view VersionView,
+	pinned func(c echo.Context) (int, error), needed api.Role, action string, view VersionView,
 ) echo.HandlerFunc {
-	return core.As(core.RoleViewer, action, func(c echo.Context, principal core.Principal) error {
+	return core.As(api.RoleViewer, action, func(c echo.Context, principal core.Principal) error {
 		number, err := pinned(c)
 		if err != nil {
 			return err

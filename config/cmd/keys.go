@@ -46,7 +46,7 @@ func (p Program) withTenant(ctx context.Context, slug string, do func(context.Co
 		if err != nil {
 			return err
 		}
-		return do(ctx, tenant{in, core.Principal{OrgID: org.ID, OrgSlug: org.Slug, Role: core.RoleOwner}})
+		return do(ctx, tenant{in, core.Principal{OrgID: org.ID, OrgSlug: org.Slug, Role: api.RoleOwner}})
 	})
 }
 

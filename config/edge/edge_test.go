@@ -234,7 +234,7 @@ func TestEncryptedService(t *testing.T) {
 func TestSignedInPagesAreNotKept(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	session := s.Visitor(t, core.RoleExecutor)
+	session := s.Visitor(t, api.RoleExecutor)
 	for path, want := range map[string]string{
 		"/app/account/": "no-store", fixture.HarbourPages: "no-store", fixture.HarbourPages + "runs/": "no-store",
 		fixture.HarbourPages + "nothing/": "no-store",

@@ -47,8 +47,8 @@ func NewTrial(maxBytes int64) (*Trial, error) {
 func (t *Trial) Pages(web *echo.Group) {
 	web.GET("/try/:operation/", t.atHome)
 	org := web.Group(pages.OrgRoute)
-	org.GET("/try/:operation/", core.As(core.RoleViewer, "try the API", t.show))
-	org.POST("/try/:operation/", core.As(core.RoleViewer, "try the API", t.send))
+	org.GET("/try/:operation/", core.As(api.RoleViewer, "try the API", t.show))
+	org.POST("/try/:operation/", core.As(api.RoleViewer, "try the API", t.send))
 }
 
 // atHome is GET /app/try/{operation}/: it leads to the page of the organization that the visitor used last.

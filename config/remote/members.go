@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/client"
 )
@@ -58,7 +57,7 @@ func completeRole(_ *cobra.Command, args []string, _ string) ([]cobra.Completion
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var roles []cobra.Completion
-	for _, role := range core.Roles() {
+	for _, role := range api.Roles() {
 		roles = append(roles, string(role))
 	}
 	return roles, cobra.ShellCompDirectiveNoFileComp

@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/core/client"
@@ -44,7 +43,7 @@ func createTokenCommand(s Env) *cobra.Command {
 	}
 	command.Flags().StringVar(&draft.Label, "label", "command line", "the label of the token")
 	command.Flags().StringVar((*string)(&draft.Role), "role", "executor", "the highest role of the token")
-	formats.CompleteFlag(command, "role", core.Roles()...)
+	formats.CompleteFlag(command, "role", api.Roles()...)
 	command.Flags().DurationVar(&validFor, "valid-for", 0, "the token's lifetime, like 720h (default: no expiry)")
 	c.bind(command)
 	return command

@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -66,6 +67,25 @@ func (o Optional) MarshalJSON() ([]byte, error) {
 		return []byte("null"), nil
 	}
 	return json.Marshal(string(o))
+}
+
+// Roles lists the roles from the least to the most.
+func Roles() []Role {
+	return []Role{RoleViewer, RoleExecutor, RoleAuthor, RoleAdmin, RoleOwner}
+}
+
+// Allows reports whether the role includes the needed one. An unknown role allows nothing.
+func (r Role) Allows(needed Role) bool {
+	have := slices.Index(Roles(), r)
+	return have >= 0 && have >= slices.Index(Roles(), needed)
+}
+
+// Lesser returns the lower of two roles.
+func (r Role) Lesser(other Role) Role {
+	if r.Allows(other) {
+		return other
+	}
+	return r
 }
 
 // Error returns the code.

@@ -28,7 +28,7 @@ func once(t *testing.T, database *db.DB, key string, failure error) error {
 	if key != "" {
 		request.Header.Set(idempotency.Header, key)
 	}
-	ctx := core.WithPrincipal(t.Context(), core.Principal{OrgID: uuid.New(), Role: core.RoleOwner})
+	ctx := core.WithPrincipal(t.Context(), core.Principal{OrgID: uuid.New(), Role: api.RoleOwner})
 	view := idempotency.ReadKey(guard.Keyed(func(c echo.Context) error {
 		operation := idempotency.Operation{Endpoint: endpoint}
 		return guard.Once(c, operation, func(context.Context, db.GormTx) (idempotency.Response, error) {

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // Section is an entry of the navigation.
@@ -55,7 +56,7 @@ func navigation(principal core.Principal, visitor Visitor, current Section) []en
 			{Title: SectionTokens, Address: base + "tokens/"},
 			{Title: SectionMembers, Address: base + "members/"},
 		}
-		if role.Allows(core.RoleAdmin) {
+		if role.Allows(api.RoleAdmin) {
 			entries = append(entries, entry{Title: SectionAudit, Address: base + "audit/"})
 		}
 		entries = append(entries, entry{Title: SectionSettings, Address: base + "settings/"})

@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // Finder finds what an app has by the text that people paste: an id, a key or a name.
@@ -45,7 +46,7 @@ func NewSearch(check *core.Validator, finders ...Finder) (*Search, error) {
 
 // Pages adds the page to the dashboard.
 func (s *Search) Pages(web *echo.Group) {
-	web.GET(OrgRoute+"/search/", core.As(core.RoleViewer, "search", s.page))
+	web.GET(OrgRoute+"/search/", core.As(api.RoleViewer, "search", s.page))
 }
 
 type searchQuery struct {

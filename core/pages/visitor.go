@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // Visitor is who looks at a page. The principal beside it says what the visitor may do in the page's organization.
@@ -23,7 +23,7 @@ type Visitor struct {
 }
 
 // roleIn returns the visitor's role in an organization; "" for an organization of others.
-func (v Visitor) roleIn(slug string) core.Role {
+func (v Visitor) roleIn(slug string) api.Role {
 	for _, org := range v.Orgs {
 		if org.Slug == slug {
 			return org.Role
@@ -36,7 +36,7 @@ func (v Visitor) roleIn(slug string) core.Role {
 type Organization struct {
 	Slug string
 	Name string
-	Role core.Role
+	Role api.Role
 }
 
 type visitorKey struct{}

@@ -67,7 +67,7 @@ func (r *Reader) List(
 
 // seesAll reports whether the principal sees requests that start no runs. They may show what members do and which
 // tokens exist.
-func seesAll(principal core.Principal) bool { return principal.Role.Allows(core.RoleAdmin) }
+func seesAll(principal core.Principal) bool { return principal.Role.Allows(api.RoleAdmin) }
 
 // Find reads one request that the principal may see.
 func (r *Reader) Find(ctx context.Context, principal core.Principal, id uuid.UUID) (Request, error) {

@@ -4,17 +4,18 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
 // Routes adds the app's routes to the authenticated API.
-func (a *App) Routes(api *core.Routes) {
-	api.GET("/requests/", core.As(core.RoleViewer, "see requests", a.list))
-	api.GET("/requests/:id/", core.As(core.RoleViewer, "see requests", a.read))
+func (a *App) Routes(routes *core.Routes) {
+	routes.GET("/requests/", core.As(api.RoleViewer, "see requests", a.list))
+	routes.GET("/requests/:id/", core.As(api.RoleViewer, "see requests", a.read))
 }
 
 // Pages adds the app's pages to the dashboard.
 func (a *App) Pages(web *echo.Group) {
-	web.GET(pages.OrgRoute+"/requests/", core.As(core.RoleViewer, "see requests", a.requestsPage))
-	web.GET(pages.OrgRoute+"/requests/:id/", core.As(core.RoleViewer, "see requests", a.requestPage))
+	web.GET(pages.OrgRoute+"/requests/", core.As(api.RoleViewer, "see requests", a.requestsPage))
+	web.GET(pages.OrgRoute+"/requests/:id/", core.As(api.RoleViewer, "see requests", a.requestPage))
 }

@@ -26,8 +26,8 @@ type tokensQuery struct {
 
 // tokenDraft asks for a new token.
 type tokenDraft struct {
-	Label string    `json:"label" validate:"required,max=100,excludesrune=\x00"`
-	Role  core.Role `json:"role"  validate:"oneof=owner admin author executor viewer"`
+	Label string   `json:"label" validate:"required,max=100,excludesrune=\x00"`
+	Role  api.Role `json:"role"  validate:"oneof=owner admin author executor viewer"`
 	// ValidForMS is the token's life, up to 100 years; 0 is for ever.
 	ValidForMS int64 `json:"valid_for_ms" validate:"min=0,max=3153600000000"`
 }
@@ -39,7 +39,7 @@ type rotationDraft struct {
 
 func renderToken(t Token) api.Token {
 	return api.Token{
-		ID: t.ID.String(), Label: t.Label, Prefix: t.Prefix, Role: api.Role(t.Role),
+		ID: t.ID.String(), Label: t.Label, Prefix: t.Prefix, Role: t.Role,
 		User: t.UserID.String(), Email: t.Email, State: t.State, ReplacedBy: api.MaybeID(t.ReplacedBy),
 		CreatedAt: api.At(t.CreatedAt), ExpiresAt: api.MaybeAt(t.ExpiresAt), RevokedAt: api.MaybeAt(t.RevokedAt),
 		LastUsedAt: api.MaybeAt(t.LastUsedAt),

@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/flush"
 	"github.com/simplevalidations/simplevalidations/core/pages"
@@ -58,18 +59,18 @@ func New(service *Service, signIn *signin.App, check *core.Validator) (*App, err
 
 // Routes adds the app's routes to the authenticated API. Tokens take no keys: an answer that holds a secret must not be
 // kept. Whose tokens one may see, rotate and revoke is decided for each token.
-func (a *App) Routes(api *core.Routes) {
-	api.GET("/tokens/", core.As(core.RoleViewer, "list tokens", a.listTokens))
-	api.POST("/tokens/", core.As(core.RoleViewer, "create tokens", a.createToken))
-	api.POST("/tokens/:id/rotate/", core.As(core.RoleViewer, "rotate tokens", a.rotateToken))
-	api.DELETE("/tokens/:id/", core.As(core.RoleViewer, "revoke tokens", a.revokeToken))
+func (a *App) Routes(routes *core.Routes) {
+	routes.GET("/tokens/", core.As(api.RoleViewer, "list tokens", a.listTokens))
+	routes.POST("/tokens/", core.As(api.RoleViewer, "create tokens", a.createToken))
+	routes.POST("/tokens/:id/rotate/", core.As(api.RoleViewer, "rotate tokens", a.rotateToken))
+	routes.DELETE("/tokens/:id/", core.As(api.RoleViewer, "revoke tokens", a.revokeToken))
 }
 
 // Pages adds the app's pages to the dashboard.
 func (a *App) Pages(web *echo.Group) {
 	org := web.Group(pages.OrgRoute)
-	org.GET("/tokens/", core.As(core.RoleViewer, "see tokens", a.tokensPage))
-	org.POST("/tokens/", core.As(core.RoleViewer, "create tokens", a.createTokenForm))
-	org.POST("/tokens/:id/rotate/", core.As(core.RoleViewer, "rotate tokens", a.rotateTokenForm))
-	org.POST("/tokens/:id/revoke/", core.As(core.RoleViewer, "revoke tokens", a.revokeTokenForm))
+	org.GET("/tokens/", core.As(api.RoleViewer, "see tokens", a.tokensPage))
+	org.POST("/tokens/", core.As(api.RoleViewer, "create tokens", a.createTokenForm))
+	org.POST("/tokens/:id/rotate/", core.As(api.RoleViewer, "rotate tokens", a.rotateTokenForm))
+	org.POST("/tokens/:id/revoke/", core.As(api.RoleViewer, "revoke tokens", a.revokeTokenForm))
 }

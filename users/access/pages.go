@@ -21,7 +21,7 @@ const dayLength = 24 * time.Hour
 type tokenForm struct {
 	ID    uuid.UUID `form:"id"    validate:"required"`
 	Label string    `form:"label" validate:"required,max=100,excludesrune=\x00"`
-	Role  core.Role `form:"role"  validate:"oneof=owner admin author executor viewer"`
+	Role  api.Role  `form:"role"  validate:"oneof=owner admin author executor viewer"`
 	// Days is the token's life; 0 is for ever.
 	Days int64 `form:"days" validate:"min=0,max=36500"`
 }
@@ -29,7 +29,7 @@ type tokenForm struct {
 // newTokenForm is the form as it is shown first.
 func newTokenForm() (tokenForm, error) {
 	id, err := core.NewID()
-	return tokenForm{ID: id, Role: core.RoleExecutor, Days: 90}, err
+	return tokenForm{ID: id, Role: api.RoleExecutor, Days: 90}, err
 }
 
 func tokenLives(chosen int64) []pages.Choice {

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
@@ -66,8 +67,8 @@ const holderQuery = `
 // scanHolderAnd reads a holder and the further columns of the row.
 func scanHolderAnd(row pgx.CollectableRow, more ...any) (holder, error) {
 	var p core.Principal
-	var tokenRole core.Role
-	var memberRole *core.Role
+	var tokenRole api.Role
+	var memberRole *api.Role
 	var lifetime float64
 	err := row.Scan(append([]any{
 		&p.TokenID, &tokenRole, &memberRole, &p.UserID, &p.Email, &p.Name,

@@ -25,7 +25,7 @@ type TokenRequest struct {
 	UserID uuid.UUID
 	Label  string `validate:"required,max=100,excludesrune=\x00"`
 	// Role caps what the token may do; the membership's role caps it further.
-	Role core.Role `validate:"oneof=owner admin author executor viewer"`
+	Role api.Role `validate:"oneof=owner admin author executor viewer"`
 	// ValidFor is the token's life; zero is for ever.
 	ValidFor time.Duration `validate:"min=0,max=876000h"`
 	// Random makes the secret; empty means new random bytes.
@@ -84,7 +84,7 @@ type TokenFilter struct {
 
 // seesAllTokens reports whether the principal may see the tokens of other members.
 func seesAllTokens(principal core.Principal) bool {
-	return principal.Role.Allows(core.RoleAdmin)
+	return principal.Role.Allows(api.RoleAdmin)
 }
 
 // createToken makes a token of the principal's own, with no more than the principal's role.
@@ -118,7 +118,7 @@ func (s *Service) revokeToken(ctx context.Context, principal core.Principal, id 
 
 // RevokeToken ends a token for good on the operator's behalf.
 func (s *Service) RevokeToken(ctx context.Context, orgID, id uuid.UUID) error {
-	return s.revokeToken(ctx, core.Principal{OrgID: orgID, Role: core.RoleOwner}, id)
+	return s.revokeToken(ctx, core.Principal{OrgID: orgID, Role: api.RoleOwner}, id)
 }
 
 // rotateToken replaces an active token of the principal, which still works for the overlap. The new token has the
@@ -164,8 +164,8 @@ type Token struct {
 	Prefix string
 	// Role is the token's own role; MemberRole, that of its user, limits it further, and is "" if the user is no longer
 	// a member.
-	Role       core.Role
-	MemberRole core.Role
+	Role       api.Role
+	MemberRole api.Role
 	State      api.TokenState
 	// ReplacedBy is the new token of a rotation; nil if the token was not rotated.
 	ReplacedBy *uuid.UUID

@@ -6,15 +6,15 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
 // RolesUpTo returns the roles that a member with the role may give, the lowest first.
-func RolesUpTo(most, chosen core.Role) []pages.Choice {
+func RolesUpTo(most, chosen api.Role) []pages.Choice {
 	var choices []pages.Choice
-	for _, role := range core.Roles() {
+	for _, role := range api.Roles() {
 		if most.Allows(role) {
 			choices = append(choices, pages.Choice{Value: string(role), Text: string(role), Chosen: role == chosen})
 		}

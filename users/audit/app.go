@@ -7,6 +7,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/users/access"
@@ -38,11 +39,11 @@ func New(database *db.DB, tokens *access.Service, check *core.Validator) (*App, 
 }
 
 // Routes adds the app's routes to the authenticated API.
-func (a *App) Routes(api *core.Routes) {
-	api.GET("/audit/", core.As(core.RoleAdmin, "read the audit records", a.listAudits))
+func (a *App) Routes(routes *core.Routes) {
+	routes.GET("/audit/", core.As(api.RoleAdmin, "read the audit records", a.listAudits))
 }
 
 // Pages adds the app's pages to the dashboard.
 func (a *App) Pages(web *echo.Group) {
-	web.Group(pages.OrgRoute).GET("/audit/", core.As(core.RoleAdmin, "read the audit log", a.auditPage))
+	web.Group(pages.OrgRoute).GET("/audit/", core.As(api.RoleAdmin, "read the audit log", a.auditPage))
 }

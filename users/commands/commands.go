@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/users"
 	"github.com/simplevalidations/simplevalidations/users/access"
 	"github.com/simplevalidations/simplevalidations/users/account"
@@ -85,7 +86,7 @@ func createUserCommand(open Open) *cobra.Command {
 					return err
 				}
 				user, err := s.Users.CreateMember(ctx, users.MemberRequest{
-					OrgID: organization.ID, Role: core.Role(role), Email: args[0], Name: name, Password: password,
+					OrgID: organization.ID, Role: api.Role(role), Email: args[0], Name: name, Password: password,
 				})
 				return say(cmd, err, "%s\n", user.ID)
 			})
@@ -94,7 +95,7 @@ func createUserCommand(open Open) *cobra.Command {
 	command.Flags().StringVar(&name, "name", "", "the user's name")
 	command.Flags().BoolVar(&passwordStdin, "password-stdin", false, "read the password from standard input")
 	command.Flags().StringVar(&org, "org", "", "make the user a member of this organization")
-	command.Flags().StringVar(&role, "role", string(core.RoleOwner), "the member's role")
+	command.Flags().StringVar(&role, "role", string(api.RoleOwner), "the member's role")
 	return command
 }
 
@@ -111,7 +112,7 @@ func createTokenCommand(open Open) *cobra.Command {
 					return err
 				}
 				secret, err := s.Users.Access.CreateToken(ctx, access.TokenRequest{
-					OrgID: org.ID, UserID: user.ID, Label: label, Role: core.Role(role), ValidFor: validFor,
+					OrgID: org.ID, UserID: user.ID, Label: label, Role: api.Role(role), ValidFor: validFor,
 				})
 				if errors.Is(err, access.ErrNotMember) {
 					return fmt.Errorf("%s is not a member of %s; first run: user set %s --org %s --role ROLE",
@@ -124,7 +125,7 @@ func createTokenCommand(open Open) *cobra.Command {
 	command.Flags().StringVar(&org, "org", "", "the organization's slug")
 	command.Flags().StringVar(&email, "user", "", "the owner's e-mail address")
 	command.Flags().StringVar(&label, "label", "command line", "the label of the token")
-	command.Flags().StringVar(&role, "role", string(core.RoleExecutor), "the highest role of the token")
+	command.Flags().StringVar(&role, "role", string(api.RoleExecutor), "the highest role of the token")
 	command.Flags().DurationVar(&validFor, "valid-for", 0, "the token's lifetime, like 720h (default: no expiry)")
 	requireFlags(command, "org", "user")
 	return command

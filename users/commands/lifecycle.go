@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/users"
 	"github.com/simplevalidations/simplevalidations/users/account"
@@ -151,7 +152,7 @@ func revokeTokenCommand(open Open) *cobra.Command {
 }
 
 func (s *Service) describeRevocation(ctx context.Context, cmd *cobra.Command, orgID, id uuid.UUID) error {
-	found, err := s.Users.Access.FindToken(ctx, core.Principal{OrgID: orgID, Role: core.RoleOwner}, id)
+	found, err := s.Users.Access.FindToken(ctx, core.Principal{OrgID: orgID, Role: api.RoleOwner}, id)
 	if err != nil {
 		return err
 	}

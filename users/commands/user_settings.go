@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/users/account"
 )
 
@@ -98,5 +98,5 @@ func (to *userFlags) join(ctx context.Context, s *Service, id uuid.UUID) (string
 	if err != nil {
 		return "", err
 	}
-	return to.role + " of " + org.Slug, s.Users.SetMembership(ctx, org.ID, id, core.Role(to.role))
+	return to.role + " of " + org.Slug, s.Users.SetMembership(ctx, org.ID, id, api.Role(to.role))
 }

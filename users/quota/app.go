@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/core/pages"
@@ -52,11 +53,11 @@ func New(service *Service, keys *admin.Inspector, runs RunCounter) (*App, error)
 }
 
 // Routes adds the app's routes to the authenticated API.
-func (a *App) Routes(api *core.Routes) {
-	api.GET("/usage/", core.As(core.RoleViewer, "see the usage", a.usage))
+func (a *App) Routes(routes *core.Routes) {
+	routes.GET("/usage/", core.As(api.RoleViewer, "see the usage", a.usage))
 }
 
 // Pages adds the app's pages to the dashboard.
 func (a *App) Pages(web *echo.Group) {
-	web.Group(pages.OrgRoute).GET("/usage/", core.As(core.RoleViewer, "see the usage", a.usagePage))
+	web.Group(pages.OrgRoute).GET("/usage/", core.As(api.RoleViewer, "see the usage", a.usagePage))
 }

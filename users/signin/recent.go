@@ -56,8 +56,8 @@ func (a *App) RequireRecentSignInOfVisitor(view echo.HandlerFunc) echo.HandlerFu
 }
 
 // RequireRecentSignInFor demands it of forms that give a role from admin up.
-func (a *App) RequireRecentSignInFor(c echo.Context, role core.Role) (bool, error) {
-	if !role.Allows(core.RoleAdmin) {
+func (a *App) RequireRecentSignInFor(c echo.Context, role api.Role) (bool, error) {
+	if !role.Allows(api.RoleAdmin) {
 		return true, nil
 	}
 	return a.isRecentSignIn(c)

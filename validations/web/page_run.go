@@ -244,7 +244,7 @@ func newRunView(
 	}
 	address.Path = view.Address
 	view.Findings = newFindingsView(report, cursor, address)
-	mayAct := principal.Role.Allows(core.RoleExecutor)
+	mayAct := principal.Role.Allows(api.RoleExecutor)
 	view.MayCancel = mayAct && !finished
 	view.MayRerun = mayAct && finished && run.ContentPurgedAt == nil
 	if mayAct && run.Result == api.RunResultFail {

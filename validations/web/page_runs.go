@@ -244,7 +244,7 @@ func newRunsView(
 
 // selectable offers to select runs, for those who may do something with them.
 func (v *runsView) selectable(principal core.Principal) {
-	if !principal.Role.Allows(core.RoleExecutor) {
+	if !principal.Role.Allows(api.RoleExecutor) {
 		return
 	}
 	for i := range v.Results {

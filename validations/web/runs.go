@@ -118,7 +118,7 @@ func (a *App) Cancel(c echo.Context, principal core.Principal, id uuid.UUID) err
 	if _, err := a.Runs.Find(ctx, principal.OrgID, id); err != nil {
 		return err
 	}
-	if err := principal.Require(core.RoleExecutor, cancelRuns); err != nil {
+	if err := principal.Require(api.RoleExecutor, cancelRuns); err != nil {
 		return err
 	}
 	return a.Executor.Cancel(ctx, principal, id, core.RequestID(ctx))

@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/pages"
@@ -50,7 +51,7 @@ func New(deps Deps) (*App, error) {
 
 // Pages adds the pages to the dashboard.
 func (a *App) Pages(web *echo.Group) {
-	const author, edit = core.RoleAuthor, workflows.EditWorkflows
+	const author, edit = api.RoleAuthor, workflows.EditWorkflows
 	org := web.Group(pages.OrgRoute)
 	org.GET("/new-workflow/", core.As(author, edit, a.showNew))
 	org.POST("/new-workflow/", core.As(author, edit, a.saveNew))
@@ -58,5 +59,5 @@ func (a *App) Pages(web *echo.Group) {
 	org.POST("/import-workflow/", core.As(author, edit, a.saveImport))
 	org.GET("/workflows/:id/edit/", a.Workflows.Editing(a.showEdit))
 	org.POST("/workflows/:id/edit/", a.Workflows.Editing(a.saveEdit))
-	org.GET("/workflows/:id/versions/:number/diff/", core.As(core.RoleViewer, "see workflows", a.diffPage))
+	org.GET("/workflows/:id/versions/:number/diff/", core.As(api.RoleViewer, "see workflows", a.diffPage))
 }

@@ -107,7 +107,7 @@ func (b bundle) tenant(t *testing.T, quota int64) tenant {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return tenant{principal: core.Principal{OrgID: org.ID, OrgSlug: slug, Role: core.RoleOwner}, workflow: workflow}
+	return tenant{principal: core.Principal{OrgID: org.ID, OrgSlug: slug, Role: api.RoleOwner}, workflow: workflow}
 }
 
 // start prepares a start with the key ("" is none) for a document.

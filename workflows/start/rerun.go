@@ -42,7 +42,7 @@ func (a *API) RerunOf(
 	if err != nil {
 		return Answer{}, err
 	}
-	if err := principal.Require(core.RoleExecutor, "start runs"); err != nil {
+	if err := principal.Require(api.RoleExecutor, "start runs"); err != nil {
 		return Answer{}, err
 	}
 	workflow, err := a.versions.FindVersion(ctx, principal.OrgID, earlier.WorkflowID, earlier.WorkflowVersion)

@@ -101,7 +101,7 @@ func (a *API) authorize(c echo.Context, source api.Source) (Request, error) {
 	if workflow.Definition, err = a.runs.Definition(ctx, principal.OrgID, workflow.Digest); err != nil {
 		return Request{}, err
 	}
-	if err := principal.Require(core.RoleExecutor, "start runs"); err != nil {
+	if err := principal.Require(api.RoleExecutor, "start runs"); err != nil {
 		return Request{}, err
 	}
 	request := a.newRequest(c, principal, workflow, idempotency.KeyFrom(ctx), source)

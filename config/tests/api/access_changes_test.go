@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/config"
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/users/access"
@@ -34,11 +33,11 @@ func (s *stage) accessCast(tb testing.TB) accessCast {
 	if err != nil {
 		tb.Fatalf("create user: %v", err)
 	}
-	if err := s.Users.SetMembership(tb.Context(), org.ID, user.ID, core.RoleExecutor); err != nil {
+	if err := s.Users.SetMembership(tb.Context(), org.ID, user.ID, api.RoleExecutor); err != nil {
 		tb.Fatalf("set membership: %v", err)
 	}
 	secret, err := s.Users.Access.CreateToken(tb.Context(), access.TokenRequest{
-		OrgID: org.ID, UserID: user.ID, Label: "access", Role: core.RoleExecutor,
+		OrgID: org.ID, UserID: user.ID, Label: "access", Role: api.RoleExecutor,
 	})
 	if err != nil {
 		tb.Fatalf("create token: %v", err)

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
@@ -27,7 +27,7 @@ func (s *stage) accessTable(tb testing.TB) map[string]fixture.Access {
 
 // readable is a list or a thing that every member reads; a thing is not there for others.
 func readable(path string, foreign int) fixture.Access {
-	return fixture.Access{Call: call{Path: path}, Least: core.RoleViewer, OK: http.StatusOK, Foreign: foreign}
+	return fixture.Access{Call: call{Path: path}, Least: api.RoleViewer, OK: http.StatusOK, Foreign: foreign}
 }
 
 func (s *stage) accessToWorkflows(tb testing.TB) map[string]fixture.Access {
@@ -44,7 +44,7 @@ func (s *stage) accessToWorkflows(tb testing.TB) map[string]fixture.Access {
 	imported := start.To("/api/workflows/import/").
 		WithBody("application/yaml", strings.ReplaceAll(siteReport, "from-file", "from-ROLE"))
 	author := func(c call, ok, foreign int) fixture.Access {
-		return fixture.Access{Call: c, Least: core.RoleAuthor, OK: ok, Foreign: foreign}
+		return fixture.Access{Call: c, Least: api.RoleAuthor, OK: ok, Foreign: foreign}
 	}
 	return map[string]fixture.Access{
 		"POST /api/workflows/":                author(create, 201, 201),
@@ -54,12 +54,12 @@ func (s *stage) accessToWorkflows(tb testing.TB) map[string]fixture.Access {
 		"POST /api/workflows/:id/deactivate/": author(start.To(other+"deactivate/"), 200, 404),
 		"POST /api/workflows/import/":         author(imported, 201, 201),
 		"GET /api/signing-secrets/": {
-			Call: call{Path: "/api/signing-secrets/"}, Least: core.RoleAdmin, OK: 200, Foreign: 200,
+			Call: call{Path: "/api/signing-secrets/"}, Least: api.RoleAdmin, OK: 200, Foreign: 200,
 		},
 		"GET /api/workflows/:id/export/": readable(workflow+"export/", 404),
 		"GET /api/workflows/":            readable("/api/workflows/", 200),
 		"GET /api/workflows/:id/":        readable(workflow, 404),
-		"POST /api/workflows/:id/start/": {Call: start, Least: core.RoleExecutor, OK: 201, Foreign: 404},
+		"POST /api/workflows/:id/start/": {Call: start, Least: api.RoleExecutor, OK: 201, Foreign: 404},
 	}
 }
 
@@ -85,33 +85,33 @@ func (s *stage) accessToRuns(tb testing.TB) map[string]fixture.Access {
 		"GET /api/runs/:id/document/content/":     readable(run+"document/content/", 404),
 		"GET /api/runs/:id/events/":               readable(ended+"events/", 404),
 		"GET /api/runs/:id/findings/":             readable(run+"findings/", 404),
-		"POST /api/runs/:id/rerun/":               {Call: rerun, Least: core.RoleExecutor, OK: 201, Foreign: 404},
-		"POST /api/runs/:id/cancel/":              {Call: cancel, Least: core.RoleExecutor, OK: 200, Foreign: 404},
+		"POST /api/runs/:id/rerun/":               {Call: rerun, Least: api.RoleExecutor, OK: 201, Foreign: 404},
+		"POST /api/runs/:id/cancel/":              {Call: cancel, Least: api.RoleExecutor, OK: 200, Foreign: 404},
 		"GET /api/idempotency-keys/":              readable("/api/idempotency-keys/", 200),
 		"GET /api/idempotency-keys/activity/":     readable("/api/idempotency-keys/activity/", 200),
 		"GET /api/idempotency-keys/:id/":          readable(key, 404),
-		"POST /api/idempotency-keys/:id/release/": {Call: release, Least: core.RoleAdmin, OK: 204, Foreign: 404},
+		"POST /api/idempotency-keys/:id/release/": {Call: release, Least: api.RoleAdmin, OK: 204, Foreign: 404},
 	}
 }
 
 func (s *stage) accessToAccount(tb testing.TB) map[string]fixture.Access {
 	tb.Helper()
-	changing := "/api/members/" + s.AddMember(tb, "changing", core.RoleExecutor).String() + "/"
-	leaving := "/api/members/" + s.AddMember(tb, "leaving", core.RoleExecutor).String() + "/"
-	_, rotating := s.AddToken(tb, s.Harbour, core.RoleOwner, core.RoleViewer)
-	_, revoking := s.AddToken(tb, s.Harbour, core.RoleOwner, core.RoleViewer)
+	changing := "/api/members/" + s.AddMember(tb, "changing", api.RoleExecutor).String() + "/"
+	leaving := "/api/members/" + s.AddMember(tb, "leaving", api.RoleExecutor).String() + "/"
+	_, rotating := s.AddToken(tb, s.Harbour, api.RoleOwner, api.RoleViewer)
+	_, revoking := s.AddToken(tb, s.Harbour, api.RoleOwner, api.RoleViewer)
 	sent := func(method, path, body string) call {
 		return call{Method: method, Path: path}.WithBody("application/json", body)
 	}
 	admin := func(c call, ok, foreign int) fixture.Access {
-		return fixture.Access{Call: c, Least: core.RoleAdmin, OK: ok, Foreign: foreign}
+		return fixture.Access{Call: c, Least: api.RoleAdmin, OK: ok, Foreign: foreign}
 	}
 	invite := sent(http.MethodPost, "/api/members/", `{"email":"invited-by-ROLE@b.example","role":"viewer"}`)
 	linked := "/api/members/invitations/" + s.Invited(tb, "linked@b.example") + "/"
 	revoked := "/api/members/invitations/" + s.Invited(tb, "revoked@b.example") + "/"
 	// Those who are invited are none of the callers.
 	nobodys := func(path string) fixture.Access {
-		return fixture.Access{Call: sent(http.MethodPost, path, ""), Least: core.RoleViewer, OK: 404, Foreign: 404}
+		return fixture.Access{Call: sent(http.MethodPost, path, ""), Least: api.RoleViewer, OK: 404, Foreign: 404}
 	}
 	own := "/api/invitations/" + s.Invited(tb, "viewer@tiny-quota.example") + "/"
 	change := sent(http.MethodPatch, changing, `{"role":"viewer"}`)
@@ -126,14 +126,14 @@ func (s *stage) accessToAccount(tb testing.TB) map[string]fixture.Access {
 		"GET /api/organization/": readable("/api/organization/", 200),
 		"PATCH /api/organization/": {
 			Call:  sent(http.MethodPatch, "/api/organization/", `{"key_lifetime_ms":86400000}`),
-			Least: core.RoleOwner, OK: 200, Foreign: 200,
+			Least: api.RoleOwner, OK: 200, Foreign: 200,
 		},
 		"GET /api/audit/":    admin(call{Path: "/api/audit/"}, 200, 200),
 		"GET /api/members/":  readable("/api/members/", 200),
 		"POST /api/members/": admin(invite, 201, 201),
 		// The other organization has one owner.
 		"DELETE /api/members/me/": {
-			Call: call{Method: http.MethodDelete, Path: "/api/members/me/"}, Least: core.RoleViewer, OK: 204,
+			Call: call{Method: http.MethodDelete, Path: "/api/members/me/"}, Least: api.RoleViewer, OK: 204,
 			Foreign: 422, Leaves: true,
 		},
 		"GET /api/members/invitations/":           admin(call{Path: "/api/members/invitations/"}, 200, 200),
@@ -145,11 +145,11 @@ func (s *stage) accessToAccount(tb testing.TB) map[string]fixture.Access {
 		"PATCH /api/members/:id/":                 admin(change, 200, 404),
 		"DELETE /api/members/:id/":                admin(call{Method: http.MethodDelete, Path: leaving}, 204, 204),
 		"GET /api/tokens/":                        readable("/api/tokens/", 200),
-		"POST /api/tokens/":                       {Call: create, Least: core.RoleViewer, OK: 201, Foreign: 201},
+		"POST /api/tokens/":                       {Call: create, Least: api.RoleViewer, OK: 201, Foreign: 201},
 		"DELETE /api/tokens/:id/":                 revoke,
 		// An admin may see the owner's token and not rotate it.
 		"POST /api/tokens/:id/rotate/": {
-			Call: rotate, Least: core.RoleOwner, OK: 201, Below: 404, But: map[core.Role]int{core.RoleAdmin: 403},
+			Call: rotate, Least: api.RoleOwner, OK: 201, Below: 404, But: map[api.Role]int{api.RoleAdmin: 403},
 			Foreign: 404,
 		},
 	}
@@ -166,18 +166,18 @@ func (s *stage) accessOfExistingClient(tb testing.TB) map[string]fixture.Access 
 		"GET /api/v1/orgs/:org/workflows/":           readable(org+"workflows/", 404),
 		"GET /api/v1/orgs/:org/workflows/:id/":       readable(org+"workflows/meter-readings/", 404),
 		"GET /api/v1/orgs/:org/runs/:id/":            readable(org+"runs/"+run.ID+"/", 404),
-		"POST /api/v1/orgs/:org/workflows/:id/runs/": {Call: start, Least: core.RoleExecutor, OK: 201, Foreign: 404},
+		"POST /api/v1/orgs/:org/workflows/:id/runs/": {Call: start, Least: api.RoleExecutor, OK: 201, Foreign: 404},
 	}
 }
 
 // tokensOfRoles returns a token of a member of harbour for each role.
-func (s *stage) tokensOfRoles(tb testing.TB) map[core.Role]string {
+func (s *stage) tokensOfRoles(tb testing.TB) map[api.Role]string {
 	tb.Helper()
-	tokens := map[core.Role]string{
-		core.RoleViewer: s.Harbour.Tokens.Viewer, core.RoleExecutor: s.Harbour.Tokens.Executor,
-		core.RoleOwner: s.Harbour.Tokens.Owner,
+	tokens := map[api.Role]string{
+		api.RoleViewer: s.Harbour.Tokens.Viewer, api.RoleExecutor: s.Harbour.Tokens.Executor,
+		api.RoleOwner: s.Harbour.Tokens.Owner,
 	}
-	for _, role := range []core.Role{core.RoleAuthor, core.RoleAdmin} {
+	for _, role := range []api.Role{api.RoleAuthor, api.RoleAdmin} {
 		tokens[role] = s.TokenOf(tb, s.AddMember(tb, string(role), role), role)
 	}
 	return tokens

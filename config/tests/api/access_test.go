@@ -12,7 +12,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
@@ -46,7 +45,7 @@ func TestEveryRouteChecksItsCaller(t *testing.T) {
 					t.Fatalf("with %s", bad.name)
 				}
 			}
-			for _, role := range core.Roles() {
+			for _, role := range api.Roles() {
 				token := tokens[role]
 				if row.Leaves {
 					token = s.TokenOf(t, s.AddMember(t, "leaving-"+string(role), role), role)
@@ -94,8 +93,8 @@ type badCredential struct {
 
 func (s *stage) badCredentials(tb testing.TB) []badCredential {
 	tb.Helper()
-	revoked, revokedID := s.AddToken(tb, s.Harbour, core.RoleOwner, core.RoleOwner)
-	expired, expiredID := s.AddToken(tb, s.Harbour, core.RoleOwner, core.RoleOwner)
+	revoked, revokedID := s.AddToken(tb, s.Harbour, api.RoleOwner, api.RoleOwner)
+	expired, expiredID := s.AddToken(tb, s.Harbour, api.RoleOwner, api.RoleOwner)
 	left := s.addFormerMember(tb)
 	s.Exec(tb, `UPDATE api_tokens SET revoked_at = now() WHERE id = $1`, revokedID)
 	s.Exec(tb, `UPDATE api_tokens SET expires_at = now() WHERE id = $1`, expiredID)
@@ -120,8 +119,8 @@ func (s *stage) badCredentials(tb testing.TB) []badCredential {
 // addFormerMember returns a token of a user who has left harbour.
 func (s *stage) addFormerMember(tb testing.TB) string {
 	tb.Helper()
-	userID := s.AddMember(tb, "former", core.RoleAdmin)
-	secret := s.TokenOf(tb, userID, core.RoleOwner)
+	userID := s.AddMember(tb, "former", api.RoleAdmin)
+	secret := s.TokenOf(tb, userID, api.RoleOwner)
 	s.Must(tb, http.StatusOK, call{Path: "/api/me/", Token: secret})
 	s.Exec(tb, `DELETE FROM memberships WHERE user_id = $1`, userID)
 	return secret
@@ -131,13 +130,13 @@ func TestTheLesserRoleCounts(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	for _, tt := range []struct {
-		member, token core.Role
+		member, token api.Role
 		status        int
 	}{
-		{core.RoleOwner, core.RoleViewer, http.StatusForbidden},
-		{core.RoleViewer, core.RoleOwner, http.StatusForbidden},
-		{core.RoleOwner, core.RoleExecutor, http.StatusCreated},
-		{core.RoleExecutor, core.RoleOwner, http.StatusCreated},
+		{api.RoleOwner, api.RoleViewer, http.StatusForbidden},
+		{api.RoleViewer, api.RoleOwner, http.StatusForbidden},
+		{api.RoleOwner, api.RoleExecutor, http.StatusCreated},
+		{api.RoleExecutor, api.RoleOwner, http.StatusCreated},
 	} {
 		t.Run(fmt.Sprintf("%sWithTokenFor%s", tt.member, tt.token), func(t *testing.T) {
 			t.Parallel()

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // TestEveryRouteThatWritesIsAudited makes a call that succeeds for every route that writes. They are those of the
@@ -16,9 +16,9 @@ func TestEveryRouteThatWritesIsAudited(t *testing.T) {
 	for name, row := range s.accessTable(t) {
 		token := s.Harbour.Tokens.Owner
 		if row.Leaves {
-			token = s.TokenOf(t, s.AddMember(t, "departing", core.RoleViewer), core.RoleViewer)
+			token = s.TokenOf(t, s.AddMember(t, "departing", api.RoleViewer), api.RoleViewer)
 		}
-		calls[name] = row.Call.As(core.RoleOwner).By(token)
+		calls[name] = row.Call.As(api.RoleOwner).By(token)
 	}
 	// Making the table executes the runs that wait.
 	calls["POST /api/runs/:id/cancel/"] = s.Cancel(s.Started(t, s.Start(t, "")).ID)

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/client"
 )
@@ -84,7 +83,7 @@ func TestGoClient(t *testing.T) {
 	t.Run("ReadsTheRest", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		token, _ := s.AddToken(t, s.Harbour, core.RoleOwner, core.RoleAuthor)
+		token, _ := s.AddToken(t, s.Harbour, api.RoleOwner, api.RoleAuthor)
 		c := s.goClient(t, token)
 		ctx := t.Context()
 		if me, err := c.Me(ctx); err != nil || me.Org.Slug != s.Harbour.Slug || me.Role != "author" {

@@ -11,7 +11,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/validations"
@@ -84,7 +83,7 @@ func (s *stage) tally(tb testing.TB) string {
 func TestCreateWorkflow(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	author, _ := s.AddToken(t, s.Harbour, core.RoleOwner, core.RoleAuthor)
+	author, _ := s.AddToken(t, s.Harbour, api.RoleOwner, api.RoleAuthor)
 	got := s.Must(t, http.StatusCreated, s.creation("new", "site-report").By(author).With("Request-Id", "req-new"))
 	workflow := fixture.Decoded[workflowAnswer](t, got)
 	address := "/api/workflows/" + workflow.ID.String() + "/"

@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
@@ -170,7 +170,7 @@ func (h *hotPath) lists(tb testing.TB) {
 func (h *hotPath) pages(tb testing.TB, run uuid.UUID) {
 	tb.Helper()
 	if h.session == "" {
-		h.session = h.Visitor(tb, core.RoleOwner)
+		h.session = h.Visitor(tb, api.RoleOwner)
 	}
 	for _, page := range []string{
 		"runs/", "runs/?state=PENDING", "runs/" + run.String() + "/", "keys/", "workflows/", "audit/", "members/",

@@ -75,7 +75,7 @@ func TestInviteMember(t *testing.T) {
 
 	t.Run("GivesNoMoreThanOnesOwnRole", func(t *testing.T) {
 		t.Parallel()
-		admin := s.tokensOfRoles(t)[core.RoleAdmin]
+		admin := s.tokensOfRoles(t)[api.RoleAdmin]
 		s.Refused(t, api.CodePermissionDenied, fixture.Adding(admin, `{"email":"king@b.example","role":"owner"}`))
 		got := fixture.Decoded[api.Invitation](t, s.Must(t, http.StatusCreated,
 			fixture.Adding(owner, `{"email":"king@b.example","role":"owner"}`)))
@@ -115,7 +115,7 @@ func TestAcceptInvitation(t *testing.T) {
 		s.Refused(t, api.CodeNotFound, accepting(id, s.Tiny.Tokens.Owner))
 		for range 2 {
 			got := fixture.Decoded[api.Invitation](t, s.Must(t, http.StatusOK, accepting(id, tiny)))
-			if got.State != "accepted" || s.RoleOf(t, userID) != core.RoleViewer {
+			if got.State != "accepted" || s.RoleOf(t, userID) != api.RoleViewer {
 				t.Fatalf("invitation = %+v, role %q, want accepted and viewer", got, s.RoleOf(t, userID))
 			}
 		}
@@ -149,11 +149,11 @@ func TestAcceptInvitation(t *testing.T) {
 	t.Run("NotAfterItsMakerHasLostTheRight", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		admin := s.AddMember(t, "inviting", core.RoleAdmin)
-		token := s.TokenOf(t, admin, core.RoleAdmin)
+		admin := s.AddMember(t, "inviting", api.RoleAdmin)
+		token := s.TokenOf(t, admin, api.RoleAdmin)
 		id := fixture.Decoded[api.Invitation](t, s.Must(t, http.StatusCreated,
 			fixture.Adding(token, `{"email":"viewer@tiny-quota.example","role":"admin"}`))).ID
-		s.Must(t, http.StatusOK, setRole(admin, s.Harbour.Tokens.Owner, core.RoleAuthor))
+		s.Must(t, http.StatusOK, setRole(admin, s.Harbour.Tokens.Owner, api.RoleAuthor))
 		s.Refused(t, api.CodeNotFound, accepting(id, s.Tiny.Tokens.Viewer))
 		// Another administrator may answer for it.
 		s.LinkOf(t, id)

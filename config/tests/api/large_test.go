@@ -17,7 +17,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/validations"
@@ -287,7 +286,7 @@ func TestOverageOfALargeDocument(t *testing.T) {
 func TestLaunchOfALargeDocument(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	session := s.Visitor(t, core.RoleExecutor)
+	session := s.Visitor(t, api.RoleExecutor)
 	document := table(validations.MaxInlineBytes + 1)
 	blank := fixture.FilledIn(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.LaunchMeters, session)))
 	chosen := blank.File("readings.csv", "text/csv", document)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/validations"
@@ -23,7 +22,7 @@ func TestLimitsAreAnnounced(t *testing.T) {
 	// A token may send one request every 100 s here, so each request has a token of its own.
 	token := func(tb testing.TB) string {
 		tb.Helper()
-		secret, _ := s.AddToken(tb, s.Harbour, core.RoleOwner, core.RoleOwner)
+		secret, _ := s.AddToken(tb, s.Harbour, api.RoleOwner, api.RoleOwner)
 		return secret
 	}
 	const requests, runs = `"requests";q=1;w=100`, `"runs";q=2;w=60`
@@ -83,7 +82,7 @@ func TestStreamsOfAnOrganizationAreLimited(t *testing.T) {
 func TestActiveTokensOfAMemberAreLimited(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	token, id := s.AddToken(t, s.Harbour, core.RoleViewer, core.RoleViewer)
+	token, id := s.AddToken(t, s.Harbour, api.RoleViewer, api.RoleViewer)
 	member := coretest.One[uuid.UUID](t, s.DB, `SELECT user_id FROM api_tokens WHERE id = $1`, id)
 	active := coretest.One[int](t, s.DB, `SELECT count(*) FROM api_tokens WHERE user_id = $1`, member)
 	if err := s.Users.SetTokenLimit(t.Context(), s.Harbour.ID, active+1); err != nil {

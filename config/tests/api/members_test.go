@@ -21,11 +21,11 @@ type memberAnswer struct {
 	ID        uuid.UUID `json:"id"`
 	Email     string    `json:"email"`
 	Name      string    `json:"name"`
-	Role      core.Role `json:"role"`
+	Role      api.Role  `json:"role"`
 	CreatedAt string    `json:"created_at"`
 }
 
-func setRole(id uuid.UUID, by string, role core.Role) call {
+func setRole(id uuid.UUID, by string, role api.Role) call {
 	c := call{Method: http.MethodPatch, Path: "/api/members/" + id.String() + "/", Token: by}
 	return c.WithBody("application/json", `{"role":"`+string(role)+`"}`)
 }
@@ -41,41 +41,41 @@ func leave(by string) call {
 func TestChangeMember(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	owner, admin := s.Harbour.Tokens.Owner, s.tokensOfRoles(t)[core.RoleAdmin]
+	owner, admin := s.Harbour.Tokens.Owner, s.tokensOfRoles(t)[api.RoleAdmin]
 	ownerID := coretest.One[uuid.UUID](t, s.DB, `SELECT id FROM users WHERE email = 'owner@harbour-energy.example'`)
 
 	t.Run("HoldsFromTheNextRequestOn", func(t *testing.T) {
 		t.Parallel()
-		id := s.AddMember(t, "promoted", core.RoleViewer)
-		token := s.TokenOf(t, id, core.RoleOwner)
+		id := s.AddMember(t, "promoted", api.RoleViewer)
+		token := s.TokenOf(t, id, api.RoleOwner)
 		s.Refused(t, api.CodePermissionDenied, s.Start(t, "").By(token))
-		s.Must(t, http.StatusOK, setRole(id, admin, core.RoleExecutor))
+		s.Must(t, http.StatusOK, setRole(id, admin, api.RoleExecutor))
 		s.Started(t, s.Start(t, "").By(token))
-		s.Must(t, http.StatusOK, setRole(id, admin, core.RoleExecutor))
+		s.Must(t, http.StatusOK, setRole(id, admin, api.RoleExecutor))
 		wantAudits(t, s, id, "member.set_role")
 		s.Must(t, http.StatusNoContent, remove(id, admin))
 		s.Refused(t, api.CodePermissionDenied, s.Start(t, "").By(token))
 		s.Must(t, http.StatusNoContent, remove(id, admin))
 		wantAudits(t, s, id, "member.set_role", "member.remove")
-		s.Refused(t, api.CodeNotFound, setRole(id, admin, core.RoleViewer))
+		s.Refused(t, api.CodeNotFound, setRole(id, admin, api.RoleViewer))
 	})
 
 	t.Run("NobodyReachesAboveThemselves", func(t *testing.T) {
 		t.Parallel()
-		id := s.AddMember(t, "raised", core.RoleViewer)
-		s.Refused(t, api.CodePermissionDenied, setRole(id, admin, core.RoleOwner))
-		s.Refused(t, api.CodePermissionDenied, setRole(ownerID, admin, core.RoleViewer))
+		id := s.AddMember(t, "raised", api.RoleViewer)
+		s.Refused(t, api.CodePermissionDenied, setRole(id, admin, api.RoleOwner))
+		s.Refused(t, api.CodePermissionDenied, setRole(ownerID, admin, api.RoleViewer))
 		s.Refused(t, api.CodePermissionDenied, remove(ownerID, admin))
-		if id, want := s.RoleOf(t, id), core.RoleViewer; id != want {
+		if id, want := s.RoleOf(t, id), api.RoleViewer; id != want {
 			t.Errorf("role = %s, want %s", id, want)
 		}
 	})
 
 	t.Run("TheLastOwnerStays", func(t *testing.T) {
 		t.Parallel()
-		s.Refused(t, api.CodeLastOwner, setRole(ownerID, owner, core.RoleAdmin))
+		s.Refused(t, api.CodeLastOwner, setRole(ownerID, owner, api.RoleAdmin))
 		s.Refused(t, api.CodeLastOwner, remove(ownerID, owner))
-		if role := s.RoleOf(t, ownerID); role != core.RoleOwner {
+		if role := s.RoleOf(t, ownerID); role != api.RoleOwner {
 			t.Errorf("role = %q, want owner", role)
 		}
 		wantAudits(t, s, ownerID)
@@ -83,9 +83,9 @@ func TestChangeMember(t *testing.T) {
 
 	t.Run("LeaveWithTheWholeRole", func(t *testing.T) {
 		t.Parallel()
-		id := s.AddMember(t, "going", core.RoleAuthor)
-		s.Refused(t, api.CodePermissionDenied, leave(s.TokenOf(t, id, core.RoleViewer)))
-		token := s.TokenOf(t, id, core.RoleAuthor)
+		id := s.AddMember(t, "going", api.RoleAuthor)
+		s.Refused(t, api.CodePermissionDenied, leave(s.TokenOf(t, id, api.RoleViewer)))
+		token := s.TokenOf(t, id, api.RoleAuthor)
 		s.Must(t, http.StatusNoContent, leave(token))
 		s.Refused(t, api.CodePermissionDenied, call{Path: "/api/me/", Token: token})
 		wantAudits(t, s, id, "member.leave")
@@ -95,9 +95,9 @@ func TestChangeMember(t *testing.T) {
 	t.Run("OtherOrganizationsAreNotTouched", func(t *testing.T) {
 		t.Parallel()
 		s.Must(t, http.StatusNoContent, remove(ownerID, s.Tiny.Tokens.Owner))
-		s.Refused(t, api.CodeNotFound, setRole(ownerID, s.Tiny.Tokens.Owner, core.RoleViewer))
-		s.Refused(t, api.CodeNotFound, setRole(uuid.Nil, owner, core.RoleViewer).To("/api/members/me/"))
-		if role := s.RoleOf(t, ownerID); role != core.RoleOwner {
+		s.Refused(t, api.CodeNotFound, setRole(ownerID, s.Tiny.Tokens.Owner, api.RoleViewer))
+		s.Refused(t, api.CodeNotFound, setRole(uuid.Nil, owner, api.RoleViewer).To("/api/members/me/"))
+		if role := s.RoleOf(t, ownerID); role != api.RoleOwner {
 			t.Errorf("role = %q, want owner", role)
 		}
 	})
@@ -112,8 +112,8 @@ func TestOwnersLeaveAtOnce(t *testing.T) {
 	ids := []uuid.UUID{coretest.One[uuid.UUID](t, s.DB, owner)}
 	tokens := []string{s.Harbour.Tokens.Owner}
 	for i := range owners - 1 {
-		ids = append(ids, s.AddMember(t, "owner-"+string(rune('a'+i)), core.RoleOwner))
-		tokens = append(tokens, s.TokenOf(t, ids[i+1], core.RoleOwner))
+		ids = append(ids, s.AddMember(t, "owner-"+string(rune('a'+i)), api.RoleOwner))
+		tokens = append(tokens, s.TokenOf(t, ids[i+1], api.RoleOwner))
 	}
 	for round := range rounds {
 		var group sync.WaitGroup
@@ -121,7 +121,7 @@ func TestOwnersLeaveAtOnce(t *testing.T) {
 		for i := range owners {
 			leave := remove(ids[i], tokens[i])
 			if (i+round)%2 == 0 {
-				leave = setRole(ids[i], tokens[i], core.RoleViewer)
+				leave = setRole(ids[i], tokens[i], api.RoleViewer)
 			}
 			group.Go(func() {
 				got, err := s.Send(t.Context(), leave)
@@ -139,7 +139,7 @@ func TestOwnersLeaveAtOnce(t *testing.T) {
 		fixture.WantProblem(t, answers[stayed], api.CodeLastOwner)
 		left := coretest.One[int64](t, s.DB, `SELECT count(*) FROM memberships WHERE org_id = $1 AND role = 'owner'`,
 			s.Harbour.ID)
-		if left != 1 || s.RoleOf(t, ids[stayed]) != core.RoleOwner {
+		if left != 1 || s.RoleOf(t, ids[stayed]) != api.RoleOwner {
 			t.Fatalf("round %d: %d owners are left, want the one who was refused", round, left)
 		}
 		s.Exec(t, `INSERT INTO memberships (org_id, user_id, role) SELECT $1, unnest($2::uuid[]), 'owner'

@@ -12,7 +12,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/coretest/validator"
@@ -295,12 +294,12 @@ func (s externalStage) exercisesOfCallbacks(tb testing.TB) []exercise {
 func (s externalStage) exercisesOfMembers(tb testing.TB) []exercise {
 	tb.Helper()
 	owner := s.Harbour.Tokens.Owner
-	id := s.AddMember(tb, "exercised", core.RoleExecutor)
+	id := s.AddMember(tb, "exercised", api.RoleExecutor)
 	last, err := s.Users.Accounts.User(tb.Context(), "owner@harbour-energy.example")
 	if err != nil {
 		tb.Fatal(err)
 	}
-	leaving := s.TokenOf(tb, s.AddMember(tb, "exercised-leaving", core.RoleViewer), core.RoleViewer)
+	leaving := s.TokenOf(tb, s.AddMember(tb, "exercised-leaving", api.RoleViewer), api.RoleViewer)
 	add := fixture.Adding(owner, `{"email":"exercised-too@b.example","role":"viewer"}`)
 	return []exercise{
 		{200, call{Path: "/api/members/?page_size=1", Token: owner}},
@@ -310,9 +309,9 @@ func (s externalStage) exercisesOfMembers(tb testing.TB) []exercise {
 		{400, fixture.Adding(owner, `{"email":"nobody","role":"king"}`)},
 		{415, add.WithBody("text/plain", "no")},
 		{403, add.By(s.Harbour.Tokens.Viewer)},
-		{200, setRole(id, owner, core.RoleViewer)},
+		{200, setRole(id, owner, api.RoleViewer)},
 		{400, setRole(id, owner, "king")},
-		{422, setRole(last.ID, owner, core.RoleViewer)},
+		{422, setRole(last.ID, owner, api.RoleViewer)},
 		{422, remove(last.ID, owner)},
 		{204, remove(id, owner)},
 		{204, remove(id, owner)},
@@ -358,7 +357,7 @@ func (s externalStage) exercisesOfInvitations(tb testing.TB) []exercise {
 func (s externalStage) exercisesOfTokens(tb testing.TB) []exercise {
 	tb.Helper()
 	owner := s.Harbour.Tokens.Owner
-	_, id := s.AddToken(tb, s.Harbour, core.RoleOwner, core.RoleViewer)
+	_, id := s.AddToken(tb, s.Harbour, api.RoleOwner, api.RoleViewer)
 	return []exercise{
 		{200, call{Path: "/api/tokens/?page_size=2", Token: owner}},
 		{400, call{Path: "/api/tokens/?page_size=x", Token: owner}},

@@ -10,7 +10,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
@@ -84,8 +83,8 @@ func TestKeyReleaseNeedsAnAdministratorAndAReason(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	good := s.release(s.Abandoned(t, "stuck").ID)
-	author, _ := s.AddToken(t, s.Harbour, core.RoleOwner, core.RoleAuthor)
-	admin, _ := s.AddToken(t, s.Harbour, core.RoleOwner, core.RoleAdmin)
+	author, _ := s.AddToken(t, s.Harbour, api.RoleOwner, api.RoleAuthor)
+	admin, _ := s.AddToken(t, s.Harbour, api.RoleOwner, api.RoleAdmin)
 	before := s.versions(t)
 	for _, token := range []string{s.Harbour.Tokens.Viewer, s.Harbour.Tokens.Executor, author} {
 		s.Refused(t, api.CodePermissionDenied, good.By(token))

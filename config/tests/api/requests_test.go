@@ -68,7 +68,7 @@ func (s *stage) loggedDetail(tb testing.TB, id uuid.UUID) loggedDetail {
 func TestRequestLogHasEveryStart(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	revoked, revokedID := s.AddToken(t, s.Harbour, core.RoleOwner, core.RoleExecutor)
+	revoked, revokedID := s.AddToken(t, s.Harbour, api.RoleOwner, api.RoleExecutor)
 	s.Exec(t, `UPDATE api_tokens SET revoked_at = now() WHERE id = $1`, revokedID)
 	start := s.Start(t, "logged")
 	run := s.Started(t, start)

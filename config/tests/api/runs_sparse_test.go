@@ -8,6 +8,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // lookedAtRuns is how many runs are looked at for one page of a filter without an index.
@@ -41,7 +42,7 @@ func TestRunsBehindManyOthers(t *testing.T) {
 			t.Errorf("second page = %v, next %q, want %s alone", got, second.Next, oldest)
 		}
 		html := s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"runs/?result=FAIL",
-			s.Visitor(t, core.RoleViewer)))
+			s.Visitor(t, api.RoleViewer)))
 		fixture.Shows(t, html, "None of the 20,000 runs that were searched matches these filters", `rel="next"`)
 	})
 

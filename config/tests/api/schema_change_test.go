@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // The next release's migration adds a column to each table while this release answers requests. No request fails.
@@ -18,7 +18,7 @@ func TestColumnsAddedUnderLoad(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	run := s.Started(t, s.Start(t, "first")).ID
-	owner, session := s.Harbour.Tokens.Owner, s.Session(t, s.AddMember(t, "watcher", core.RoleOwner))
+	owner, session := s.Harbour.Tokens.Owner, s.Session(t, s.AddMember(t, "watcher", api.RoleOwner))
 	var calls []call
 	for _, path := range []string{
 		"/api/me/", "/api/members/", "/api/tokens/", "/api/workflows/", "/api/workflows/building/", "/api/runs/",

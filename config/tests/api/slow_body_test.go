@@ -10,7 +10,6 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/validations"
@@ -77,7 +76,7 @@ func TestSlowBodyOutlivesNoRight(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := setupSuspicious(t)
-			token, _ := s.AddToken(t, s.Harbour, core.RoleExecutor, core.RoleExecutor)
+			token, _ := s.AddToken(t, s.Harbour, api.RoleExecutor, api.RoleExecutor)
 			before := s.RowCounts(t)
 			got := s.slowly(t, s.Start(t, "key").By(token), func() { s.Exec(t, tt.change, s.Harbour.ID) })
 			fixture.WantProblem(t, got, tt.want)
@@ -91,7 +90,7 @@ func TestSlowBodyOutlivesNoRight(t *testing.T) {
 func TestSlowBodyOfAnotherKindOutlivesNoRight(t *testing.T) {
 	t.Parallel()
 	s := setupSuspicious(t)
-	token, id := s.AddToken(t, s.Harbour, core.RoleOwner, core.RoleOwner)
+	token, id := s.AddToken(t, s.Harbour, api.RoleOwner, api.RoleOwner)
 	revoke := func() { s.Exec(t, `UPDATE api_tokens SET revoked_at = now() WHERE id = $1`, id) }
 	c := call{Method: http.MethodPost, Path: "/api/tokens/", Token: token, Body: `{"label":"late","role":"owner"}`}
 	fixture.WantProblem(t, s.slowly(t, c.With("Content-Type", "application/json"), revoke), api.CodeNotAuthenticated)
@@ -104,7 +103,7 @@ func TestSlowBodyUnderAnUnchangedRight(t *testing.T) {
 	t.Parallel()
 	s := setupSuspicious(t)
 	// Whatever else changes in the organization is no reason to refuse the request.
-	_, other := s.AddToken(t, s.Harbour, core.RoleViewer, core.RoleViewer)
+	_, other := s.AddToken(t, s.Harbour, api.RoleViewer, api.RoleViewer)
 	got := s.slowly(t, s.Start(t, "key"), func() {
 		s.Exec(t, `UPDATE api_tokens SET revoked_at = now() WHERE id = $1`, other)
 	})
@@ -132,7 +131,7 @@ func TestSlowFormOutlivesNoRight(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := setupSuspicious(t)
-			session := s.Visitor(t, core.RoleExecutor)
+			session := s.Visitor(t, api.RoleExecutor)
 			html := s.Visit(t, http.StatusOK, fixture.Page(fixture.LaunchMeters, session))
 			c := fixture.FilledIn(t, html).To(t, fixture.LaunchMeters, session)
 			before := s.RowCounts(t)
@@ -179,7 +178,7 @@ func TestWaitEndsWithTheRightToIt(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	s.Waits(t)
-	token, id := s.AddToken(t, s.Harbour, core.RoleViewer, core.RoleViewer)
+	token, id := s.AddToken(t, s.Harbour, api.RoleViewer, api.RoleViewer)
 	start := s.Start(t, "")
 	run := start.To(validations.RunAddress(s.Started(t, start).ID) + "?wait=1").Get().By(token)
 	answers, release := s.lookedUp(t, run)
@@ -192,7 +191,7 @@ func TestStreamEndsWithTheRightToIt(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	s.Waits(t)
-	token, id := s.AddToken(t, s.Harbour, core.RoleViewer, core.RoleViewer)
+	token, id := s.AddToken(t, s.Harbour, api.RoleViewer, api.RoleViewer)
 	start := s.Start(t, "")
 	events := start.To(validations.RunAddress(s.Started(t, start).ID) + "events/").Get().By(token)
 	reader, end := s.follow(t, events)

@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest/billing"
 )
@@ -95,7 +94,7 @@ func TestKeyPageDrawsTakeovers(t *testing.T) {
 			s.FlushRequests(t)
 			page := s.Visit(t, http.StatusOK, fixture.Page(
 				"/app/orgs/"+s.Harbour.Slug+"/keys/"+s.Entry(t, "charged").ID+"/",
-				s.Visitor(t, core.RoleViewer)))
+				s.Visitor(t, api.RoleViewer)))
 			fixture.Shows(t, page, append(tt.words, "key locked", "reached run_reserved",
 				"It locked the key, and ended before an answer was stored: temporarily unavailable.",
 				"<b>Taken over</b>",

@@ -23,7 +23,7 @@ type tokenAnswer struct {
 	ID         uuid.UUID `json:"id"`
 	Label      string    `json:"label"`
 	Prefix     string    `json:"prefix"`
-	Role       core.Role `json:"role"`
+	Role       api.Role  `json:"role"`
 	User       uuid.UUID `json:"user"`
 	Email      string    `json:"email"`
 	State      string    `json:"state"`
@@ -124,7 +124,7 @@ func TestCreateToken(t *testing.T) {
 
 	t.Run("GivesNoMoreThanOnesOwnRole", func(t *testing.T) {
 		t.Parallel()
-		weak, _ := s.AddToken(t, s.Harbour, core.RoleOwner, core.RoleExecutor)
+		weak, _ := s.AddToken(t, s.Harbour, api.RoleOwner, api.RoleExecutor)
 		for _, by := range []string{weak, s.Harbour.Tokens.Executor} {
 			s.Refused(t, api.CodePermissionDenied, tokenCall(by, `{"label":"x","role":"author"}`))
 		}
@@ -222,7 +222,7 @@ func TestRotateToken(t *testing.T) {
 		t.Parallel()
 		old := made(t, "overlap")
 		fresh := fixture.Decoded[tokenAnswer](t, s.Must(t, http.StatusCreated, rotate(old.ID, old.Secret, "")))
-		if fresh.Label != "overlap" || fresh.Role != core.RoleExecutor || fresh.ID == old.ID ||
+		if fresh.Label != "overlap" || fresh.Role != api.RoleExecutor || fresh.ID == old.ID ||
 			parsed(t, fresh.ExpiresAt).Sub(parsed(t, fresh.CreatedAt)).Round(time.Second) != 2000*time.Hour {
 			t.Errorf("token = %+v, want one like %+v", fresh, old)
 		}
@@ -297,12 +297,12 @@ func TestRotateToken(t *testing.T) {
 
 	t.Run("NeverGivesMoreThanTheCallerHas", func(t *testing.T) {
 		t.Parallel()
-		strong, strongID := s.AddToken(t, s.Harbour, core.RoleOwner, core.RoleOwner)
-		weak, _ := s.AddToken(t, s.Harbour, core.RoleOwner, core.RoleExecutor)
+		strong, strongID := s.AddToken(t, s.Harbour, api.RoleOwner, api.RoleOwner)
+		weak, _ := s.AddToken(t, s.Harbour, api.RoleOwner, api.RoleExecutor)
 		s.Refused(t, api.CodePermissionDenied, rotate(strongID, weak, ""))
 		s.works(t, strong)
 		// A member's token may say more than the member may do, and is then worth no more than any other.
-		ceiling, ceilingID := s.AddToken(t, s.Harbour, core.RoleViewer, core.RoleOwner)
+		ceiling, ceilingID := s.AddToken(t, s.Harbour, api.RoleViewer, api.RoleOwner)
 		s.Must(t, http.StatusCreated, rotate(ceilingID, s.Harbour.Tokens.Viewer, ""))
 		s.works(t, ceiling)
 	})

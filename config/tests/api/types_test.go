@@ -18,7 +18,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
@@ -274,7 +273,7 @@ func TestRetryOutlivesWhatAWorkflowTakes(t *testing.T) {
 func TestLaunchTakesTheTypesThatTheAPITakes(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	session := s.Visitor(t, core.RoleExecutor)
+	session := s.Visitor(t, api.RoleExecutor)
 	s.AddTyped(t, "meters", "text/xml", "text/plain")
 	launch := fixture.HarbourPages + "workflows/meters/launch/"
 	html := s.Visit(t, http.StatusOK, fixture.Page(launch, session))

@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
@@ -19,7 +18,7 @@ func TestCreateVersion(t *testing.T) {
 	s := setup(t)
 	created := fixture.Decoded[workflowAnswer](t, s.Must(t, http.StatusCreated, s.creation("", "grown")))
 	address := "/api/workflows/" + created.ID.String() + "/"
-	author, _ := s.AddToken(t, s.Harbour, core.RoleOwner, core.RoleAuthor)
+	author, _ := s.AddToken(t, s.Harbour, api.RoleOwner, api.RoleAuthor)
 	addition := s.versionOf("v", "/api/workflows/grown/").By(author).With("Request-Id", "req-v")
 	got := s.Must(t, http.StatusCreated, addition)
 	second := fixture.Decoded[workflowAnswer](t, got)

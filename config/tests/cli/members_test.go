@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 func TestMemberCommands(t *testing.T) {
@@ -24,7 +24,7 @@ func TestMemberCommands(t *testing.T) {
 	d.run(ctx, "members", "remove", "Kim@harbour-energy.example").want(t, 0, "ended the invitation")
 	d.run(ctx, "members", "set", "lee@harbour-energy.example").want(t, 2, "ROLE is missing")
 
-	id := s.AddMember(t, "lee", core.RoleViewer)
+	id := s.AddMember(t, "lee", api.RoleViewer)
 	d.run(ctx, "members", "list").want(t, 0, "viewer", "lee@harbour-energy.example")
 	d.run(ctx, "members", "list", "--json").want(t, 0, `"schema_version": 1`, `"email": "lee@harbour-energy.example"`)
 	d.run(ctx, "members", "list", "--json", "--limit", "1").want(t, 0, "--limit 0 lists all")

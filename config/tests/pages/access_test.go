@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // publicPages need no session.
@@ -52,14 +52,14 @@ func (s *stage) pageAccess(tb testing.TB) map[string]fixture.Access {
 func (s *stage) accessToOwnPages(tb testing.TB) map[string]fixture.Access {
 	tb.Helper()
 	everybody := func(c call, status int) fixture.Access {
-		return fixture.Access{Call: c, Least: core.RoleViewer, OK: status, Foreign: status}
+		return fixture.Access{Call: c, Least: api.RoleViewer, OK: status, Foreign: status}
 	}
 	// Those who are invited are none of the visitors.
 	invitation := "/app/account/invitations/" + s.Invited(tb, "invited@b.example") + "/"
 	nobodys := func(rest string) fixture.Access {
 		return everybody(fixture.Post(invitation+rest, "", nil), http.StatusNotFound)
 	}
-	leave := orgForm("", nil, core.RoleViewer, http.StatusSeeOther)
+	leave := orgForm("", nil, api.RoleViewer, http.StatusSeeOther)
 	leave.Call.Path = "/app/account/organizations/harbour-energy/leave/"
 	return map[string]fixture.Access{
 		"POST /app/account/organizations/:org/leave/": leave,
@@ -88,7 +88,7 @@ func (s *stage) accessToOwnPages(tb testing.TB) map[string]fixture.Access {
 }
 
 // orgPage is a page of harbour that its members with the least role see, and that is not there for others.
-func orgPage(path string, least core.Role) fixture.Access {
+func orgPage(path string, least api.Role) fixture.Access {
 	return fixture.Access{
 		Call: fixture.Page(fixture.HarbourPages+path, ""), Least: least, OK: http.StatusOK,
 		Foreign: http.StatusNotFound,
@@ -96,7 +96,7 @@ func orgPage(path string, least core.Role) fixture.Access {
 }
 
 // orgForm is a form of harbour's pages that its members with the least role may send.
-func orgForm(path string, fields url.Values, least core.Role, ok int) fixture.Access {
+func orgForm(path string, fields url.Values, least api.Role, ok int) fixture.Access {
 	return fixture.Access{
 		Call: fixture.Post(fixture.HarbourPages+path, "", fields), Least: least, OK: ok, Foreign: http.StatusNotFound,
 	}
@@ -104,48 +104,48 @@ func orgForm(path string, fields url.Values, least core.Role, ok int) fixture.Ac
 
 func (s *stage) accessToPagesOfUsers(tb testing.TB) map[string]fixture.Access {
 	tb.Helper()
-	_, owned := s.AddToken(tb, s.Harbour, core.RoleOwner, core.RoleExecutor)
-	member := s.AddMember(tb, "somebody", core.RoleViewer).String()
-	removed := s.AddMember(tb, "leaving", core.RoleViewer).String()
+	_, owned := s.AddToken(tb, s.Harbour, api.RoleOwner, api.RoleExecutor)
+	member := s.AddMember(tb, "somebody", api.RoleViewer).String()
+	removed := s.AddMember(tb, "leaving", api.RoleViewer).String()
 	token := url.Values{"id": {uuid.NewString()}, "label": {"x"}, "role": {"viewer"}, "days": {"1"}}
 	// Which token it is decides, not the role: others than admins do not see it.
-	revoke := orgForm("tokens/"+owned.String()+"/revoke/", nil, core.RoleAdmin, http.StatusSeeOther)
-	rotate := orgForm("tokens/"+owned.String()+"/rotate/", nil, core.RoleAdmin, http.StatusForbidden)
+	revoke := orgForm("tokens/"+owned.String()+"/revoke/", nil, api.RoleAdmin, http.StatusSeeOther)
+	rotate := orgForm("tokens/"+owned.String()+"/rotate/", nil, api.RoleAdmin, http.StatusForbidden)
 	revoke.Below, rotate.Below = http.StatusNotFound, http.StatusNotFound
 	// A token's form is sent by each role here, and makes one token all the same.
-	create := orgForm("tokens/", token, core.RoleViewer, http.StatusBadRequest)
-	create.But = map[core.Role]int{core.RoleViewer: http.StatusCreated}
+	create := orgForm("tokens/", token, api.RoleViewer, http.StatusBadRequest)
+	create.But = map[api.Role]int{api.RoleViewer: http.StatusCreated}
 	add := url.Values{"email": {"ROLE@new.example"}, "role": {"viewer"}}
-	invite := orgForm("members/", add, core.RoleAdmin, http.StatusCreated)
+	invite := orgForm("members/", add, api.RoleAdmin, http.StatusCreated)
 	linked := "members/invitations/" + s.Invited(tb, "linked@new.example")
 	revoked := "members/invitations/" + s.Invited(tb, "revoked@new.example")
 	managed := func(path string, fields url.Values) fixture.Access {
-		return orgForm(path, fields, core.RoleAdmin, http.StatusSeeOther)
+		return orgForm(path, fields, api.RoleAdmin, http.StatusSeeOther)
 	}
 	return map[string]fixture.Access{
-		"GET /app/orgs/:org/tokens/":             orgPage("tokens/", core.RoleViewer),
+		"GET /app/orgs/:org/tokens/":             orgPage("tokens/", api.RoleViewer),
 		"POST /app/orgs/:org/tokens/":            create,
 		"POST /app/orgs/:org/tokens/:id/rotate/": rotate,
 		"POST /app/orgs/:org/tokens/:id/revoke/": revoke,
-		"GET /app/orgs/:org/members/":            orgPage("members/", core.RoleViewer),
+		"GET /app/orgs/:org/members/":            orgPage("members/", api.RoleViewer),
 		"POST /app/orgs/:org/members/":           invite,
-		"POST /app/orgs/:org/members/invitations/:id/link/": orgForm(linked+"/link/", nil, core.RoleAdmin,
+		"POST /app/orgs/:org/members/invitations/:id/link/": orgForm(linked+"/link/", nil, api.RoleAdmin,
 			http.StatusCreated),
 		"POST /app/orgs/:org/members/invitations/:id/revoke/": managed(revoked+"/revoke/", nil),
 		"POST /app/orgs/:org/members/:id/role/":               managed("members/"+member+"/role/", add),
 		"POST /app/orgs/:org/members/:id/password/": orgForm("members/"+member+"/password/",
-			url.Values{"hours": {"24"}}, core.RoleAdmin, http.StatusCreated),
+			url.Values{"hours": {"24"}}, api.RoleAdmin, http.StatusCreated),
 		"POST /app/orgs/:org/members/:id/second-factor/remove/": managed("members/"+member+"/second-factor/remove/",
 			nil),
 		"POST /app/orgs/:org/members/:id/remove/": managed("members/"+removed+"/remove/", nil),
-		"GET /app/orgs/:org/settings/":            orgPage("settings/", core.RoleViewer),
-		"POST /app/orgs/:org/settings/": orgForm("settings/", url.Values{"name": {"Harbour Energy"}}, core.RoleOwner,
+		"GET /app/orgs/:org/settings/":            orgPage("settings/", api.RoleViewer),
+		"POST /app/orgs/:org/settings/": orgForm("settings/", url.Values{"name": {"Harbour Energy"}}, api.RoleOwner,
 			http.StatusSeeOther),
-		"POST /app/orgs/:org/settings/secrets/": orgForm("settings/secrets/", nil, core.RoleAdmin, http.StatusCreated),
-		"POST /app/orgs/:org/settings/secrets/rotate/": orgForm("settings/secrets/rotate/", nil, core.RoleOwner,
+		"POST /app/orgs/:org/settings/secrets/": orgForm("settings/secrets/", nil, api.RoleAdmin, http.StatusCreated),
+		"POST /app/orgs/:org/settings/secrets/rotate/": orgForm("settings/secrets/rotate/", nil, api.RoleOwner,
 			http.StatusSeeOther),
-		"GET /app/orgs/:org/usage/": orgPage("usage/", core.RoleViewer),
-		"GET /app/orgs/:org/audit/": orgPage("audit/", core.RoleAdmin),
+		"GET /app/orgs/:org/usage/": orgPage("usage/", api.RoleViewer),
+		"GET /app/orgs/:org/audit/": orgPage("audit/", api.RoleAdmin),
 	}
 }
 
@@ -156,11 +156,11 @@ func TestEveryPageChecksItsVisitor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s.turnsAway(t, row.Call)
-			crossSite := row.Call.In(s.Visitor(t, core.RoleOwner)).With("Sec-Fetch-Site", "cross-site")
+			crossSite := row.Call.In(s.Visitor(t, api.RoleOwner)).With("Sec-Fetch-Site", "cross-site")
 			if crossSite.Method == http.MethodPost {
 				s.Visit(t, http.StatusForbidden, crossSite)
 			}
-			for _, role := range core.Roles() {
+			for _, role := range api.Roles() {
 				s.Visit(t, row.Status(role), row.Call.As(role).In(s.Visitor(t, role)))
 			}
 			fixture.Hides(t, s.Visit(t, row.Foreign, row.Call.As("foreign").In(s.Stranger(t))), "Harbour Energy")
@@ -171,7 +171,7 @@ func TestEveryPageChecksItsVisitor(t *testing.T) {
 // turnsAway checks that nobody without a valid session gets further than to signing in.
 func (s *stage) turnsAway(tb testing.TB, c call) {
 	tb.Helper()
-	expired := s.Visitor(tb, core.RoleOwner)
+	expired := s.Visitor(tb, api.RoleOwner)
 	s.Exec(tb, `UPDATE sessions SET expires_at = now() WHERE digest = sha256($1::bytea)`, []byte(expired))
 	for _, session := range []string{"", "sv_made-up", expired, s.Harbour.Tokens.Owner} {
 		got := s.AnswerTo(tb, c.In(session))

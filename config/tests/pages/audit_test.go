@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
@@ -20,22 +20,22 @@ func TestEveryPageThatWritesIsAudited(t *testing.T) {
 	calls := map[string]call{}
 	for name, row := range s.pageAccess(t) {
 		// Some end the session or the membership of who sends them.
-		calls[name] = row.Call.As("actions").In(s.Visitor(t, core.RoleOwner))
+		calls[name] = row.Call.As("actions").In(s.Visitor(t, api.RoleOwner))
 	}
 	maps.Copy(calls, s.formsOfPeople(t))
 	maps.Copy(calls, s.formsOfSecondFactors(t))
 	calls["POST /app/orgs/:org/settings/"] = fixture.Post(fixture.HarbourPages+"settings/",
-		s.Visitor(t, core.RoleOwner), url.Values{"name": {"Harbour"}})
-	calls["POST /app/password/:token/"] = setting(s.passwordLink(t, s.Visitor(t, core.RoleOwner),
-		s.AddMember(t, "forgetful", core.RoleViewer)), "a new password")
+		s.Visitor(t, api.RoleOwner), url.Values{"name": {"Harbour"}})
+	calls["POST /app/password/:token/"] = setting(s.passwordLink(t, s.Visitor(t, api.RoleOwner),
+		s.AddMember(t, "forgetful", api.RoleViewer)), "a new password")
 	calls["POST /app/operations/"] = confirmed(s.operator(t), "retry", s.failedTask(t))
-	_, own := s.AddToken(t, s.Harbour, core.RoleOwner, core.RoleViewer)
+	_, own := s.AddToken(t, s.Harbour, api.RoleOwner, api.RoleViewer)
 	rotating := coretest.One[uuid.UUID](t, s.DB, `SELECT user_id FROM api_tokens WHERE id = $1`, own)
 	calls["POST /app/orgs/:org/tokens/:id/rotate/"] = fixture.Post(
 		fixture.HarbourPages+"tokens/"+own.String()+"/rotate/", s.Session(t, rotating), nil)
-	member := fixture.HarbourPages + "members/" + s.AddMember(t, "removed-by-form", core.RoleViewer).String()
-	changed := fixture.HarbourPages + "members/" + s.AddMember(t, "changed-by-form", core.RoleViewer).String()
-	owner := s.Visitor(t, core.RoleOwner)
+	member := fixture.HarbourPages + "members/" + s.AddMember(t, "removed-by-form", api.RoleViewer).String()
+	changed := fixture.HarbourPages + "members/" + s.AddMember(t, "changed-by-form", api.RoleViewer).String()
+	owner := s.Visitor(t, api.RoleOwner)
 	calls["POST /app/orgs/:org/members/:id/role/"] = fixture.Post(changed+"/role/", owner,
 		url.Values{"role": {"author"}})
 	calls["POST /app/orgs/:org/members/:id/remove/"] = fixture.Post(member+"/remove/", owner, nil)
@@ -52,7 +52,7 @@ func TestEveryPageThatWritesIsAudited(t *testing.T) {
 func (s *stage) formsOfSecondFactors(tb testing.TB) map[string]call {
 	tb.Helper()
 	user := func(name string) (uuid.UUID, string) {
-		id := s.AddMember(tb, name, core.RoleViewer)
+		id := s.AddMember(tb, name, api.RoleViewer)
 		if err := s.Users.SignIn.SetPassword(tb.Context(), id, fixture.VisitorPassword); err != nil {
 			tb.Fatal(err)
 		}
@@ -75,7 +75,7 @@ func (s *stage) formsOfSecondFactors(tb testing.TB) map[string]call {
 			url.Values{"code": {s.code(tb, app, 1)}}),
 		"POST /app/account/second-factor/remove/": fixture.Post(page+"remove/", removing, nil),
 		"POST /app/orgs/:org/members/:id/second-factor/remove/": fixture.Post(
-			fixture.HarbourPages+"members/"+lost.String()+"/second-factor/remove/", s.Visitor(tb, core.RoleOwner), nil),
+			fixture.HarbourPages+"members/"+lost.String()+"/second-factor/remove/", s.Visitor(tb, api.RoleOwner), nil),
 		"POST /app/sign-in/code/": entering(s.passedBy(tb, "entering@harbour-energy.example"), s.code(tb, entry, 1)),
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest/browser"
 )
@@ -42,7 +41,7 @@ func (s *stage) pageRows(tb testing.TB) []pageRow {
 	}
 	s.Started(tb, s.Start(tb, "seeded-bad").WithBody("text/csv", fixture.SampleText(tb, "bad/meter-readings.csv")))
 	s.Work(tb)
-	owner := s.Visitor(tb, core.RoleOwner)
+	owner := s.Visitor(tb, api.RoleOwner)
 	// Pictures show the names of people, and not those of tests.
 	s.Exec(tb, `UPDATE users SET name = 'Olivia Marsh' WHERE name LIKE 'owner-%'`)
 	return slices.Concat(
@@ -180,7 +179,7 @@ func (s *stage) rowsOfVisitors(tb testing.TB, owner string) []pageRow {
 		{name: "sign-in-code", path: "/app/sign-in/code/"},
 		{name: "forgotten-password", path: "/app/password/"},
 		{
-			name: "new-password", path: s.passwordLink(tb, owner, s.AddMember(tb, "forgetful", core.RoleViewer)),
+			name: "new-password", path: s.passwordLink(tb, owner, s.AddMember(tb, "forgetful", api.RoleViewer)),
 			route: "/app/password/:token/",
 		},
 		{name: "second-factor-begin", path: "/app/account/second-factor/", session: owner},
@@ -206,7 +205,7 @@ func (s *stage) rowsOfVisitors(tb testing.TB, owner string) []pageRow {
 // settingUp returns the session of somebody who is setting up an authenticator app.
 func (s *stage) settingUp(tb testing.TB) string {
 	tb.Helper()
-	session := s.Visitor(tb, core.RoleViewer)
+	session := s.Visitor(tb, api.RoleViewer)
 	s.pending(tb, session)
 	return session
 }

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest/browser"
 )
@@ -37,7 +36,7 @@ func TestColumnsHaveRoomInABrowser(t *testing.T) {
 	b := browser.Open(t)
 	s := setup(t)
 	s.seededLists(t)
-	owner := s.Visitor(t, core.RoleOwner)
+	owner := s.Visitor(t, api.RoleOwner)
 	for path, tallest := range map[string]float64{
 		"runs/": 44, "keys/": 44, "requests/": 44, "audit/?noun=everything": 104, "tokens/": 90, "": 0,
 	} {
@@ -65,7 +64,7 @@ func TestChartsFillTheirCardsInABrowser(t *testing.T) {
 	s.seededLists(t)
 	s.Exec(t, `UPDATE start_hours SET took[array_length(took, 1)] = 100`)
 	s.Exec(t, `UPDATE validation_runs SET created_at = ended_at - interval '59 minutes' WHERE ended_at IS NOT NULL`)
-	viewer := s.Visitor(t, core.RoleViewer)
+	viewer := s.Visitor(t, api.RoleViewer)
 	for _, path := range []string{"", "keys/", "usage/", "workflows/meter-readings/"} {
 		for _, width := range []int64{1280, 1920} {
 			tab := s.tab(t, b, width, fixture.HarbourPages+path, viewer)
@@ -90,7 +89,7 @@ func TestWholeRowsAreMarkedInABrowser(t *testing.T) {
 	s := setup(t)
 	id := s.Started(t, s.named(t, "", "bad.csv", "bad/meter-readings.csv")).ID
 	s.Work(t)
-	viewer := s.Visitor(t, core.RoleViewer)
+	viewer := s.Visitor(t, api.RoleViewer)
 	tab := s.tab(t, browser.Open(t), 1280, pageOfRun(id), viewer)
 	marks := browser.Eval[[]string](tab, `[...document.querySelectorAll(".findings mark")].map((m) => m.textContent)`)
 	if !slices.Contains(marks, row) || !slices.Contains(marks, "n/a") {

@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 func TestComparisonPage(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	viewer := s.Visitor(t, core.RoleViewer)
+	viewer := s.Visitor(t, api.RoleViewer)
 	checked := func(document string) string {
 		t.Helper()
 		run := s.Started(t, s.Start(t, "").WithBody("text/csv", document))

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest/browser"
 )
 
@@ -21,7 +21,7 @@ func TestBrowserDocumentOf10MiB(t *testing.T) {
 	s := setup(t)
 	document, last := largeFaultyTable(10<<20 - 200)
 	id := s.checkedDocument(t, document)
-	tab := s.tab(t, browser.Open(t), 1280, pageOfDocument(id), s.Visitor(t, core.RoleViewer))
+	tab := s.tab(t, browser.Open(t), 1280, pageOfDocument(id), s.Visitor(t, api.RoleViewer))
 	tab.Await("#L2 mark")
 	browser.Eval[string](tab, "document.documentElement.dataset.kept = 'yes'")
 	end := fmt.Sprintf("#L%d", last)
@@ -51,7 +51,7 @@ func TestBrowserDocumentWithoutScripts(t *testing.T) {
 	s := setup(t)
 	document, last := largeFaultyTable(100_000)
 	id := s.checkedDocument(t, document)
-	tab := s.tab(t, browser.Open(t), 360, pageOfRun(id), s.Visitor(t, core.RoleViewer))
+	tab := s.tab(t, browser.Open(t), 360, pageOfRun(id), s.Visitor(t, api.RoleViewer))
 	tab.View(browser.Viewport{Width: 360, Height: 740, ScriptOff: true})
 	tab.Go("http://" + s.Address + pageOfDocument(id))
 	tab.Follow(`[data-key="n"]`)
@@ -70,7 +70,7 @@ func TestBrowserHostileDocument(t *testing.T) {
 		"\x00\x1b\u202egpj.exe", strings.Repeat("a\"<b>", 1<<17),
 	}, "\n"))
 	for _, path := range []string{pageOfDocument(id) + "?as=text", pageOfDocument(id), pageOfRun(id)} {
-		tab := s.tab(t, browser.Open(t), 360, path, s.Visitor(t, core.RoleViewer))
+		tab := s.tab(t, browser.Open(t), 360, path, s.Visitor(t, api.RoleViewer))
 		tab.Await("main h1")
 		if title := browser.Eval[string](tab, "document.title"); strings.Contains(title, "broken") {
 			t.Errorf("%s: the document has run a script", path)
@@ -88,7 +88,7 @@ func TestBrowserEditor(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	const address = workflowsPage + "meter-readings/edit/"
-	tab := s.tab(t, browser.Open(t), 1280, address, s.Visitor(t, core.RoleAuthor))
+	tab := s.tab(t, browser.Open(t), 1280, address, s.Visitor(t, api.RoleAuthor))
 	write := func(old, changed string) {
 		t.Helper()
 		browser.Eval[bool](tab, fmt.Sprintf(`(() => {
@@ -128,14 +128,14 @@ func TestBrowserEditor(t *testing.T) {
 	if got := s.numberOf(t); got != number+1 {
 		t.Errorf("version = %d, want %d", got, number+1)
 	}
-	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(address, s.Visitor(t, core.RoleAuthor))), "minimum: 1")
+	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(address, s.Visitor(t, api.RoleAuthor))), "minimum: 1")
 }
 
 func TestBrowserEditorWithoutScripts(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	const address = workflowsPage + "meter-readings/edit/"
-	tab := s.tab(t, browser.Open(t), 360, fixture.HarbourPages, s.Visitor(t, core.RoleAuthor))
+	tab := s.tab(t, browser.Open(t), 360, fixture.HarbourPages, s.Visitor(t, api.RoleAuthor))
 	tab.View(browser.Viewport{Width: 360, Height: 740, ScriptOff: true})
 	tab.Go("http://" + s.Address + address)
 	tab.Fill("#sample", "nothing")

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
 
@@ -24,7 +24,7 @@ func pageOfDocument(id string) string { return pageOfRun(id) + "document/" }
 func TestDocumentPage(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	viewer := s.Visitor(t, core.RoleViewer)
+	viewer := s.Visitor(t, api.RoleViewer)
 	id := s.checkedDocument(t, fixture.SampleText(t, "bad/meter-readings.csv"))
 	visit := func(query string) string {
 		return fixture.MainOf(s.Visit(t, http.StatusOK, fixture.Page(pageOfDocument(id)+query, viewer)))
@@ -53,7 +53,7 @@ func TestDocumentPage(t *testing.T) {
 func TestDocumentPageSaysWhatItCannotShow(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	viewer := s.Visitor(t, core.RoleViewer)
+	viewer := s.Visitor(t, api.RoleViewer)
 	visit := func(id string) string { return s.Visit(t, http.StatusOK, fixture.Page(pageOfDocument(id), viewer)) }
 	spreadsheet := s.checkedDocument(t, "PK\x03\x04 a spreadsheet")
 	fixture.Shows(t, visit(spreadsheet), "The document is not text", "content/\" download>Download")
@@ -81,7 +81,7 @@ func largeFaultyTable(size int) (string, int) {
 func TestWindowsOfALargeDocument(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	viewer := s.Visitor(t, core.RoleViewer)
+	viewer := s.Visitor(t, api.RoleViewer)
 	document, last := largeFaultyTable(2 * validations.MaxInlineBytes)
 	id := s.checkedDocument(t, document)
 	for query, want := range map[string][]string{
@@ -102,7 +102,7 @@ func TestWindowsOfALargeDocument(t *testing.T) {
 func TestHostileDocumentIsEscaped(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	viewer := s.Visitor(t, core.RoleViewer)
+	viewer := s.Visitor(t, api.RoleViewer)
 	hostile := []string{
 		"<script>alert(1)</script>", "</code></li><img src=x onerror=alert(1)>", "\x00\x1b]0;title\x07",
 		"\u202egpj.exe",

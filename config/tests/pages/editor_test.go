@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
@@ -43,7 +43,7 @@ func (s *stage) sent(tb testing.TB, status int, html, text, do string, fields ur
 
 func (s *stage) author(tb testing.TB) string {
 	tb.Helper()
-	return s.Visitor(tb, core.RoleAuthor)
+	return s.Visitor(tb, api.RoleAuthor)
 }
 
 func (s *stage) editor(tb testing.TB) string {
@@ -200,7 +200,7 @@ func TestVersionsAreCompared(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	path := s.changedWorkflow(t)
-	viewer := s.Visitor(t, core.RoleViewer)
+	viewer := s.Visitor(t, api.RoleViewer)
 	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(path, viewer)), "version 1 to 2", "- added")
 	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(path+"?with=2", viewer)), "the same text")
 	s.Visit(t, http.StatusBadRequest, fixture.Page(path+"?with=x", viewer))

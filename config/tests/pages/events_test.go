@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // liveStream is an open stream of a page.
@@ -69,7 +69,7 @@ func TestRunPageGetsEventsOfItsRun(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	s.Waits(t)
-	viewer := s.Visitor(t, core.RoleViewer)
+	viewer := s.Visitor(t, api.RoleViewer)
 	id := s.Started(t, s.named(t, "", "a.csv", "bad/meter-readings.csv")).ID
 	events := eventsOf(t, s.Visit(t, http.StatusOK, fixture.Page(pageOfRun(id), viewer)))
 	stream := s.listen(t, fixture.Page(events, viewer))
@@ -100,7 +100,7 @@ func TestRunsPageGetsEventsOfNewRuns(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	s.Waits(t)
-	viewer := s.Visitor(t, core.RoleViewer)
+	viewer := s.Visitor(t, api.RoleViewer)
 	waiting := s.Started(t, s.Start(t, "")).ID
 	events := eventsOf(t, s.Visit(t, http.StatusOK,
 		fixture.Page(fixture.HarbourPages+"runs/?workflow=meter-readings", viewer)))
@@ -130,7 +130,7 @@ func TestStreamsEndWithTheirSession(t *testing.T) {
 			t.Parallel()
 			s := setup(t)
 			s.Waits(t)
-			viewer := s.Visitor(t, core.RoleViewer)
+			viewer := s.Visitor(t, api.RoleViewer)
 			id := s.Started(t, s.Start(t, "")).ID
 			events := eventsOf(t, s.Visit(t, http.StatusOK, fixture.Page(pageOfRun(id), viewer)))
 			stream := s.listen(t, fixture.Page(events, viewer))
@@ -148,7 +148,7 @@ func TestEventsAreAnsweredOnce(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	s.Waits(t)
-	viewer := s.Visitor(t, core.RoleViewer)
+	viewer := s.Visitor(t, api.RoleViewer)
 	id := s.Started(t, s.Start(t, "")).ID
 	page := s.Visit(t, http.StatusOK, fixture.Page(pageOfRun(id), viewer))
 	events := fixture.Page(eventsOf(t, page)+"&once=true", viewer)
@@ -177,7 +177,7 @@ func TestStreamsOfAVisitorAreBounded(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	stop := s.Waits(t)
-	viewer := s.Visitor(t, core.RoleViewer)
+	viewer := s.Visitor(t, api.RoleViewer)
 	events := fixture.Page(fixture.HarbourPages+"events/?runs="+uuid.Max.String(), viewer)
 	const bound = 8
 	streams := make([]*liveStream, bound)
@@ -197,7 +197,7 @@ func TestStreamsOfAVisitorAreBounded(t *testing.T) {
 func TestEventsRefuseWhatPagesDoNotAsk(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	viewer := s.Visitor(t, core.RoleViewer)
+	viewer := s.Visitor(t, api.RoleViewer)
 	for _, query := range []string{
 		"run=x", "run=" + uuid.NewString() + ".x", "runs=x", "result=MAYBE&runs=" + uuid.NewString(),
 	} {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // Nobody needs a session to send a form, so none is read into memory or into a file however long it is.
@@ -16,7 +16,7 @@ func TestFormsAreBounded(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	const large = 2 << 20
-	member := s.Visitor(t, core.RoleOwner)
+	member := s.Visitor(t, api.RoleOwner)
 	for path, session := range map[string]string{
 		"/app/sign-in/": "", "/app/sign-in/code/": "", "/app/password/": "",
 		"/app/account/password/":          member,

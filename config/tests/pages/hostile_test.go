@@ -9,13 +9,13 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 func TestFormsRefuseTextThatCannotBeKept(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	owner := s.Visitor(t, core.RoleOwner)
+	owner := s.Visitor(t, api.RoleOwner)
 	token := url.Values{"id": {uuid.NewString()}, "label": {"ci"}, "role": {"viewer"}, "days": {"7"}}
 	member := url.Values{"email": {"new@harbour-energy.example"}, "name": {"New"}, "role": {"viewer"}}
 	for _, tt := range []struct {
@@ -43,7 +43,7 @@ func TestFormsRefuseTextThatCannotBeKept(t *testing.T) {
 func TestRefusedFormsLeadBackToPages(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	owner := s.Visitor(t, core.RoleOwner)
+	owner := s.Visitor(t, api.RoleOwner)
 	html := s.Visit(t, http.StatusBadRequest, fixture.Post("/app/account/password/", owner, url.Values{}))
 	_, after, _ := strings.Cut(html, `name="back" value="`)
 	back, _, _ := strings.Cut(after, `"`)
@@ -53,7 +53,7 @@ func TestRefusedFormsLeadBackToPages(t *testing.T) {
 func TestShortcutIsTurnedOff(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	viewer := s.Visitor(t, core.RoleViewer)
+	viewer := s.Visitor(t, api.RoleViewer)
 	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page("/app/account/", viewer)), "data-shortcut", "Turn it off")
 	off := s.AnswerTo(t, fixture.Post("/app/shortcut/", viewer, url.Values{"shortcut": {"off"}}))
 	if !strings.Contains(strings.Join(off.Header.Values("Set-Cookie"), ";"), "sv_shortcut=off") {

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
@@ -53,7 +53,7 @@ func TestInvitationLink(t *testing.T) {
 		fixture.Shows(t, s.Visit(t, http.StatusBadRequest, joining(link, "Mallory", password)), "sign in to accept")
 		s.Visit(t, http.StatusUnauthorized, fixture.SignIn("owner@tiny-quota.example", password))
 		s.Visit(t, http.StatusUnauthorized, fixture.Post(link+"accept/", "", nil))
-		other := s.Visitor(t, core.RoleViewer)
+		other := s.Visitor(t, api.RoleViewer)
 		fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(link, other)), "You are signed in as")
 		s.Visit(t, http.StatusNotFound, fixture.Post(link+"accept/", other, nil))
 		session := s.SessionOf(t, "owner@tiny-quota.example")
@@ -104,7 +104,7 @@ func TestInvitationLink(t *testing.T) {
 func TestInvitationsOnThePages(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	admin := s.Visitor(t, core.RoleAdmin)
+	admin := s.Visitor(t, api.RoleAdmin)
 	invite := url.Values{"email": {"owner@tiny-quota.example"}, "name": {hostile}, "role": {"author"}}
 
 	issued := s.AnswerTo(t, fixture.Post(fixture.HarbourPages+"members/", admin, invite))
@@ -118,7 +118,7 @@ func TestInvitationsOnThePages(t *testing.T) {
 	fixture.Shows(t, list, "owner@tiny-quota.example", "&lt;script&gt;", "invited")
 	fixture.Hides(t, list, "<script>alert", link)
 	fixture.Hides(t, s.Visit(t, http.StatusOK,
-		fixture.Page(fixture.HarbourPages+"members/", s.Visitor(t, core.RoleViewer))),
+		fixture.Page(fixture.HarbourPages+"members/", s.Visitor(t, api.RoleViewer))),
 		"Invite a member", "owner@tiny-quota.example")
 	fixture.Shows(t, s.Visit(t, http.StatusBadRequest, fixture.Post(fixture.HarbourPages+"members/", admin, invite)),
 		"an open invitation")
@@ -164,7 +164,7 @@ func TestSignInLeadsToTheOrganizationUsedLast(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Users.SetMembership(t.Context(), evil.ID, userID, core.RoleViewer); err != nil {
+	if err := s.Users.SetMembership(t.Context(), evil.ID, userID, api.RoleViewer); err != nil {
 		t.Fatal(err)
 	}
 	s.leadsTo(t, session, "/app/orgs/tiny-quota/")

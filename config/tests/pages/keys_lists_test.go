@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 func TestKeysAreFoundByAPart(t *testing.T) {
@@ -17,7 +17,7 @@ func TestKeysAreFoundByAPart(t *testing.T) {
 	for _, key := range []string{"Invoice-2026-11", "invoice_2026", "payroll"} {
 		s.Started(t, s.Start(t, key))
 	}
-	viewer := s.Visitor(t, core.RoleViewer)
+	viewer := s.Visitor(t, api.RoleViewer)
 	list := func(query string) string {
 		return s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"keys/?"+query, viewer))
 	}
@@ -41,7 +41,7 @@ func TestSelectedKeysAreReleased(t *testing.T) {
 	ids := []string{
 		s.strandedKey(t, "one").String(), s.strandedKey(t, "two").String(), s.Entry(t, "finished").ID,
 	}
-	admin := s.Visitor(t, core.RoleAdmin)
+	admin := s.Visitor(t, api.RoleAdmin)
 	html := s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"keys/", admin))
 	fixture.Shows(t, html, `value="`+ids[0]+`" form="selected"`, `value="`+ids[1]+`" form="selected"`)
 	fixture.Hides(t, html, `value="`+ids[2]+`" form="selected"`)
@@ -72,7 +72,7 @@ func TestKeysAreExported(t *testing.T) {
 	s.Started(t, s.Start(t, "other"))
 	s.Flush(t)
 	got := s.Visit(t, http.StatusOK,
-		fixture.Page(fixture.HarbourPages+"export-keys/?q=%2B1&state=finished", s.Visitor(t, core.RoleViewer)))
+		fixture.Page(fixture.HarbourPages+"export-keys/?q=%2B1&state=finished", s.Visitor(t, api.RoleViewer)))
 	rows, err := csv.NewReader(strings.NewReader(got)).ReadAll()
 	if err != nil || len(rows) != 2 {
 		t.Fatalf("rows = %q, %v, want a header and a key", rows, err)

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/coretest/browser"
 )
@@ -23,7 +23,7 @@ func TestRowsOfKeysAreLowInABrowser(t *testing.T) {
 	s := setup(t)
 	s.Started(t, s.Start(t, strings.Repeat("k", 255)))
 	s.Started(t, s.Start(t, "short"))
-	tab := s.tab(t, browser.Open(t), 1280, fixture.HarbourPages+"keys/", s.Visitor(t, core.RoleViewer))
+	tab := s.tab(t, browser.Open(t), 1280, fixture.HarbourPages+"keys/", s.Visitor(t, api.RoleViewer))
 	tab.Await("table.keys tbody tr")
 	highest := browser.Eval[float64](tab, `Math.max(...[...document.querySelectorAll("table.keys tbody tr")]
 		.map((row) => row.getBoundingClientRect().height))`)
@@ -42,7 +42,7 @@ func TestKeyPageDuringARetryStormInABrowser(t *testing.T) {
 	run := s.Started(t, start)
 	s.FlushRequests(t)
 	address := fixture.HarbourPages + "keys/" + s.Entry(t, "stormy").ID + "/"
-	viewer := s.Visitor(t, core.RoleViewer)
+	viewer := s.Visitor(t, api.RoleViewer)
 	wide, phone := s.tab(t, b, 1280, address, viewer), s.tab(t, b, 360, address, viewer)
 	for _, tab := range []*browser.Tab{wide, phone} {
 		tab.Await(".live .pill.ok")
@@ -111,7 +111,7 @@ func TestStormIsFoldedInABrowser(t *testing.T) {
 	s.Flush(t)
 	s.FlushRequests(t)
 	tab := s.tab(t, browser.Open(t), 1280, fixture.HarbourPages+"keys/"+s.Entry(t, "folded").ID+"/",
-		s.Visitor(t, core.RoleViewer))
+		s.Visitor(t, api.RoleViewer))
 	if got := tab.Text(".more summary"); !strings.Contains(got, "Replayed 4 more times") {
 		t.Errorf("the fold says %q, want the 4 replays after the first one", got)
 	}
@@ -144,6 +144,6 @@ func TestKeyPageWithoutAScript(t *testing.T) {
 	s.Started(t, start)
 	s.FlushRequests(t)
 	address := fixture.HarbourPages + "keys/" + s.Entry(t, "plain").ID + "/"
-	page := fixture.Page(address, s.Visitor(t, core.RoleViewer))
+	page := fixture.Page(address, s.Visitor(t, api.RoleViewer))
 	fixture.Shows(t, s.Visit(t, http.StatusOK, page), `<li class="first">`, `<li class="replay">`, ">Refresh</a>")
 }

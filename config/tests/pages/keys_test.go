@@ -8,7 +8,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
@@ -31,18 +30,18 @@ func (s *stage) accessToKeyPages(tb testing.TB) map[string]fixture.Access {
 	tb.Helper()
 	s.Started(tb, s.Start(tb, "seen"))
 	reason := url.Values{"reason": {"test"}}
-	release := orgForm("keys/"+s.strandedKey(tb, "stranded").String()+"/release/", reason, core.RoleAdmin,
+	release := orgForm("keys/"+s.strandedKey(tb, "stranded").String()+"/release/", reason, api.RoleAdmin,
 		http.StatusSeeOther)
 	// The first to release it deletes it.
-	release.But = map[core.Role]int{core.RoleOwner: http.StatusNotFound}
+	release.But = map[api.Role]int{api.RoleOwner: http.StatusNotFound}
 	return map[string]fixture.Access{
-		"GET /app/orgs/:org/requests/":     orgPage("requests/", core.RoleViewer),
-		"GET /app/orgs/:org/requests/:id/": orgPage("requests/"+s.loggedStart(tb, "seen")+"/", core.RoleViewer),
-		"GET /app/orgs/:org/keys/":         orgPage("keys/", core.RoleViewer),
-		"GET /app/orgs/:org/export-keys/":  orgPage("export-keys/", core.RoleViewer),
+		"GET /app/orgs/:org/requests/":     orgPage("requests/", api.RoleViewer),
+		"GET /app/orgs/:org/requests/:id/": orgPage("requests/"+s.loggedStart(tb, "seen")+"/", api.RoleViewer),
+		"GET /app/orgs/:org/keys/":         orgPage("keys/", api.RoleViewer),
+		"GET /app/orgs/:org/export-keys/":  orgPage("export-keys/", api.RoleViewer),
 		"POST /app/orgs/:org/select-keys/": orgForm("select-keys/", url.Values{"id": {uuid.NewString()}},
-			core.RoleAdmin, http.StatusOK),
-		"GET /app/orgs/:org/keys/:id/":          orgPage("keys/"+s.Entry(tb, "seen").ID+"/", core.RoleViewer),
+			api.RoleAdmin, http.StatusOK),
+		"GET /app/orgs/:org/keys/:id/":          orgPage("keys/"+s.Entry(tb, "seen").ID+"/", api.RoleViewer),
 		"POST /app/orgs/:org/keys/:id/release/": release,
 	}
 }
@@ -50,7 +49,7 @@ func (s *stage) accessToKeyPages(tb testing.TB) map[string]fixture.Access {
 func TestKeysPage(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	viewer := s.Visitor(t, core.RoleViewer)
+	viewer := s.Visitor(t, api.RoleViewer)
 	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"keys/", viewer)),
 		"No request has used a key yet")
 
@@ -79,7 +78,7 @@ func TestKeysPage(t *testing.T) {
 func TestKeyPage(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	viewer, admin := s.Visitor(t, core.RoleViewer), s.Visitor(t, core.RoleAdmin)
+	viewer, admin := s.Visitor(t, api.RoleViewer), s.Visitor(t, api.RoleAdmin)
 	first := s.Start(t, "k")
 	run := s.Started(t, first)
 	for range 3 {
@@ -106,7 +105,7 @@ func TestKeyPage(t *testing.T) {
 func TestKeyIsReleasedWithAReason(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	admin := s.Visitor(t, core.RoleAdmin)
+	admin := s.Visitor(t, api.RoleAdmin)
 	address := fixture.HarbourPages + "keys/" + s.strandedKey(t, "stranded").String() + "/"
 	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"keys/", admin)),
 		"Abandoned", "interrupted requests")

@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/coretest/billing"
@@ -42,7 +41,7 @@ func (s *stage) wantStartHours(tb testing.TB, want startHours) {
 func TestReplaysCountWhenTheyHappen(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	viewer := s.Visitor(t, core.RoleViewer)
+	viewer := s.Visitor(t, api.RoleViewer)
 	s.Started(t, s.Start(t, "old"))
 	s.Work(t)
 	s.Flush(t)
@@ -79,7 +78,7 @@ func TestStartLatency(t *testing.T) {
 		s.Started(t, s.Start(t, ""))
 		s.Started(t, s.Start(t, "k"))
 		s.Must(t, http.StatusCreated, s.Start(t, "waits").With("Prefer", "wait=20"))
-		session := s.Visitor(t, core.RoleExecutor)
+		session := s.Visitor(t, api.RoleExecutor)
 		form := fixture.FilledIn(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.LaunchMeters, session))).To(t,
 			fixture.LaunchMeters, session)
 		s.Launched(t, form)
@@ -134,7 +133,7 @@ func TestStartLatency(t *testing.T) {
 func TestOverviewInterpolates(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	viewer := s.Visitor(t, core.RoleViewer)
+	viewer := s.Visitor(t, api.RoleViewer)
 	s.Started(t, s.Start(t, ""))
 	for name, row := range map[string]struct {
 		took []int64

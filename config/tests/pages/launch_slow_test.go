@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/coretest/browser"
 )
@@ -31,7 +31,7 @@ func opens(tb testing.TB, view browser.Viewport) *launching {
 	if err := os.WriteFile(l.document, []byte(fixture.SampleText(tb, "bad/meter-readings.csv")), 0o600); err != nil {
 		tb.Fatal(err)
 	}
-	l.tab.SetCookies(l.address(), &http.Cookie{Name: "sv_session", Value: s.Visitor(tb, core.RoleExecutor)})
+	l.tab.SetCookies(l.address(), &http.Cookie{Name: "sv_session", Value: s.Visitor(tb, api.RoleExecutor)})
 	l.tab.Go(l.address())
 	return l
 }

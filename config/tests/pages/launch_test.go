@@ -21,7 +21,7 @@ import (
 func TestLaunch(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	session := s.Visitor(t, core.RoleExecutor)
+	session := s.Visitor(t, api.RoleExecutor)
 	html := s.Visit(t, http.StatusOK, fixture.Page(fixture.LaunchMeters, session))
 	fixture.Shows(t, html, "Run Meter readings", "version 1, the latest", "text/csv", "up to 10 MiB",
 		"1,000,000 of 1,000,000 runs are left", `enctype="multipart/form-data"`)
@@ -48,7 +48,7 @@ func TestLaunch(t *testing.T) {
 func TestLaunchSentByManyAtOnceStartsOneRun(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	session := s.Visitor(t, core.RoleExecutor)
+	session := s.Visitor(t, api.RoleExecutor)
 	c := fixture.FilledIn(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.LaunchMeters, session))).To(t,
 		fixture.LaunchMeters, session)
 	const clicks = 16
@@ -87,7 +87,7 @@ func hiddenKey(tb testing.TB, c call) string {
 func TestLaunchWithAnotherDocumentShowsTheFirstRun(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	session := s.Visitor(t, core.RoleExecutor)
+	session := s.Visitor(t, api.RoleExecutor)
 	filled := fixture.FilledIn(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.LaunchMeters, session)))
 	to := s.Launched(t, filled.To(t, fixture.LaunchMeters, session))
 	other := filled.File("readings.csv", "text/csv", fixture.SampleText(t, "bad/meter-readings.csv"))
@@ -101,7 +101,7 @@ func TestLaunchWithAnotherDocumentShowsTheFirstRun(t *testing.T) {
 func TestLaunchTakesPastedText(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	session := s.Visitor(t, core.RoleExecutor)
+	session := s.Visitor(t, api.RoleExecutor)
 	blank := fixture.FilledIn(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.LaunchMeters, session))).
 		File("", "application/octet-stream", "")
 	pasted := blank.With("text", "a,b\r\n1,2\r\n").With("filename", "pasted.tsv")
@@ -116,7 +116,7 @@ func TestLaunchTakesPastedText(t *testing.T) {
 func TestLaunchGuessesTheType(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	session := s.Visitor(t, core.RoleExecutor)
+	session := s.Visitor(t, api.RoleExecutor)
 	for name, tt := range map[string]struct{ filename, declared, want string }{
 		"Declared":            {"readings.txt", "text/plain", "text/plain"},
 		"OfAnOfficeProgram":   {"readings.csv", "application/vnd.ms-excel", "text/csv"},
@@ -142,7 +142,7 @@ func TestLaunchGuessesTheType(t *testing.T) {
 func TestLaunchRefused(t *testing.T) {
 	t.Parallel()
 	s := setup(t, func(settings *config.Settings) { settings.MaxBodyBytes = 1 << 20 })
-	session := s.Visitor(t, core.RoleExecutor)
+	session := s.Visitor(t, api.RoleExecutor)
 	old := core.FirstIDAt(time.Now().Add(-48 * time.Hour))
 	old[6], old[8] = 0x70, 0x80
 	fresh := fixture.FilledIn(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.LaunchMeters, session))).
@@ -205,13 +205,13 @@ func TestLaunchOfAnInactiveWorkflow(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	const launch = fixture.HarbourPages + "workflows/legacy-import/launch/"
-	html := s.Visit(t, http.StatusOK, fixture.Page(launch, s.Visitor(t, core.RoleExecutor)))
+	html := s.Visit(t, http.StatusOK, fixture.Page(launch, s.Visitor(t, api.RoleExecutor)))
 	fixture.Shows(t, html, "The workflow is inactive.", "A member with the role author can activate it.")
 	fixture.Hides(t, html, `type="file"`)
-	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(launch, s.Visitor(t, core.RoleAuthor))), "Activate it")
+	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(launch, s.Visitor(t, api.RoleAuthor))), "Activate it")
 	sent := fixture.Upload{Filename: "a.json", ContentType: "application/json", Content: "{}"}.With("key",
 		newFormKey(t))
-	html = s.Visit(t, http.StatusUnprocessableEntity, sent.To(t, launch, s.Visitor(t, core.RoleExecutor)))
+	html = s.Visit(t, http.StatusUnprocessableEntity, sent.To(t, launch, s.Visitor(t, api.RoleExecutor)))
 	fixture.Shows(t, html, "The workflow is inactive and starts no new runs.")
 }
 
@@ -227,7 +227,7 @@ func newFormKey(tb testing.TB) string {
 func TestLaunchOfAPinnedVersion(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	session := s.Visitor(t, core.RoleExecutor)
+	session := s.Visitor(t, api.RoleExecutor)
 	s.AddVersion(t)
 	html := s.Visit(t, http.StatusOK, fixture.Page(fixture.LaunchMeters+"?version=1", session))
 	fixture.Shows(t, html, "This is not the latest version.", `launch/?version=1"`)
@@ -240,7 +240,7 @@ func TestLaunchOfAPinnedVersion(t *testing.T) {
 func TestLaunchedShowsWhatAFormHasStarted(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	session := s.Visitor(t, core.RoleExecutor)
+	session := s.Visitor(t, api.RoleExecutor)
 	key := newFormKey(t)
 	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.LaunchMeters+key+"/", session)),
 		"This form has started no run")

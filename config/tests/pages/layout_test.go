@@ -5,19 +5,19 @@ import (
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // TestAccountPageLeadsBack demands the navigation of the organization that the visitor used last.
 func TestAccountPageLeadsBack(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	for _, role := range []core.Role{core.RoleViewer, core.RoleAdmin} {
+	for _, role := range []api.Role{api.RoleViewer, api.RoleAdmin} {
 		session := s.Visitor(t, role)
 		s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages, session))
 		html := s.Visit(t, http.StatusOK, fixture.Page("/app/account/", session))
 		fixture.Shows(t, html, `<a href="`+fixture.HarbourPages+`runs/">`)
-		if audit := `<a href="` + fixture.HarbourPages + `audit/">`; role == core.RoleAdmin {
+		if audit := `<a href="` + fixture.HarbourPages + `audit/">`; role == api.RoleAdmin {
 			fixture.Shows(t, html, audit)
 		} else {
 			fixture.Hides(t, html, audit)
@@ -28,7 +28,7 @@ func TestAccountPageLeadsBack(t *testing.T) {
 func TestProblemOfAFormIsShownOnce(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	executor := s.Visitor(t, core.RoleExecutor)
+	executor := s.Visitor(t, api.RoleExecutor)
 	form := fixture.FilledIn(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.LaunchMeters, executor)))
 	form = form.File("", "application/octet-stream", "")
 	html := s.Visit(t, http.StatusBadRequest, form.To(t, fixture.LaunchMeters, executor))

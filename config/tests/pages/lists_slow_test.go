@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest/browser"
 )
 
@@ -22,7 +22,7 @@ func TestResultsAreReadableInABrowser(t *testing.T) {
 		s.Started(t, s.named(t, "", longest, document+"/meter-readings.csv"))
 	}
 	s.Work(t)
-	tab := s.tab(t, browser.Open(t), 1280, fixture.HarbourPages+"runs/", s.Visitor(t, core.RoleExecutor))
+	tab := s.tab(t, browser.Open(t), 1280, fixture.HarbourPages+"runs/", s.Visitor(t, api.RoleExecutor))
 	// The longest result is a fault of the platform, which has none here.
 	browser.Eval[bool](tab, `document.querySelector("tbody .pill").lastChild.data = " Platform error"; true`)
 	for _, width := range []int64{800, 1024, 1280, 1920} {
@@ -42,7 +42,7 @@ func TestRowsAreSelectedInABrowser(t *testing.T) {
 		s.Started(t, s.Start(t, "row-"+strconv.Itoa(i)))
 	}
 	s.Work(t)
-	tab := s.tab(t, browser.Open(t), 1280, fixture.HarbourPages+"runs/", s.Visitor(t, core.RoleExecutor))
+	tab := s.tab(t, browser.Open(t), 1280, fixture.HarbourPages+"runs/", s.Visitor(t, api.RoleExecutor))
 	wantPicked := func(after, want string, checked int) {
 		t.Helper()
 		if got := tab.Text("[data-picked]"); got != want {
@@ -97,7 +97,7 @@ func TestUnsavedWorkflowIsNotLostInABrowser(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	editor := workflowsPage + "meter-readings/edit/"
-	tab := s.tab(t, browser.Open(t), 1280, editor, s.Visitor(t, core.RoleAuthor))
+	tab := s.tab(t, browser.Open(t), 1280, editor, s.Visitor(t, api.RoleAuthor))
 	wantAsks := func(after string, want bool) {
 		t.Helper()
 		if got := browser.Eval[bool](tab, asks); got != want {

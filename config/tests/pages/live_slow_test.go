@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/coretest/browser"
 )
@@ -38,7 +38,7 @@ func TestRunIsUpdatedInABrowser(t *testing.T) {
 	b := browser.Open(t)
 	s := setup(t)
 	s.Waits(t)
-	viewer := s.Visitor(t, core.RoleExecutor)
+	viewer := s.Visitor(t, api.RoleExecutor)
 	for _, width := range []int64{1280, 360} {
 		id := s.Started(t, s.named(t, "", "a.csv", "bad/meter-readings.csv")).ID
 		tab := s.tab(t, b, width, pageOfRun(id), viewer)
@@ -66,7 +66,7 @@ func TestRunsAreUpdatedInABrowser(t *testing.T) {
 	b := browser.Open(t)
 	s := setup(t)
 	s.Waits(t)
-	viewer := s.Visitor(t, core.RoleViewer)
+	viewer := s.Visitor(t, api.RoleViewer)
 	waiting := s.Started(t, s.named(t, "", "a.csv", "bad/meter-readings.csv")).ID
 	tab := s.tab(t, b, 1280, fixture.HarbourPages+"runs/", viewer)
 	tab.Await(".live .pill.ok")
@@ -112,7 +112,7 @@ func TestManyWindowsInABrowser(t *testing.T) {
 	s := setup(t)
 	s.Waits(t)
 	id := s.Started(t, s.Start(t, "")).ID
-	first := s.tab(t, b, 1280, pageOfRun(id), s.Visitor(t, core.RoleViewer))
+	first := s.tab(t, b, 1280, pageOfRun(id), s.Visitor(t, api.RoleViewer))
 	tabs := []*browser.Tab{first}
 	const windows = 8
 	for len(tabs) < windows {
@@ -148,7 +148,7 @@ func TestEndOfTheSessionIsShownInABrowser(t *testing.T) {
 	b := browser.Open(t)
 	s := setup(t)
 	s.Waits(t)
-	session := s.Visitor(t, core.RoleViewer)
+	session := s.Visitor(t, api.RoleViewer)
 	id := s.Started(t, s.Start(t, "")).ID
 	tab := s.tab(t, b, 1280, pageOfRun(id), session)
 	tab.Await(".live .pill.ok")
@@ -181,7 +181,7 @@ func TestLeavingALivePageIsNoWarningInABrowser(t *testing.T) {
 	})))}
 	s.Waits(t)
 	run := s.Started(t, s.Start(t, "")).ID
-	viewer := s.Visitor(t, core.RoleViewer)
+	viewer := s.Visitor(t, api.RoleViewer)
 	tab := s.tab(t, browser.Open(t), 1280, pageOfRun(run), viewer)
 	tab.Await(".live .pill.ok")
 	events := fixture.Page(fixture.HarbourPages+"events/?runs="+uuid.Max.String(), viewer)

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest/browser"
 )
 
@@ -18,7 +18,7 @@ func TestPhoneShowsDataFirstInABrowser(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	s.Started(t, s.named(t, "phone-1", longest, "good/meter-readings.csv"))
-	tab := s.tab(t, browser.Open(t), 360, fixture.HarbourPages+"runs/", s.Visitor(t, core.RoleExecutor))
+	tab := s.tab(t, browser.Open(t), 360, fixture.HarbourPages+"runs/", s.Visitor(t, api.RoleExecutor))
 	top := browser.Eval[float64](tab, `document.querySelector("table.runs tbody tr").getBoundingClientRect().bottom`)
 	if top > 740 {
 		t.Errorf("the first run ends %g px down, want it on the first screen of 740", top)
@@ -51,7 +51,7 @@ func TestRowsOfRunsAreLinesInABrowser(t *testing.T) {
 	s.Started(t, s.named(t, "key-"+longest+longest, longest+longest[4:], "bad/meter-readings.csv"))
 	s.Work(t)
 	s.Flush(t)
-	tab := s.tab(t, browser.Open(t), 1280, fixture.HarbourPages+"runs/", s.Visitor(t, core.RoleViewer))
+	tab := s.tab(t, browser.Open(t), 1280, fixture.HarbourPages+"runs/", s.Visitor(t, api.RoleViewer))
 	height := browser.Eval[float64](tab, `document.querySelector("table.runs tbody tr").offsetHeight`)
 	if height < 36 || height > 44 {
 		t.Errorf("a row is %g px high, want 36 to 44", height)
@@ -65,7 +65,7 @@ func TestCopyingIsSeenInABrowser(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	page := fixture.HarbourPages + "workflows/meter-readings/"
-	tab := s.tab(t, browser.Open(t), 1280, page, s.Visitor(t, core.RoleViewer))
+	tab := s.tab(t, browser.Open(t), 1280, page, s.Visitor(t, api.RoleViewer))
 	tab.Click("dl .copy")
 	tab.Await(".copy.done")
 	if got := tab.Text("dl .copy"); !strings.HasPrefix(got, "Copied ✓") {
@@ -78,7 +78,7 @@ func TestConfirmationClosesInABrowser(t *testing.T) {
 	s := setup(t)
 	run := s.Started(t, s.Start(t, "confirmed")).ID
 	s.Work(t)
-	tab := s.tab(t, browser.Open(t), 1280, pageOfRun(run), s.Visitor(t, core.RoleExecutor))
+	tab := s.tab(t, browser.Open(t), 1280, pageOfRun(run), s.Visitor(t, api.RoleExecutor))
 	tab.Click("#rerun summary")
 	tab.Await("#rerun[open] form")
 	tab.Press(browser.Escape)

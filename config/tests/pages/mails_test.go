@@ -16,7 +16,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
@@ -156,7 +156,7 @@ func TestForgottenPassword(t *testing.T) {
 		t.Parallel()
 		s, m := setupMail(t)
 		id := s.WithPassword(t)
-		given := s.passwordLink(t, s.Visitor(t, core.RoleOwner), id)
+		given := s.passwordLink(t, s.Visitor(t, api.RoleOwner), id)
 		// The person hears of it.
 		if mailed := s.wantLetter(t, m, fixture.VisitorEmail, "password"); mailed != given {
 			t.Errorf("mailed %s, want the link that was given", mailed)

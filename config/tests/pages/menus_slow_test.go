@@ -6,14 +6,14 @@ import (
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest/browser"
 )
 
 func TestMenusCloseInABrowser(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	tab := s.tab(t, browser.Open(t), 1280, fixture.HarbourPages, s.Visitor(t, core.RoleViewer))
+	tab := s.tab(t, browser.Open(t), 1280, fixture.HarbourPages, s.Visitor(t, api.RoleViewer))
 	const menu = "details.account"
 	for name, leave := range map[string]func(){
 		"Escape":          func() { tab.Press(browser.Escape) },

@@ -14,7 +14,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
@@ -345,7 +345,7 @@ func TestDeletedUser(t *testing.T) {
 	p := setupProvider(t)
 	id := p.WithPassword(t)
 	sessionOf(t, p.come(t, claimant{subject: "v", email: fixture.VisitorEmail}))
-	p.passwordLink(t, p.Visitor(t, core.RoleOwner), id)
+	p.passwordLink(t, p.Visitor(t, api.RoleOwner), id)
 	p.enrolled(t, p.Session(t, id))
 	p.passed(t)
 	p.Exec(t, `INSERT INTO mails (id, kind, recipient) VALUES (gen_random_uuid(), 'forgotten', $1)`,

@@ -10,7 +10,7 @@ import (
 	"github.com/hibiken/asynq"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/tasks"
 )
@@ -20,7 +20,7 @@ const operationsPage = "/app/operations/"
 // operator signs an operator in.
 func (s *stage) operator(tb testing.TB) string {
 	tb.Helper()
-	id := s.AddMember(tb, "operator-"+uuid.NewString(), core.RoleViewer)
+	id := s.AddMember(tb, "operator-"+uuid.NewString(), api.RoleViewer)
 	if err := s.Users.SetOperator(tb.Context(), id, true); err != nil {
 		tb.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func (s *stage) operator(tb testing.TB) string {
 // accessToOperations are hidden from all members, whatever their role.
 func accessToOperations() map[string]fixture.Access {
 	hidden := func(c call) fixture.Access {
-		return fixture.Access{Call: c, Least: core.RoleViewer, OK: http.StatusNotFound, Foreign: http.StatusNotFound}
+		return fixture.Access{Call: c, Least: api.RoleViewer, OK: http.StatusNotFound, Foreign: http.StatusNotFound}
 	}
 	return map[string]fixture.Access{
 		"GET /app/operations/":  hidden(fixture.Page(operationsPage, "")),

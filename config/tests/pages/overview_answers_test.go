@@ -6,14 +6,13 @@ import (
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 func TestOverviewComparesWithTheDayBefore(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	page := fixture.Page(fixture.HarbourPages, s.Visitor(t, core.RoleViewer))
+	page := fixture.Page(fixture.HarbourPages, s.Visitor(t, api.RoleViewer))
 	for range 3 {
 		s.Started(t, s.Start(t, ""))
 	}
@@ -42,7 +41,7 @@ func TestOverviewComparesWithTheDayBefore(t *testing.T) {
 func TestOverviewWarnsOfTheQuota(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	page := fixture.Page(fixture.HarbourPages, s.Visitor(t, core.RoleViewer))
+	page := fixture.Page(fixture.HarbourPages, s.Visitor(t, api.RoleViewer))
 	s.Started(t, s.Start(t, ""))
 	for used, want := range map[int][]string{
 		100:    {"no key is stuck"},
@@ -73,7 +72,7 @@ func TestOverviewShowsFirstSteps(t *testing.T) {
 func TestOverviewNamesWhatFails(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	page := fixture.Page(fixture.HarbourPages, s.Visitor(t, core.RoleViewer))
+	page := fixture.Page(fixture.HarbourPages, s.Visitor(t, api.RoleViewer))
 	s.Started(t, s.Start(t, "k"))
 	s.Work(t)
 	fixture.Hides(t, s.Visit(t, http.StatusOK, page), "Rules that fail most", "Requests refused today")

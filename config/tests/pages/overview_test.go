@@ -5,20 +5,20 @@ import (
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 func accessToOverview() map[string]fixture.Access {
 	return map[string]fixture.Access{
-		"GET /app/orgs/:org/":        orgPage("", core.RoleViewer),
-		"GET /app/orgs/:org/search/": orgPage("search/?q=nothing", core.RoleViewer),
+		"GET /app/orgs/:org/":        orgPage("", api.RoleViewer),
+		"GET /app/orgs/:org/search/": orgPage("search/?q=nothing", api.RoleViewer),
 	}
 }
 
 func TestOverviewOfTheFirstRun(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	viewer := s.Visitor(t, core.RoleViewer)
+	viewer := s.Visitor(t, api.RoleViewer)
 
 	html := s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages, viewer))
 	fixture.Shows(t, html, "Waiting for your first request", "curl -i "+s.Settings.Address()+"/api/workflows/",
@@ -33,7 +33,7 @@ func TestOverviewOfTheFirstRun(t *testing.T) {
 func TestOverview(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	viewer := s.Visitor(t, core.RoleViewer)
+	viewer := s.Visitor(t, api.RoleViewer)
 	failed := s.Started(t, s.named(t, "ci-1842", "<b>bad.csv", "bad/meter-readings.csv")).ID
 	s.Started(t, s.named(t, "", "good.csv", "good/meter-readings.csv"))
 	s.Work(t)
@@ -61,7 +61,7 @@ func TestOverview(t *testing.T) {
 func TestOverviewSaysWhatNeedsAttention(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	viewer := s.Visitor(t, core.RoleViewer)
+	viewer := s.Visitor(t, api.RoleViewer)
 	s.strandedKey(t, "stranded")
 	s.Started(t, s.Start(t, ""))
 	s.Exec(t, `UPDATE validation_runs SET sweeps = 1`)
@@ -77,6 +77,6 @@ func TestOverviewShowsOldRuns(t *testing.T) {
 	s.Started(t, s.Start(t, ""))
 	s.Work(t)
 	s.Exec(t, `UPDATE validation_runs SET created_at = created_at - interval '2 days'`)
-	html := s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages, s.Visitor(t, core.RoleViewer)))
+	html := s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages, s.Visitor(t, api.RoleViewer)))
 	fixture.Shows(t, html, "No run was started or replayed in the last 24 hours", "Latest runs")
 }

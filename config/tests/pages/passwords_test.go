@@ -42,7 +42,7 @@ func TestPasswordLink(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		id := s.WithPassword(t)
-		admin := s.Visitor(t, core.RoleOwner)
+		admin := s.Visitor(t, api.RoleOwner)
 		open := s.Session(t, id)
 		first := s.passwordLink(t, admin, id)
 		link := s.passwordLink(t, admin, id)
@@ -69,7 +69,7 @@ func TestPasswordLink(t *testing.T) {
 	t.Run("WorksAsLongAsItsMakerSays", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		id, admin := s.WithPassword(t), s.Visitor(t, core.RoleOwner)
+		id, admin := s.WithPassword(t), s.Visitor(t, api.RoleOwner)
 		for _, hours := range []string{"0", "73", "x"} {
 			s.Visit(t, http.StatusBadRequest, linking(admin, id, hours))
 		}
@@ -89,7 +89,7 @@ func TestPasswordLink(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		id := s.WithPassword(t)
-		link := s.passwordLink(t, s.Visitor(t, core.RoleOwner), id)
+		link := s.passwordLink(t, s.Visitor(t, api.RoleOwner), id)
 		if err := s.Users.SignIn.SetPassword(t.Context(), id, newPassword); err != nil {
 			t.Fatal(err)
 		}
@@ -121,7 +121,7 @@ func TestPasswordLinkTakesOverNoOtherOrganization(t *testing.T) {
 	s := setup(t)
 	id := s.WithPassword(t)
 	s.Exec(t, `UPDATE memberships SET role = 'author' WHERE user_id = $1`, id)
-	admin := s.Visitor(t, core.RoleAdmin)
+	admin := s.Visitor(t, api.RoleAdmin)
 	removal := fixture.Post(fixture.HarbourPages+"members/"+id.String()+"/second-factor/remove/", admin, nil)
 	for name, change := range map[string]string{
 		"MemberElsewhere": `INSERT INTO memberships (org_id, user_id, role) VALUES ($2, $1, 'viewer')`,
@@ -159,8 +159,8 @@ func TestDisabledUser(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	id := s.WithPassword(t)
-	session, token := s.Session(t, id), s.TokenOf(t, id, core.RoleViewer)
-	link := s.passwordLink(t, s.Visitor(t, core.RoleOwner), id)
+	session, token := s.Session(t, id), s.TokenOf(t, id, api.RoleViewer)
+	link := s.passwordLink(t, s.Visitor(t, api.RoleOwner), id)
 	s.Must(t, http.StatusOK, call{Path: "/api/me/", Token: token})
 	if err := s.Users.SetDisabled(t.Context(), id, true, ""); err != nil {
 		t.Fatal(err)

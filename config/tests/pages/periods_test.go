@@ -9,6 +9,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // TestListsAreNarrowedToATime has a key, a request and an audit record of two days ago in each list, and one of now.
@@ -26,7 +27,7 @@ func TestListsAreNarrowedToATime(t *testing.T) {
 	s.Started(t, s.Start(t, "fresh-key"))
 	s.FlushRequests(t)
 	s.Exec(t, `UPDATE audit_records SET detail = 'fresh-key' WHERE action = 'run.start' AND detail = ''`)
-	owner := s.Visitor(t, core.RoleOwner)
+	owner := s.Visitor(t, api.RoleOwner)
 	day := func(days int) string { return time.Now().UTC().AddDate(0, 0, days).Format(time.DateOnly) }
 	for _, list := range []string{"keys/?q=key", "requests/?status=2xx", "audit/?noun=everything"} {
 		for query, shown := range map[string]struct{ old, fresh bool }{
@@ -63,7 +64,7 @@ func TestBarsLeadToTheKeysOfTheirDay(t *testing.T) {
 		s.Started(t, s.Start(t, "of-today"))
 	}
 	s.Flush(t)
-	viewer := s.Visitor(t, core.RoleViewer)
+	viewer := s.Visitor(t, api.RoleViewer)
 	html := s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"keys/", viewer))
 	today := s.Entry(t, "of-today").CreatedAt
 	for days, want := range map[int]bool{0: true, -1: false} {

@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
@@ -84,7 +84,7 @@ func TestPagesReadNoTableFromEndToEnd(t *testing.T) {
 			s.Visit(t, http.StatusOK, fixture.Page(row.path, row.session))
 		}
 	}
-	owner := s.Visitor(t, core.RoleOwner)
+	owner := s.Visitor(t, api.RoleOwner)
 	for _, query := range []string{
 		"runs/?state=PENDING", "runs/?workflow=meter-readings", "runs/?since=2026-01-01T00:00:00Z",
 		"keys/?state=dead", "keys/?state=expired", "keys/?key=history-7", "audit/?noun=token",

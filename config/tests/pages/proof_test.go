@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
@@ -28,7 +27,7 @@ func proving(c call, name, value string) call {
 // actionsOfOwners are the forms that a session alone does not allow.
 func (s *stage) actionsOfOwners(tb testing.TB) map[string]call {
 	tb.Helper()
-	member := fixture.HarbourPages + "members/" + s.AddMember(tb, "somebody", core.RoleViewer).String() + "/"
+	member := fixture.HarbourPages + "members/" + s.AddMember(tb, "somebody", api.RoleViewer).String() + "/"
 	post := func(path string, fields url.Values) call { return fixture.Post(path, "", fields) }
 	owner := `{"email":"owner@b.example","name":"New owner","role":"owner"}`
 	invited := fixture.Decoded[api.InvitationLink](tb,
@@ -55,7 +54,7 @@ func TestActionsOfOwnersNeedAConfirmation(t *testing.T) {
 	s := setup(t)
 	for name, form := range s.actionsOfOwners(t) {
 		// Each has another user, because attempts are limited.
-		id := s.AddMember(t, "owner-"+uuid.NewString(), core.RoleOwner)
+		id := s.AddMember(t, "owner-"+uuid.NewString(), api.RoleOwner)
 		if err := s.Users.SignIn.SetPassword(t.Context(), id, fixture.VisitorPassword); err != nil {
 			t.Fatal(err)
 		}
@@ -96,8 +95,8 @@ func TestRotatingATokenOfAnAdministratorNeedsAProof(t *testing.T) {
 	id := s.WithPassword(t)
 	session := s.Session(t, id)
 	s.Exec(t, `UPDATE sessions SET proved_at = NULL`)
-	for role, want := range map[core.Role]int{
-		core.RoleAdmin: http.StatusForbidden, core.RoleOwner: http.StatusForbidden, core.RoleAuthor: http.StatusCreated,
+	for role, want := range map[api.Role]int{
+		api.RoleAdmin: http.StatusForbidden, api.RoleOwner: http.StatusForbidden, api.RoleAuthor: http.StatusCreated,
 	} {
 		s.TokenOf(t, id, role)
 		token := coretest.One[uuid.UUID](t, s.DB, `SELECT id FROM api_tokens

@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest/browser"
 )
 
@@ -27,7 +27,7 @@ func TestReferenceInABrowser(t *testing.T) {
 	}
 	b := browser.Open(t)
 	var runs []string
-	for _, role := range []core.Role{core.RoleExecutor, core.RoleOwner} {
+	for _, role := range []api.Role{api.RoleExecutor, api.RoleOwner} {
 		tab := b.Tab(t, browser.Viewport{})
 		address := "http://" + s.Address
 		tab.SetCookies(address, &http.Cookie{Name: "sv_session", Value: s.Visitor(t, role)})
@@ -78,7 +78,7 @@ func TestEveryFormHasItsKeyInABrowser(t *testing.T) {
 			}
 		}
 	}
-	for _, role := range []core.Role{core.RoleExecutor, core.RoleOwner} {
+	for _, role := range []api.Role{api.RoleExecutor, api.RoleOwner} {
 		tab := s.tab(t, b, 1280, tryPages+"start-run/", s.Visitor(t, role))
 		fresh(tab)
 		tab.Fill("#path-id", "meter-readings")

@@ -9,7 +9,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
@@ -25,7 +24,7 @@ func (s *stage) loggedStart(tb testing.TB, key string) string {
 func TestRequestsPage(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	owner := s.Visitor(t, core.RoleOwner)
+	owner := s.Visitor(t, api.RoleOwner)
 	list := fixture.HarbourPages + "requests/"
 	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(list, owner)), "No request has been logged yet")
 
@@ -50,7 +49,7 @@ func TestRequestsPage(t *testing.T) {
 func TestRequestsPageHasForms(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	owner := s.Visitor(t, core.RoleOwner)
+	owner := s.Visitor(t, api.RoleOwner)
 	form := fixture.FilledIn(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.LaunchMeters, owner)))
 	key := form.Fields[0][1]
 	for range 2 {
@@ -85,7 +84,7 @@ func TestRequestsPageHasForms(t *testing.T) {
 func TestRefusedStartsNeedAttention(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	owner := s.Visitor(t, core.RoleOwner)
+	owner := s.Visitor(t, api.RoleOwner)
 	s.Must(t, http.StatusOK, call{
 		Method: http.MethodPost, Path: "/api/workflows/meter-readings/deactivate/", Token: s.Harbour.Tokens.Owner,
 	})

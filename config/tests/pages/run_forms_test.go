@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/users/quota"
 	"github.com/simplevalidations/simplevalidations/validations"
@@ -20,7 +20,7 @@ import (
 func TestCancelForm(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	executor := s.Visitor(t, core.RoleExecutor)
+	executor := s.Visitor(t, api.RoleExecutor)
 	waiting := s.Started(t, s.Start(t, "")).ID
 	cancel := fixture.Post(pageOfRun(waiting)+"cancel/", executor, nil)
 	for range 2 {
@@ -44,7 +44,7 @@ func TestCancelForm(t *testing.T) {
 func TestRerunForm(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	executor := s.Visitor(t, core.RoleExecutor)
+	executor := s.Visitor(t, api.RoleExecutor)
 	earlier := s.Started(t, s.named(t, "", "a.csv", "bad/meter-readings.csv")).ID
 	s.Work(t)
 	key := fixture.Hidden(t, s.Visit(t, http.StatusOK, fixture.Page(pageOfRun(earlier), executor)), "key")
@@ -73,7 +73,7 @@ func TestRerunForm(t *testing.T) {
 			t.Errorf("with key %q: %d to %s, want 303 to the run's page", stale, got.Status, got.Header.Get("Location"))
 		}
 	}
-	keyless := fixture.Post(pageOfRun(earlier)+"rerun/", s.Visitor(t, core.RoleViewer), nil)
+	keyless := fixture.Post(pageOfRun(earlier)+"rerun/", s.Visitor(t, api.RoleViewer), nil)
 	s.Visit(t, http.StatusForbidden, keyless)
 	if got := s.RowCounts(t).Runs; got != after.Runs {
 		t.Errorf("runs = %d, want still %d", got, after.Runs)
@@ -98,7 +98,7 @@ func noticeOf(got answer) string {
 func TestDownloads(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	viewer := s.Visitor(t, core.RoleViewer)
+	viewer := s.Visitor(t, api.RoleViewer)
 	id := s.Started(t, s.named(t, "", "a.csv", "bad/meter-readings.csv")).ID
 	s.Work(t)
 	html := s.Visit(t, http.StatusOK, fixture.Page(pageOfRun(id), viewer))

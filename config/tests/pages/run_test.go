@@ -9,14 +9,14 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
 func TestRunPage(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	executor, viewer := s.Visitor(t, core.RoleExecutor), s.Visitor(t, core.RoleViewer)
+	executor, viewer := s.Visitor(t, api.RoleExecutor), s.Visitor(t, api.RoleViewer)
 	bad := s.Started(t, s.named(t, "ci-1842", "meter-readings.csv", "bad/meter-readings.csv"))
 	html := s.Visit(t, http.StatusOK, fixture.Page(pageOfRun(bad.ID), executor))
 	fixture.Shows(t, html, "meter-readings.csv is waiting to be checked.", "data-events=", "Refresh", "Cancel…",
@@ -56,7 +56,7 @@ func TestRunPage(t *testing.T) {
 func TestRunPageTellsWhoseFaultItIs(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	executor := s.Visitor(t, core.RoleExecutor)
+	executor := s.Visitor(t, api.RoleExecutor)
 	const lost = `The validator of step "Table" may have been called, and its answer was lost. ` +
 		`It is not called again, because the workflow says that a call must not be repeated.`
 	ended := func(assignments string, args ...any) string {
@@ -84,7 +84,7 @@ func TestRunPageTellsWhoseFaultItIs(t *testing.T) {
 func TestRunPageOfManyFindings(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	viewer := s.Visitor(t, core.RoleViewer)
+	viewer := s.Visitor(t, api.RoleViewer)
 	id := s.Started(t, s.manyFindings(t)).ID
 	s.Work(t)
 	found := coretest.One[int64](t, s.DB, `SELECT error_count + warning_count FROM validation_runs WHERE id = $1`, id)
@@ -108,7 +108,7 @@ func TestRunPageOfManyFindings(t *testing.T) {
 func TestRunPagesOfHostileNames(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	viewer := s.Visitor(t, core.RoleViewer)
+	viewer := s.Visitor(t, api.RoleViewer)
 	const name = "\u202e<script>alert(1)</script>.csv"
 	key := strings.Repeat(`<b>"k`, 51)
 	run := s.Started(t, s.Start(t, key).WithBody("text/csv",

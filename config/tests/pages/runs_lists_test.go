@@ -12,13 +12,14 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
 func TestRunsAreFoundByAPartOfKeyOrDocument(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	list := fixture.Page(fixture.HarbourPages+"runs/", s.Visitor(t, core.RoleViewer))
+	list := fixture.Page(fixture.HarbourPages+"runs/", s.Visitor(t, api.RoleViewer))
 	invoice := s.Started(t, s.named(t, "invoice-2026-11-4711", "a.csv", "good/meter-readings.csv")).ID
 	harbour := s.Started(t, s.named(t, "", "Harbour_100%.csv", "good/meter-readings.csv")).ID
 	s.Started(t, s.Start(t, "invoice-2026-11-4711").By(s.Tiny.Tokens.Executor))
@@ -43,7 +44,7 @@ func TestRunsAreFoundByAPartOfKeyOrDocument(t *testing.T) {
 func TestFiltersOfRunsAreChips(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	list := fixture.Page(fixture.HarbourPages+"runs/", s.Visitor(t, core.RoleViewer))
+	list := fixture.Page(fixture.HarbourPages+"runs/", s.Visitor(t, api.RoleViewer))
 	old := s.Started(t, s.Start(t, "old")).ID
 	fresh := s.Started(t, s.Start(t, "fresh")).ID
 	s.Exec(t, `UPDATE validation_runs SET created_at = created_at - interval '2 hours' WHERE id = $1`, old)
@@ -63,7 +64,7 @@ func TestFiltersOfRunsAreChips(t *testing.T) {
 func TestSelectedRunsAreRerunOnce(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	executor := s.Visitor(t, core.RoleExecutor)
+	executor := s.Visitor(t, api.RoleExecutor)
 	first := s.Started(t, s.named(t, "", "picked.csv", "good/meter-readings.csv")).ID
 	second := s.Started(t, s.Start(t, "")).ID
 	s.Work(t)
@@ -120,7 +121,7 @@ func manyIDs(n int) []string {
 func TestSelectedRunsAreCanceled(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	executor := s.Visitor(t, core.RoleExecutor)
+	executor := s.Visitor(t, api.RoleExecutor)
 	one, other := s.Started(t, s.Start(t, "")).ID, s.Started(t, s.Start(t, "")).ID
 	form := url.Values{"action": {"cancel"}, "confirmed": {"true"}, "run": {one, other}}
 	for range 2 {
@@ -134,7 +135,7 @@ func TestSelectedRunsAreCanceled(t *testing.T) {
 func TestRunsAreExported(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	viewer := s.Visitor(t, core.RoleViewer)
+	viewer := s.Visitor(t, api.RoleViewer)
 	s.Started(t, s.named(t, "=1+1", "@SUM(A1).csv", "bad/meter-readings.csv"))
 	s.Started(t, s.named(t, "k-2", "b.csv", "good/meter-readings.csv"))
 	s.Started(t, s.Start(t, "foreign").By(s.Tiny.Tokens.Executor))
@@ -172,7 +173,7 @@ func TestExportGoesOn(t *testing.T) {
 	s.Exec(t, `INSERT INTO validation_runs SELECT (jsonb_populate_record(r, jsonb_build_object(
 			'id', gen_random_uuid(), 'idempotency_key_id', NULL))).*
 		FROM validation_runs AS r CROSS JOIN generate_series(1, 1100)`)
-	answer := s.AnswerTo(t, fixture.Page(fixture.HarbourPages+"export-runs/", s.Visitor(t, core.RoleViewer)))
+	answer := s.AnswerTo(t, fixture.Page(fixture.HarbourPages+"export-runs/", s.Visitor(t, api.RoleViewer)))
 	if got := strings.Count(string(answer.Body), "\r\n"); got != 1102 {
 		t.Errorf("lines = %d, want a header and 1101 runs", got)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // pageOfRun is the address of a run's page.
@@ -34,7 +35,7 @@ func listed(html string) []string {
 func TestRunsPage(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	viewer := s.Visitor(t, core.RoleViewer)
+	viewer := s.Visitor(t, api.RoleViewer)
 	list := fixture.Page(fixture.HarbourPages+"runs/", viewer)
 
 	fixture.Shows(t, s.Visit(t, http.StatusOK, list), "No runs yet", "Idempotency-Key: ", "curl -i ",
@@ -75,7 +76,7 @@ func TestRunsPage(t *testing.T) {
 	}
 	html = s.Visit(t, http.StatusBadRequest, list.To(fixture.HarbourPages+"runs/?result=MAYBE&workflow=kept"))
 	fixture.Hides(t, html, "Start a run")
-	fixture.Shows(t, s.Visit(t, http.StatusOK, list.In(s.Visitor(t, core.RoleExecutor))),
+	fixture.Shows(t, s.Visit(t, http.StatusOK, list.In(s.Visitor(t, api.RoleExecutor))),
 		`href="`+fixture.HarbourPages+`launch/"`)
 	fixture.Shows(t, s.Visit(t, http.StatusBadRequest, list.To(fixture.HarbourPages+"runs/?since=yesterday")),
 		`href="#since"`, `value="yesterday"`, "must be a day or a time like 2026-03-01 09:30, in UTC")
@@ -88,7 +89,7 @@ func TestRunsPageTurns(t *testing.T) {
 	for range core.DefaultPageSize + 1 {
 		s.Started(t, s.Start(t, ""))
 	}
-	viewer := s.Visitor(t, core.RoleViewer)
+	viewer := s.Visitor(t, api.RoleViewer)
 	first := s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"runs/?source=API", viewer))
 	if got := len(listed(first)); got != core.DefaultPageSize {
 		t.Errorf("the first page lists %d runs, want %d", got, core.DefaultPageSize)

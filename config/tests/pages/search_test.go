@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
@@ -24,7 +24,7 @@ func TestSearch(t *testing.T) {
 	request := coretest.One[string](t, s.DB, `SELECT request_id FROM validation_runs WHERE id = $1`, ours)
 	token := coretest.One[uuid.UUID](t, s.DB, `SELECT id FROM api_tokens WHERE org_id = $1 LIMIT 1`,
 		s.Harbour.ID).String()
-	owner, viewer, stranger := s.Visitor(t, core.RoleOwner), s.Visitor(t, core.RoleViewer), s.Stranger(t)
+	owner, viewer, stranger := s.Visitor(t, api.RoleOwner), s.Visitor(t, api.RoleViewer), s.Stranger(t)
 	search := func(base, text, session string) answer {
 		return s.AnswerTo(t, fixture.Page(base+"search/?"+url.Values{"q": {text}}.Encode(), session))
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/pquerna/otp/totp"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/keyring"
 )
@@ -211,7 +211,7 @@ func TestSecondFactor(t *testing.T) {
 			},
 			"ByAnOwner": func() {
 				path := fixture.HarbourPages + "members/" + id.String() + "/second-factor/remove/"
-				s.Visit(t, http.StatusSeeOther, fixture.Post(path, s.Visitor(t, core.RoleOwner), nil))
+				s.Visit(t, http.StatusSeeOther, fixture.Post(path, s.Visitor(t, api.RoleOwner), nil))
 			},
 			"ByTheOperator": func() {
 				if err := s.Users.SignIn.RemoveFactor(t.Context(), fixture.VisitorEmail); err != nil {
@@ -250,7 +250,7 @@ func TestSecondFactorOutlivesThePassword(t *testing.T) {
 	id := s.WithPassword(t)
 	s.enrolled(t, s.Session(t, id))
 	waiting := s.passed(t)
-	s.Visit(t, http.StatusSeeOther, setting(s.passwordLink(t, s.Visitor(t, core.RoleOwner), id), newPassword))
+	s.Visit(t, http.StatusSeeOther, setting(s.passwordLink(t, s.Visitor(t, api.RoleOwner), id), newPassword))
 	got := s.AnswerTo(t, fixture.SignIn(fixture.VisitorEmail, newPassword))
 	if to := got.Header.Get("Location"); to != "/app/sign-in/code/" {
 		t.Errorf("the new password leads to %q, want the code", to)
@@ -268,7 +268,7 @@ func TestSecretsOfSecondFactors(t *testing.T) {
 		t.Error("a secret lies in the database in clear")
 	}
 	// Copied to another user, the secret is of no use.
-	other := s.AddMember(t, "other", core.RoleViewer)
+	other := s.AddMember(t, "other", api.RoleViewer)
 	s.Exec(t, `INSERT INTO second_factors (user_id, sealed, confirmed_at) SELECT $1, sealed, now() FROM second_factors`,
 		other)
 	if err := s.Users.SignIn.SetPassword(t.Context(), other, newPassword); err != nil {

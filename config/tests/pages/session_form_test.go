@@ -7,14 +7,14 @@ import (
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // TestFormOfAnEndedSession sends what the page of the error has kept, after another sign-in.
 func TestFormOfAnEndedSession(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	author := s.Visitor(t, core.RoleAuthor)
+	author := s.Visitor(t, api.RoleAuthor)
 
 	t.Run("SavesTheTextOfTheEditor", func(t *testing.T) {
 		t.Parallel()

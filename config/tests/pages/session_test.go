@@ -10,6 +10,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
@@ -176,7 +177,7 @@ func TestSessions(t *testing.T) {
 func TestOtherSessionsEndAfterAConfirmation(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	id := s.AddMember(t, "visitor", core.RoleViewer)
+	id := s.AddMember(t, "visitor", api.RoleViewer)
 	own := s.Session(t, id)
 	fixture.Hides(t, s.Visit(t, http.StatusOK, fixture.Page("/app/account/", own)), "End all other sessions")
 	other := s.Session(t, id)
@@ -218,7 +219,7 @@ func TestPasswordChangeEndsOtherSessions(t *testing.T) {
 func TestRemovedMemberLosesThePagesAtOnce(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	id := s.AddMember(t, "leaving", core.RoleAdmin)
+	id := s.AddMember(t, "leaving", api.RoleAdmin)
 	session := s.Session(t, id)
 	s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"tokens/", session))
 	s.Exec(t, `UPDATE memberships SET role = 'viewer' WHERE user_id = $1`, id)
@@ -231,7 +232,7 @@ func TestRemovedMemberLosesThePagesAtOnce(t *testing.T) {
 func TestErrorsInsideAnOrganizationKeepItsNavigation(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	viewer, stranger := s.Visitor(t, core.RoleViewer), s.Stranger(t)
+	viewer, stranger := s.Visitor(t, api.RoleViewer), s.Stranger(t)
 	for name, tt := range map[string]struct {
 		call   call
 		status int

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/workflows"
 )
@@ -17,7 +17,7 @@ func TestSettingsPage(t *testing.T) {
 	t.Parallel()
 	const page = fixture.HarbourPages + "settings/"
 	s := setup(t)
-	owner, viewer := s.Visitor(t, core.RoleOwner), s.Visitor(t, core.RoleViewer)
+	owner, viewer := s.Visitor(t, api.RoleOwner), s.Visitor(t, api.RoleViewer)
 	html := s.Visit(t, http.StatusOK, fixture.Page(page, viewer))
 	fixture.Shows(t, html, "1,000,000", "up to 50 active", "kept for the default time", "Leave Harbour Energy")
 	fixture.Hides(t, html, "Save</button>", "Signing secrets")
@@ -64,7 +64,7 @@ func TestSecretsPage(t *testing.T) {
 	t.Parallel()
 	const page = fixture.HarbourPages + "settings/secrets/"
 	s := setup(t)
-	admin, owner := s.Visitor(t, core.RoleAdmin), s.Visitor(t, core.RoleOwner)
+	admin, owner := s.Visitor(t, api.RoleAdmin), s.Visitor(t, api.RoleOwner)
 	fixture.Shows(t, s.Visit(t, http.StatusCreated, fixture.Post(page, admin, nil)), "No workflow calls an external")
 	var draft workflows.Draft
 	if err := json.Unmarshal([]byte(`{"slug":"outside","name":"Outside","is_active":true,"definition":{

@@ -17,6 +17,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
@@ -112,7 +113,7 @@ func TestSessionsAreAudited(t *testing.T) {
 		t.Errorf("audit records = %s, want %s", got, want)
 	}
 	fixture.Shows(t, s.Visit(t, http.StatusOK,
-		fixture.Page(fixture.HarbourPages+"audit/?noun=session", s.Visitor(t, core.RoleAdmin))),
+		fixture.Page(fixture.HarbourPages+"audit/?noun=session", s.Visitor(t, api.RoleAdmin))),
 		"session.refuse", "wrong password from "+address)
 }
 

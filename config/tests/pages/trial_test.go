@@ -14,7 +14,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 const tryPages = fixture.HarbourPages + "try/"
@@ -22,11 +22,11 @@ const tryPages = fixture.HarbourPages + "try/"
 func accessToTrial() map[string]fixture.Access {
 	return map[string]fixture.Access{
 		"GET /app/try/:operation/": {
-			Call: fixture.Page("/app/try/read-me/", ""), Least: core.RoleViewer, OK: http.StatusSeeOther,
+			Call: fixture.Page("/app/try/read-me/", ""), Least: api.RoleViewer, OK: http.StatusSeeOther,
 			Foreign: http.StatusSeeOther,
 		},
-		"GET /app/orgs/:org/try/:operation/":  orgPage("try/read-me/", core.RoleViewer),
-		"POST /app/orgs/:org/try/:operation/": orgForm("try/read-me/", nil, core.RoleViewer, http.StatusOK),
+		"GET /app/orgs/:org/try/:operation/":  orgPage("try/read-me/", api.RoleViewer),
+		"POST /app/orgs/:org/try/:operation/": orgForm("try/read-me/", nil, api.RoleViewer, http.StatusOK),
 	}
 }
 
@@ -72,7 +72,7 @@ func TestTrialStartsARunForEachForm(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	document := fixture.SampleText(t, "good/meter-readings.csv")
-	for _, role := range []core.Role{core.RoleExecutor, core.RoleOwner} {
+	for _, role := range []api.Role{api.RoleExecutor, api.RoleOwner} {
 		session := s.Visitor(t, role)
 		form := s.Visit(t, http.StatusOK, fixture.Page(tryPages+"start-run/", session))
 		fields := map[string]string{"path-id": "meter-readings", "header-Idempotency-Key": triedKey(t, form)}
@@ -96,7 +96,7 @@ func TestTrialIsAnsweredLikeAnyClient(t *testing.T) {
 	s := setup(t)
 	document := fixture.SampleText(t, "good/meter-readings.csv")
 	fields := map[string]string{"path-id": "meter-readings"}
-	viewer := s.Visitor(t, core.RoleViewer)
+	viewer := s.Visitor(t, api.RoleViewer)
 	fixture.Shows(t, s.Visit(t, http.StatusOK, tryStart(t, viewer, fields, document)),
 		"403 Forbidden", "permission_denied")
 	run := s.Started(t, s.Start(t, "").By(s.Tiny.Tokens.Executor)).ID
@@ -125,7 +125,7 @@ func TestTrialIsAnsweredLikeAnyClient(t *testing.T) {
 func TestTrialRefusesWhatItCannotSend(t *testing.T) {
 	t.Parallel()
 	s := setup(t, func(settings *config.Settings) { settings.MaxBodyBytes = 2000 })
-	session := s.Visitor(t, core.RoleOwner)
+	session := s.Visitor(t, api.RoleOwner)
 	for _, operation := range []string{
 		"create-token", "invite-member", "change-member", "remove-member", "read-signing-secrets", "stream-events",
 		"call-back", "legacy-start-run", "nothing",
@@ -146,14 +146,14 @@ func TestTrialRefusesWhatItCannotSend(t *testing.T) {
 func TestTrialLeadsToTheOrganizationOfTheVisitor(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	answer := s.AnswerTo(t, fixture.Page("/app/try/start-run/", s.Visitor(t, core.RoleViewer)))
+	answer := s.AnswerTo(t, fixture.Page("/app/try/start-run/", s.Visitor(t, api.RoleViewer)))
 	fixture.WantHeader(t, answer, map[string]string{"Location": tryPages + "start-run/"})
 }
 
 func TestTrialKeepsToTheRateLimits(t *testing.T) {
 	t.Parallel()
 	s := setup(t, func(settings *config.Settings) { settings.RequestsPerSecond = 0.01 })
-	session := s.Visitor(t, core.RoleViewer)
+	session := s.Visitor(t, api.RoleViewer)
 	form := fixture.Post(tryPages+"list-runs/", session, url.Values{})
 	fixture.Shows(t, s.Visit(t, http.StatusOK, form), "200 OK")
 	fixture.Shows(t, s.Visit(t, http.StatusOK, form), "429 Too Many Requests", "rate_limited")

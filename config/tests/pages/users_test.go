@@ -10,7 +10,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
@@ -21,7 +20,7 @@ const hostile = `<script>alert(1)</script>"'&`
 func TestTokensPage(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	owner := s.Visitor(t, core.RoleOwner)
+	owner := s.Visitor(t, api.RoleOwner)
 	form := url.Values{"id": {uuid.NewString()}, "label": {hostile}, "role": {"executor"}, "days": {"30"}}
 
 	created := s.AnswerTo(t, fixture.Post(fixture.HarbourPages+"tokens/", owner, form))
@@ -60,7 +59,7 @@ func TestTokensPage(t *testing.T) {
 func TestTokenFormKeepsWhatWasEntered(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	viewer := s.Visitor(t, core.RoleViewer)
+	viewer := s.Visitor(t, api.RoleViewer)
 	fields := url.Values{"id": {uuid.NewString()}, "label": {"mine"}, "role": {"owner"}, "days": {"30"}}
 	html := s.Visit(t, http.StatusForbidden, fixture.Post(fixture.HarbourPages+"tokens/", viewer, fields))
 	fixture.Shows(t, html, `value="mine"`, "Your role (viewer) may not create such a token")
@@ -73,8 +72,8 @@ func TestTokenFormKeepsWhatWasEntered(t *testing.T) {
 func TestMembersPage(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	admin := s.Visitor(t, core.RoleAdmin)
-	id := s.AddMember(t, "new", core.RoleAuthor)
+	admin := s.Visitor(t, api.RoleAdmin)
+	id := s.AddMember(t, "new", api.RoleAuthor)
 	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"members/", admin)),
 		"new@harbour-energy.example", "above your role")
 	invite := url.Values{"email": {"new@harbour-energy.example"}, "role": {"author"}}
@@ -84,7 +83,7 @@ func TestMembersPage(t *testing.T) {
 	member := fixture.HarbourPages + "members/" + id.String()
 	s.Visit(t, http.StatusSeeOther, fixture.Post(member+"/role/", admin, url.Values{"role": {"viewer"}}))
 	s.Visit(t, http.StatusForbidden, fixture.Post(member+"/role/", admin, url.Values{"role": {"owner"}}))
-	if got := s.RoleOf(t, id); got != core.RoleViewer {
+	if got := s.RoleOf(t, id); got != api.RoleViewer {
 		t.Errorf("role = %s, want viewer", got)
 	}
 	s.Visit(t, http.StatusSeeOther, fixture.Post(member+"/remove/", admin, nil))
@@ -124,7 +123,7 @@ func TestUsagePage(t *testing.T) {
 func TestAuditPage(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	admin := s.Visitor(t, core.RoleAdmin)
+	admin := s.Visitor(t, api.RoleAdmin)
 	run := s.Started(t, s.Start(t, "k")).ID
 	fields := url.Values{"id": {uuid.NewString()}, "label": {"audited"}, "role": {"viewer"}, "days": {"1"}}
 	s.Visit(t, http.StatusCreated, fixture.Post(fixture.HarbourPages+"tokens/", admin, fields))
@@ -139,10 +138,10 @@ func TestAuditPage(t *testing.T) {
 	}
 	// Subjects have names, and an address is not said twice.
 	token := coretest.One[uuid.UUID](t, s.DB, `SELECT id FROM api_tokens WHERE label = 'audited'`)
-	member := s.AddMember(t, "audited-member", core.RoleViewer)
+	member := s.AddMember(t, "audited-member", api.RoleViewer)
 	address := fixture.HarbourPages + "members/" + member.String() + "/role/"
 	s.Visit(t, http.StatusSeeOther, fixture.Post(address, admin, url.Values{"role": {"executor"}}))
-	s.Visit(t, http.StatusSeeOther, fixture.Post(fixture.HarbourPages+"settings/", s.Visitor(t, core.RoleOwner),
+	s.Visit(t, http.StatusSeeOther, fixture.Post(fixture.HarbourPages+"settings/", s.Visitor(t, api.RoleOwner),
 		url.Values{"name": {"Old Harbour"}}))
 	actions := s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"audit/", admin))
 	fixture.Shows(t, actions, `<a href="`+fixture.HarbourPages+`tokens/#`+token.String()+`">audited</a>`,

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
@@ -20,7 +20,7 @@ const (
 func TestWorkflowsPage(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	viewer := s.Visitor(t, core.RoleViewer)
+	viewer := s.Visitor(t, api.RoleViewer)
 	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(workflowsPage, viewer)), "Meter readings", "legacy-import",
 		"Inactive", "No runs yet")
 	s.Started(t, s.Start(t, "").WithBody("text/csv", fixture.SampleText(t, "bad/meter-readings.csv")))
@@ -30,9 +30,9 @@ func TestWorkflowsPage(t *testing.T) {
 	html := s.Visit(t, http.StatusOK, fixture.Page(workflowsPage, viewer))
 	fixture.Shows(t, html, "66 % passed", "The last 3 runs, from old to new: 2 passed, 1 failed")
 	fixture.Hides(t, html, "launch/", "new-workflow/")
-	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(workflowsPage, s.Visitor(t, core.RoleExecutor))),
+	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(workflowsPage, s.Visitor(t, api.RoleExecutor))),
 		`meter-readings/launch/"`)
-	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(workflowsPage, s.Visitor(t, core.RoleAuthor))),
+	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(workflowsPage, s.Visitor(t, api.RoleAuthor))),
 		"new-workflow/")
 }
 
@@ -47,7 +47,7 @@ func TestWorkflowsPageOfANewOrganization(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Users.SetMembership(t.Context(), org.ID, user.ID, core.RoleAuthor); err != nil {
+	if err := s.Users.SetMembership(t.Context(), org.ID, user.ID, api.RoleAuthor); err != nil {
 		t.Fatal(err)
 	}
 	html := s.Visit(t, http.StatusOK, fixture.Page("/app/orgs/blank/workflows/", s.Session(t, user.ID)))
@@ -59,7 +59,7 @@ func TestWorkflowsPageOfANewOrganization(t *testing.T) {
 func TestWorkflowPage(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	viewer := s.Visitor(t, core.RoleViewer)
+	viewer := s.Visitor(t, api.RoleViewer)
 	html := s.Visit(t, http.StatusOK, fixture.Page(metersPage, viewer))
 	fixture.Shows(t, html, "No runs yet.", "number, never empty, at least 0, at most 5000", "estimated_share",
 		"curl -i http://", "/api/workflows/meter-readings/start/", "simplevalidations run data.csv", "secrets.SV_TOKEN",
@@ -94,7 +94,7 @@ func TestWorkflowPagesEscapeWhatPeopleWrite(t *testing.T) {
 	s := setup(t)
 	name := `<script>alert(1)</script>` + "\u202e" + strings.Repeat("n", 150)
 	s.Exec(t, `UPDATE workflows SET name = $1, description = $1 WHERE slug = 'meter-readings'`, name)
-	author := s.Visitor(t, core.RoleAuthor)
+	author := s.Visitor(t, api.RoleAuthor)
 	for _, path := range []string{
 		"", "meter-readings/", "meter-readings/launch/", "meter-readings/edit/", "meter-readings/versions/",
 		"meter-readings/versions/1/",
@@ -108,7 +108,7 @@ func TestWorkflowPagesEscapeWhatPeopleWrite(t *testing.T) {
 func TestSwitchWorkflow(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	author := s.Visitor(t, core.RoleAuthor)
+	author := s.Visitor(t, api.RoleAuthor)
 	for _, tt := range []struct {
 		action string
 		active bool
@@ -146,7 +146,7 @@ func written(slug, required string) string {
 func TestNewWorkflow(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	author := s.Visitor(t, core.RoleAuthor)
+	author := s.Visitor(t, api.RoleAuthor)
 	const address = fixture.HarbourPages + "new-workflow/"
 	html := s.Visit(t, http.StatusOK, fixture.Page(address, author))
 	fixture.Shows(t, html, "schema_version: 1")
@@ -171,7 +171,7 @@ func TestNewWorkflow(t *testing.T) {
 func TestEditWorkflow(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	author := s.Visitor(t, core.RoleAuthor)
+	author := s.Visitor(t, api.RoleAuthor)
 	const address = workflowsPage + "legacy-import/edit/"
 	html := s.Visit(t, http.StatusOK, fixture.Page(address, author))
 	fixture.Shows(t, html, "slug: legacy-import", "Save as version 2")
@@ -199,7 +199,7 @@ func TestEditWorkflow(t *testing.T) {
 func TestEditorKeepsADescriptionThatWasSavedMeanwhile(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	author := s.Visitor(t, core.RoleAuthor)
+	author := s.Visitor(t, api.RoleAuthor)
 	const address = workflowsPage + "legacy-import/edit/"
 	html := s.Visit(t, http.StatusOK, fixture.Page(address, author))
 	renamed := func(name string) string {
@@ -218,7 +218,7 @@ func TestEditorKeepsADescriptionThatWasSavedMeanwhile(t *testing.T) {
 func TestEditorShowsWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	author := s.Visitor(t, core.RoleAuthor)
+	author := s.Visitor(t, api.RoleAuthor)
 	const address = workflowsPage + "building/edit/"
 	html := s.Visit(t, http.StatusOK, fixture.Page(address, author))
 	for name, tt := range map[string]struct{ text, shown string }{
@@ -251,7 +251,7 @@ func TestEditorShowsWhatIsWrong(t *testing.T) {
 func TestImportWorkflowForm(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	author := s.Visitor(t, core.RoleAuthor)
+	author := s.Visitor(t, api.RoleAuthor)
 	const address = fixture.HarbourPages + "import-workflow/"
 	for _, want := range []int{1, 1, 2} {
 		html := s.Visit(t, http.StatusOK, fixture.Page(address, author))

@@ -91,7 +91,7 @@ func (a *App) release(c echo.Context, principal core.Principal) error {
 	if _, err := a.inspector.Find(ctx, principal.OrgID, id); err != nil {
 		return err
 	}
-	if err := principal.Require(core.RoleAdmin, "release idempotency keys"); err != nil {
+	if err := principal.Require(api.RoleAdmin, "release idempotency keys"); err != nil {
 		return err
 	}
 	var body releaseBody

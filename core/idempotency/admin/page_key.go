@@ -35,7 +35,7 @@ func (a *App) renderKey(
 	}
 	data := newKeyPage(pages.Base(principal.OrgSlug), a.inspector.operations, report)
 	// The button is only a convenience. releaseForm checks the role, and the engine checks the state under a lock.
-	data.MayRelease = principal.Role.Allows(core.RoleAdmin) && report.entry.isStuck()
+	data.MayRelease = principal.Role.Allows(api.RoleAdmin) && report.entry.isStuck()
 	data.Reason, data.Problem = release.Reason, problem
 	return a.pages.Render(c, status, "key", pages.Page{
 		Title: report.entry.Key, Section: pages.SectionKeys, Data: data,

@@ -78,7 +78,7 @@ func (p *keysPage) More() bool { return p.Filter.Key != "" || p.Span.IsExact() }
 
 // selectable offers to release the keys that are stuck, to those who may.
 func (p *keysPage) selectable(principal core.Principal) {
-	if !principal.Role.Allows(core.RoleAdmin) {
+	if !principal.Role.Allows(api.RoleAdmin) {
 		return
 	}
 	for i, row := range p.Results {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/requestlog"
 )
@@ -55,7 +56,7 @@ func (a *App) keyReport(ctx context.Context, principal core.Principal, id uuid.U
 	a.inspector.queueEntry(&reads, principal.OrgID, id, &found.entry)
 	queueOrigin(&reads, principal.OrgID, id, &found.first)
 	// Stored responses may hold anything that a client was answered, so only administrators see them.
-	if principal.Role.Allows(core.RoleAdmin) {
+	if principal.Role.Allows(api.RoleAdmin) {
 		queueResponse(&reads, principal.OrgID, id, &found.responses)
 	}
 	if err := a.inspector.readKey(ctx, &reads, id); err != nil {
