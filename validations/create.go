@@ -3,7 +3,6 @@ package validations
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -69,9 +68,6 @@ type Prepared struct {
 	Origin tracing.Origin
 }
 
-// isRerun reports whether the run's submission exists already.
-func (p *Prepared) isRerun() bool { return p.Run.RerunOf != nil }
-
 // Prepare chooses the ids of a run and its submission and renders the answer. A rerun checks the submission of the
 // earlier run again; earlier is nil for a run with a document of its own. It touches no database.
 func Prepare(order Order, earlier *Run, now time.Time) (Prepared, error) {
@@ -131,26 +127,29 @@ func Prepare(order Order, earlier *Run, now time.Time) (Prepared, error) {
 // uploads, and staged jobs. The documents of the others are deleted. A run that is held or born leased is not staged.
 // Every run that is not held must have been charged in the same transaction.
 func (s *Service) Create(batch *db.Batch, prepared []Prepared) {
-	fresh := withDocument(prepared)
-	queueAdoptions(batch, fresh)
-	s.queueRuns(batch, prepared)
+	var fresh, uploaded []Prepared
 	var staged []jobs.Job
 	for _, p := range prepared {
+		if p.Run.RerunOf == nil {
+			fresh = append(fresh, p)
+		}
+		if p.Submission.UploadID != nil {
+			uploaded = append(uploaded, p)
+		}
 		if !p.Held && p.Lease == 0 {
 			staged = append(staged, jobs.Job{
 				Kind: JobExecute, OrgID: p.Run.OrgID, SubjectID: p.Run.ID, Epoch: p.Run.Epoch,
 			})
 		}
 	}
+	if len(uploaded) > 0 {
+		queueAdoptions(batch, uploaded)
+	}
+	s.queueRuns(batch, prepared)
 	if len(staged) > 0 {
 		jobs.StageGranted(batch, staged...)
 	}
 	if len(fresh) > 0 {
 		dropDocuments(batch, fresh)
 	}
-}
-
-// withDocument returns the runs that bring their document with them.
-func withDocument(prepared []Prepared) []Prepared {
-	return slices.DeleteFunc(slices.Clone(prepared), func(p Prepared) bool { return p.isRerun() })
 }

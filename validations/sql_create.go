@@ -16,13 +16,9 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 )
 
-// QueueDocuments adds the documents of prepared runs to a batch, before Create. Documents are large, so they travel
-// before everything that others may wait for. A rerun has its document already.
-func QueueDocuments(batch *db.Batch, prepared []Prepared) {
-	fresh := withDocument(prepared)
-	if len(fresh) == 0 {
-		return
-	}
+// QueueDocuments adds the documents of prepared runs that are no reruns to a batch, before Create. Documents are large,
+// so they travel before everything that others may wait for.
+func QueueDocuments(batch *db.Batch, fresh []Prepared) {
 	batch.Queue(`
 		INSERT INTO submissions (org_id, id, media_type, filename, name, short_description, metadata, size, sha256,
 			content, upload_id, created_at)
@@ -84,38 +80,21 @@ func (s *Service) queueRuns(batch *db.Batch, prepared []Prepared) {
 		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return p.Run.RerunOf }),
 		db.Column(prepared, func(p *Prepared) int64 { return p.Lease.Milliseconds() }),
 		s.sweepAfter.Milliseconds(),
-		originColumn(prepared, func(p *Prepared) string { return p.Origin.Traceparent }),
-		originColumn(prepared, func(p *Prepared) string { return p.Origin.Tracestate }))
+		db.Column(prepared, func(p *Prepared) string { return p.Origin.Traceparent }),
+		db.Column(prepared, func(p *Prepared) string { return p.Origin.Tracestate }))
 }
 
-// originColumn is nil where all values are empty, as they are if nothing is traced.
-func originColumn(prepared []Prepared, value func(*Prepared) string) []string {
-	for i := range prepared {
-		if value(&prepared[i]) != "" {
-			return db.Column(prepared, value)
-		}
-	}
-	return nil
-}
-
-// queueAdoptions excludes the uploads of prepared runs from the sweep. An upload that was swept or adopted before is
-// refused by the constraints of submissions.
-func queueAdoptions(batch *db.Batch, prepared []Prepared) {
-	var orgs, uploads, runs []uuid.UUID
-	for _, p := range prepared {
-		if p.Submission.UploadID != nil {
-			orgs, uploads = append(orgs, p.Submission.OrgID), append(uploads, *p.Submission.UploadID)
-			runs = append(runs, p.Run.ID)
-		}
-	}
-	if len(uploads) == 0 {
-		return
-	}
+// queueAdoptions excludes the uploads of runs from the sweep. An upload that was swept or adopted before is refused by
+// the constraints of submissions.
+func queueAdoptions(batch *db.Batch, uploaded []Prepared) {
 	batch.Queue(`
 		UPDATE uploads AS u SET sweep_after = NULL
 		FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) AS a (org_id, id, run_id)
 		WHERE `+db.SameRow("u.id", "a.id")+`
-			AND a.run_id = ANY (`+db.Granted+`)`, orgs, uploads, runs)
+			AND a.run_id = ANY (`+db.Granted+`)`,
+		db.IDColumn(uploaded, func(p *Prepared) *uuid.UUID { return &p.Submission.OrgID }),
+		db.IDColumn(uploaded, func(p *Prepared) *uuid.UUID { return p.Submission.UploadID }),
+		db.IDColumn(uploaded, func(p *Prepared) *uuid.UUID { return &p.Run.ID }))
 }
 
 // dropDocuments deletes the documents of prepared runs that are not granted.
@@ -142,9 +121,6 @@ type PendingDocuments struct {
 // QueueDocumentLocks locks the documents of reruns against the purge until the transaction ends. From then on the purge
 // finds the new run, which needs the document. A rerun whose document is gone is not granted any more (db.Granted).
 func QueueDocumentLocks(batch *db.Batch, reruns []Prepared) *PendingDocuments {
-	if len(reruns) == 0 {
-		return &PendingDocuments{kept: db.Known(map[uuid.UUID]bool{})}
-	}
 	return &PendingDocuments{kept: db.QueueInto(batch, readKept, `
 		WITH kept AS MATERIALIZED (
 			SELECT s.id FROM unnest($1::uuid[], $2::uuid[]) AS asked (org_id, id)

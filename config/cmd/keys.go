@@ -19,6 +19,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/cli"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/core/mediatype"
 	"github.com/simplevalidations/simplevalidations/validations"
@@ -268,8 +269,11 @@ func (p Program) explain(
 	if err != nil {
 		return err
 	}
-	version := start.PinnedVersion{Text: asked.version, Given: asked.version != ""}
-	fingerprint := start.Fingerprint(http.MethodPost, workflow.ID, version, document)
+	fingerprint := start.Request{
+		Endpoint: start.Endpoint, Key: idempotency.Key{Given: true}, Caller: idempotency.Caller{Method: http.MethodPost},
+		Workflow: validations.WorkflowRef{ID: workflow.ID}, Body: document,
+		Version: start.PinnedVersion{Text: asked.version, Given: asked.version != ""},
+	}.Fingerprint()
 	return cli.WriteTable(p.Stdout,
 		[]string{"fingerprint", hex.EncodeToString(fingerprint.Sum[:])},
 		[]string{" version", strconv.Itoa(int(fingerprint.Version))},

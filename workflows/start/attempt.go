@@ -17,7 +17,10 @@ import (
 // attempt is a start that needs nothing but its commit: every id is chosen and the response is rendered. It carries
 // its own outcome through claim, charge and insert.
 type attempt struct {
-	run validations.Prepared
+	run          validations.Prepared
+	orgID, runID uuid.UUID
+	// rerun says that the document of an earlier run is checked again.
+	rerun bool
 	// keyed says that claim is meant; ownKey that the key is the service's, because the client sent none.
 	keyed, ownKey bool
 	claim         idempotency.Claim
@@ -45,7 +48,9 @@ type outcome struct {
 
 // prepare chooses the ids of a start and renders its response. It touches no database.
 func prepare(r Request) (*attempt, error) {
-	a := &attempt{keyed: r.Key.Given, overage: r.Principal.Overage}
+	a := &attempt{
+		orgID: r.Principal.OrgID, rerun: r.Earlier != nil, keyed: r.Key.Given, overage: r.Principal.Overage,
+	}
 	order := validations.Order{
 		Principal: r.Principal, Workflow: r.Workflow, Source: r.Source, RequestID: r.Caller.RequestID,
 		Document: validations.Document{
@@ -63,17 +68,18 @@ func prepare(r Request) (*attempt, error) {
 	if a.run, err = validations.Prepare(order, r.Earlier, time.Now()); err != nil {
 		return nil, err
 	}
-	a.response = created(a.runID(), a.run.Answer)
+	a.runID = a.run.Run.ID
+	a.response = created(a.runID, a.run.Answer)
 	a.claim = idempotency.Claim{
-		ID: order.IdempotencyKeyID, OrgID: r.Principal.OrgID, Endpoint: r.endpoint(), Key: r.Key.Value,
-		Fingerprint: r.fingerprint(), Caller: r.Caller, Lifetime: r.KeyLifetime, Subject: a.runID(),
+		ID: order.IdempotencyKeyID, OrgID: a.orgID, Endpoint: r.Endpoint, Key: r.Key.Value,
+		Fingerprint: r.Fingerprint(), Caller: r.Caller, Lifetime: r.KeyLifetime, Subject: a.runID,
 		Response: a.response,
 	}
 	a.audit = core.AuditRecord{
-		OrgID: r.Principal.OrgID, ActorID: r.Principal.UserID, TokenID: r.Principal.TokenID, Action: "run.start",
-		TargetType: "run", TargetID: a.runID().String(), RequestID: r.Caller.RequestID,
+		OrgID: a.orgID, ActorID: r.Principal.UserID, TokenID: r.Principal.TokenID, Action: "run.start",
+		TargetType: "run", TargetID: a.runID.String(), RequestID: r.Caller.RequestID,
 	}
-	if r.Earlier != nil {
+	if a.rerun {
 		a.audit.Action = "run.rerun"
 	}
 	a.audit.ID, err = core.NewID()
@@ -91,14 +97,8 @@ func created(runID uuid.UUID, body []byte) idempotency.Response {
 	}
 }
 
-func (a *attempt) orgID() uuid.UUID { return a.run.Run.OrgID }
-
-func (a *attempt) runID() uuid.UUID { return a.run.Run.ID }
-
-func (a *attempt) isRerun() bool { return a.run.Run.RerunOf != nil }
-
 // mayExceedQuota reports whether the attempt may be charged by itself when the quota is used up.
-func (a *attempt) mayExceedQuota() bool { return a.overage && !a.isRerun() }
+func (a *attempt) mayExceedQuota() bool { return a.overage && !a.rerun }
 
 // size is what the attempt weighs in a batch.
 func (a *attempt) size() int { return len(a.run.Submission.Content) }
@@ -115,7 +115,7 @@ func (a *attempt) refuse(err error) { a.err = err }
 // refuseQuota ends an attempt that the quota has no room for.
 func (a *attempt) refuseQuota(usage quota.Usage) {
 	refusal := quota.Exceeded(usage)
-	if a.overage && a.isRerun() {
+	if a.overage && a.rerun {
 		refusal.Detail += " A rerun is never charged beyond the quota; start the document again for that."
 	}
 	a.refuse(refusal)

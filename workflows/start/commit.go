@@ -16,6 +16,7 @@ import (
 
 // answers are what the statements of a commit will have answered.
 type answers struct {
+	// documents are those of reruns; nil where there are none.
 	documents *validations.PendingDocuments
 	claimed   *db.Future[map[uuid.UUID]time.Time]
 	granted   *db.Future[[]uuid.UUID]
@@ -29,7 +30,9 @@ func (s *Starter) commit(ctx context.Context, attempts []*attempt, lockTimeout s
 		a.outcome = outcome{}
 	}
 	answered, err := db.InBatch(ctx, s.database, func(batch *db.Batch) answers {
-		queueLockTimeout(batch, lockTimeout)
+		if lockTimeout != usualLockTimeout {
+			batch.Queue(lockTimeout)
+		}
 		return s.queue(batch, attempts)
 	})
 	if err != nil {
@@ -43,8 +46,8 @@ func (s *Starter) commit(ctx context.Context, attempts []*attempt, lockTimeout s
 	for _, a := range attempts {
 		expiresAt, ok := claimed[a.claim.ID]
 		a.tried, a.claimed = true, idempotency.ClaimResult{Claimed: ok || !a.keyed, ExpiresAt: expiresAt}
-		a.granted = slices.Contains(granted, a.runID())
-		if a.isRerun() && a.claimed.Claimed {
+		a.granted = slices.Contains(granted, a.runID)
+		if a.rerun && a.claimed.Claimed {
 			a.refuse(answered.documents.Require(a.run.Run))
 		}
 	}
@@ -54,7 +57,7 @@ func (s *Starter) commit(ctx context.Context, attempts []*attempt, lockTimeout s
 // queue queues the statements of a commit. Documents come first: they are large, and a process that freezes while it
 // sends them must hold no key and no counter, because PostgreSQL has no time limit for the middle of a message.
 func (s *Starter) queue(batch *db.Batch, attempts []*attempt) answers {
-	var runs, reruns []validations.Prepared
+	var runs, fresh, reruns []validations.Prepared
 	var charges []quota.RunCharge
 	// Runs without a key need none.
 	var unkeyed []uuid.UUID
@@ -62,23 +65,29 @@ func (s *Starter) queue(batch *db.Batch, attempts []*attempt) answers {
 		run := a.run
 		run.Lease = a.slot.Lease()
 		if !a.keyed {
-			unkeyed = append(unkeyed, a.runID())
-		}
-		if a.isRerun() {
-			reruns = append(reruns, run)
+			unkeyed = append(unkeyed, a.runID)
 		}
 		// Runs that are held back are charged when their phases have come so far.
 		if !run.Held {
 			run.Run.UsageMetric = quota.MetricRuns
 		}
-		charges = append(charges, quota.RunCharge{RunID: a.runID(), OrgID: a.orgID(), Held: run.Held})
+		charges = append(charges, quota.RunCharge{RunID: a.runID, OrgID: a.orgID, Held: run.Held})
 		runs = append(runs, run)
+		if a.rerun {
+			reruns = append(reruns, run)
+		} else {
+			fresh = append(fresh, run)
+		}
 	}
 	claims := claimsOf(attempts)
-	validations.QueueDocuments(batch, runs)
+	if len(fresh) > 0 {
+		validations.QueueDocuments(batch, fresh)
+	}
 	var answered answers
 	answered.claimed = idempotency.QueueClaims(batch, claims, unkeyed)
-	answered.documents = validations.QueueDocumentLocks(batch, reruns)
+	if len(reruns) > 0 {
+		answered.documents = validations.QueueDocumentLocks(batch, reruns)
+	}
 	answered.granted = quota.QueueCharges(batch, charges)
 	s.runs.Create(batch, runs)
 	core.AuditGranted(batch, db.Column(attempts, func(a **attempt) core.AuditRecord { return (*a).audit })...)

@@ -23,6 +23,7 @@ const (
 
 // Request is an authorized request to start a run. API.newRequest makes it.
 type Request struct {
+	Endpoint  idempotency.Endpoint
 	Principal core.Principal
 	Workflow  validations.WorkflowRef
 	// Body is the document with its options, once it has been read. A rerun has none.
@@ -39,7 +40,7 @@ type Request struct {
 	Caller idempotency.Caller
 	// ReceivedAt is when the request arrived.
 	ReceivedAt time.Time
-	// Admit enforces the rate limit of new runs.
+	// Admit enforces the rate limit of new runs, repeated or not, and tells the client how many are left.
 	Admit func(context.Context) error
 }
 
@@ -63,40 +64,23 @@ func (a Answer) isNew() bool {
 	return !a.Replayed && a.OriginalRequestID == "" && a.Response.Status == http.StatusCreated
 }
 
-func (r Request) endpoint() idempotency.Endpoint {
-	if r.Earlier != nil {
-		return EndpointRerun
-	}
-	return Endpoint
-}
-
-// isAnswered reports whether the key already has a response, so that the request starts nothing.
-func (r Request) isAnswered() bool {
-	return r.Stored != nil && r.Stored.Finished()
-}
-
-// fingerprint is what two requests have in common when they mean the same; zero without a key.
-func (r Request) fingerprint() idempotency.Fingerprint {
+// Fingerprint is what two requests have in common when they mean the same: the method, the workflow, the version asked
+// for and the document, or the run that is checked again. It is zero without a key.
+func (r Request) Fingerprint() idempotency.Fingerprint {
 	if !r.Key.Given {
 		return idempotency.Fingerprint{}
 	}
-	if r.Earlier != nil {
-		return idempotency.Request{
-			Method: r.Caller.Method, Endpoint: string(EndpointRerun), Target: r.Earlier.ID.String(),
-			MediaType: "application/json",
-		}.Fingerprint()
+	meaning := idempotency.Request{
+		Method: r.Caller.Method, Endpoint: string(r.Endpoint), Target: r.Workflow.ID.String(),
+		Version: r.Version.Text, VersionGiven: r.Version.Given,
+		Options:   slices.Clone(r.Body.Options),
+		MediaType: r.Body.FingerprintMediaType, Content: r.Body.ContentDigest,
 	}
-	return Fingerprint(r.Caller.Method, r.Workflow.ID, r.Version, r.Body)
-}
-
-// Fingerprint identifies a start by its meaning: the method, the workflow, the version asked for and the document.
-func Fingerprint(
-	method string, workflowID uuid.UUID, version PinnedVersion, document body.Body,
-) idempotency.Fingerprint {
-	return idempotency.Request{
-		Method: method, Endpoint: string(Endpoint), Target: workflowID.String(),
-		Version: version.Text, VersionGiven: version.Given,
-		Options:   slices.Clone(document.Options),
-		MediaType: document.FingerprintMediaType, Content: document.ContentDigest,
-	}.Fingerprint()
+	if r.Earlier != nil {
+		meaning = idempotency.Request{
+			Method: r.Caller.Method, Endpoint: string(r.Endpoint), Target: r.Earlier.ID.String(),
+			MediaType: "application/json",
+		}
+	}
+	return meaning.Fingerprint()
 }

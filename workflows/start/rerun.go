@@ -7,12 +7,13 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 // Rerun is POST /api/runs/{id}/rerun/: the document of an earlier run is checked again, with the version of the
 // workflow that the earlier run had.
 func (a *API) Rerun(c echo.Context, principal core.Principal) error {
-	answer, err := a.RerunOnce(c, principal, idempotency.KeyFrom(c.Request().Context()), sourceOf(c))
+	answer, err := a.RerunOnce(c, principal, idempotency.KeyFrom(c.Request().Context()), validations.SourceOf(c.Request().UserAgent()))
 	if err != nil {
 		return err
 	}
@@ -49,7 +50,7 @@ func (a *API) RerunOf(
 	if err != nil {
 		return Answer{}, err
 	}
-	request := a.newRequest(c, principal, workflow, key, source)
+	request := a.newRequest(c, EndpointRerun, principal, workflow, key, source)
 	request.Earlier = &earlier
 	if request.Stored, err = a.starter.Lookup(ctx, principal.OrgID, EndpointRerun, key); err != nil {
 		return Answer{}, err

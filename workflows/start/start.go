@@ -60,9 +60,16 @@ func New(
 // Start starts a run, or answers as the key's first request was answered. Replays come before everything that only
 // concerns new runs, so they cost no quota and work on an inactive workflow.
 func (s *Starter) Start(ctx context.Context, r Request) (Answer, error) {
-	answer, answered, err := s.fromKey(ctx, r)
-	if answered || err != nil {
-		return answer, err
+	stored := r.Stored
+	if stored != nil && !stored.Finished() {
+		// It may have finished while the body was read.
+		var err error
+		if stored, err = s.Lookup(ctx, r.Principal.OrgID, r.Endpoint, r.Key); err != nil {
+			return Answer{}, err
+		}
+	}
+	if stored != nil {
+		return s.answerFrom(ctx, *stored, r.Fingerprint())
 	}
 	admitted, refusal := r.admit(ctx, s.cfg.EngineMemory)
 	if refusal != nil {
@@ -79,7 +86,7 @@ func (s *Starter) Start(ctx context.Context, r Request) (Answer, error) {
 	a.span, a.run.Origin = s.cfg.Tracer.LinkTo(committing), s.cfg.Tracer.Origin(committing)
 	s.commitShared(committing, a)
 	span.End()
-	answer, err = s.answer(ctx, a)
+	answer, err := s.answer(ctx, a)
 	// The figures tell how long documents take to be accepted, and a rerun brings none.
 	if err == nil && r.Earlier == nil && answer.isNew() {
 		s.guard.Accepted(r.Principal.OrgID, time.Since(r.ReceivedAt))
@@ -105,30 +112,13 @@ func (s *Starter) Lookup(
 	return &record, nil
 }
 
-// fromKey answers from a key that was there when the request arrived, and reports whether it did.
-func (s *Starter) fromKey(ctx context.Context, r Request) (Answer, bool, error) {
-	record := r.Stored
-	if record != nil && !record.Finished() {
-		// It may have finished while the body was read.
-		var err error
-		if record, err = s.Lookup(ctx, r.Principal.OrgID, r.endpoint(), r.Key); err != nil {
-			return Answer{}, false, err
-		}
-	}
-	if record == nil {
-		return Answer{}, false, nil
-	}
-	answer, err := s.answerFrom(ctx, *record, r.fingerprint())
-	return answer, true, err
-}
-
 // unlessAnswered refuses a new run, unless another request has finished under the key meanwhile and its answer counts.
 func (s *Starter) unlessAnswered(ctx context.Context, r Request, refusal error) (Answer, error) {
-	record, err := s.Lookup(ctx, r.Principal.OrgID, r.endpoint(), r.Key)
+	record, err := s.Lookup(ctx, r.Principal.OrgID, r.Endpoint, r.Key)
 	if err != nil || record == nil {
 		return Answer{}, refusal
 	}
-	return s.answerFrom(ctx, *record, r.fingerprint())
+	return s.answerFrom(ctx, *record, r.Fingerprint())
 }
 
 // answer answers an attempt that was committed or refused.
@@ -142,7 +132,7 @@ func (s *Starter) answer(ctx context.Context, a *attempt) (Answer, error) {
 		return s.answerFromRival(ctx, a)
 	}
 	return Answer{
-		Answer: idempotency.Answer{Response: a.response, ExpiresAt: a.claimed.ExpiresAt}, RunID: a.runID(),
+		Answer: idempotency.Answer{Response: a.response, ExpiresAt: a.claimed.ExpiresAt}, RunID: a.runID,
 		Executed: a.slot.Execute(ctx, a.run),
 	}, nil
 }
@@ -164,5 +154,5 @@ func (s *Starter) answerFromRival(ctx context.Context, a *attempt) (Answer, erro
 	if record := a.claimed.Existing; record != nil {
 		return s.answerFrom(ctx, *record, a.claim.Fingerprint)
 	}
-	return Answer{}, s.guard.InFlight(a.orgID())
+	return Answer{}, s.guard.InFlight(a.orgID)
 }

@@ -46,27 +46,25 @@ func NewAPI(
 
 // Clients are the clients of a route: where their runs come from, and how a run is shown to them.
 type Clients struct {
-	Source func(c echo.Context) api.Source
+	Source func(userAgent string) api.Source
 	Show   func(ctx context.Context, orgID uuid.UUID, orgSlug string, id uuid.UUID) (api.Run, error)
 }
 
 // Current are the clients of the routes below /api/.
 func (a *API) Current() Clients {
-	return Clients{Source: sourceOf, Show: a.runs.Show}
+	return Clients{Source: validations.SourceOf, Show: a.runs.Show}
 }
 
 // Existing are the clients of the routes below /api/v1/.
 func (a *API) Existing() Clients {
-	return Clients{
-		Source: func(echo.Context) api.Source { return api.SourceCLI }, Show: a.runs.ShowV1,
-	}
+	return Clients{Source: func(string) api.Source { return api.SourceCLI }, Show: a.runs.ShowV1}
 }
 
 // Start returns the view of POST /api/workflows/{id}/start/. The order of the checks is part of the contract: key
 // syntax, workflow, role, body, replay, and only then what concerns new runs.
 func (a *API) Start(clients Clients) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		request, err := a.authorize(c, clients.Source(c))
+		request, err := a.authorize(c, clients.Source(c.Request().UserAgent()))
 		if err != nil {
 			return err
 		}
@@ -80,11 +78,6 @@ func (a *API) Start(clients Clients) echo.HandlerFunc {
 		}
 		return answer.Write(c)
 	}
-}
-
-// sourceOf says where a run comes from, by the program that sent the request.
-func sourceOf(c echo.Context) api.Source {
-	return validations.SourceOf(c.Request().UserAgent())
 }
 
 // authorize makes the request of a caller who may start runs of the workflow. Its body is not read yet.
@@ -104,21 +97,29 @@ func (a *API) authorize(c echo.Context, source api.Source) (Request, error) {
 	if err := principal.Require(api.RoleExecutor, "start runs"); err != nil {
 		return Request{}, err
 	}
-	request := a.newRequest(c, principal, workflow, idempotency.KeyFrom(ctx), source)
+	request := a.newRequest(c, Endpoint, principal, workflow, idempotency.KeyFrom(ctx), source)
 	request.Stored = stored
 	return request, nil
 }
 
 // newRequest makes the request of an authorized caller. It is the one place where requests are made.
 func (a *API) newRequest(
-	c echo.Context, principal core.Principal, workflow validations.WorkflowRef, key idempotency.Key,
-	source api.Source,
+	c echo.Context, endpoint idempotency.Endpoint, principal core.Principal, workflow validations.WorkflowRef,
+	key idempotency.Key, source api.Source,
 ) Request {
 	return Request{
-		Principal: principal, Workflow: workflow, Source: source,
+		Endpoint: endpoint, Principal: principal, Workflow: workflow, Source: source,
 		Version: PinnedVersion{Text: c.QueryParam("version"), Given: c.QueryParams().Has("version")},
 		Key:     key, KeyLifetime: a.guard.Lifetime(principal),
-		Caller: idempotency.CallerOf(c), ReceivedAt: core.ReceivedAt(c), Admit: a.admit(c, principal.OrgID),
+		Caller: idempotency.CallerOf(c), ReceivedAt: core.ReceivedAt(c),
+		Admit: func(ctx context.Context) error {
+			allowance := a.limit.Allow(ctx, principal.OrgID)
+			allowance.Announce(c.Response().Header())
+			if !allowance.Allowed() {
+				return core.RateLimited("Your organization starts too many runs.", allowance.Wait)
+			}
+			return nil
+		},
 	}
 }
 
@@ -127,38 +128,33 @@ func (a *API) newRequest(
 func (a *API) submit(c echo.Context, request Request) (Answer, error) {
 	ctx := c.Request().Context()
 	intake := new(validations.Intake)
-	if !request.isAnswered() {
+	answered := request.Stored != nil && request.Stored.Finished()
+	if !answered {
 		intake = a.runs.NewIntake(request.Principal.OrgID)
 	}
-	var err error
-	if request.Body, err = body.Read(c.Request(), a.limits, intake); err != nil {
-		intake.Discard(ctx)
-		return Answer{}, err
-	}
-	if request, err = a.confirm(c, request); err != nil {
-		intake.Discard(ctx)
-		return Answer{}, err
-	}
-	return a.startOrDiscard(ctx, intake, request)
-}
-
-// confirm authorizes a request again whose body was slow, with the caller and the workflow as they are now. A token
-// that was revoked, or a workflow that was deactivated, long before the last byte starts nothing.
-func (a *API) confirm(c echo.Context, request Request) (Request, error) {
-	slow, err := core.ConfirmAfterBody(c.Request().Context())
-	if !slow || err != nil {
-		return request, err
-	}
-	// The look-up of the caller has brought the workflow and the key again.
-	now, err := a.authorize(c, request.Source)
-	if err != nil {
-		return request, err
-	}
-	request.Workflow = now.Workflow
-	if !request.isAnswered() {
-		request.Stored = now.Stored
-	}
-	return request, nil
+	return startOrDiscard(ctx, intake, func() (Answer, error) {
+		var err error
+		if request.Body, err = body.Read(c.Request(), a.limits, intake); err != nil {
+			return Answer{}, err
+		}
+		slow, err := core.ConfirmAfterBody(ctx)
+		if err != nil {
+			return Answer{}, err
+		}
+		if slow {
+			// The caller, the workflow and the key are as they are now: a token that was revoked, or a workflow that was
+			// deactivated, long before the last byte starts nothing.
+			now, err := a.authorize(c, request.Source)
+			if err != nil {
+				return Answer{}, err
+			}
+			request.Workflow = now.Workflow
+			if !answered {
+				request.Stored = now.Stored
+			}
+		}
+		return a.starter.Start(ctx, request)
+	})
 }
 
 // Form is a form of the dashboard that starts a run. It brings its idempotency key itself.
@@ -174,49 +170,32 @@ type Form struct {
 // SubmitForm starts the run of a form, once however often the form is sent.
 func (a *API) SubmitForm(c echo.Context, form Form) (Answer, error) {
 	ctx := c.Request().Context()
-	workflow, err := a.confirmForm(ctx, form)
-	if err != nil {
-		form.Intake.Discard(ctx)
-		return Answer{}, err
-	}
-	request := a.newRequest(c, form.Principal, workflow, form.Key, api.SourceDashboard)
-	request.Body = form.Body
-	if request.Stored, err = a.starter.Lookup(ctx, form.Principal.OrgID, Endpoint, form.Key); err != nil {
-		form.Intake.Discard(ctx)
-		return Answer{}, err
-	}
-	return a.startOrDiscard(ctx, form.Intake, request)
+	return startOrDiscard(ctx, form.Intake, func() (Answer, error) {
+		slow, err := core.ConfirmAfterBody(ctx)
+		workflow := form.Workflow
+		if slow && err == nil {
+			workflow, err = a.versions.FindVersion(ctx, form.Principal.OrgID, workflow.ID, workflow.Version)
+		}
+		if err != nil {
+			return Answer{}, err
+		}
+		request := a.newRequest(c, Endpoint, form.Principal, workflow, form.Key, api.SourceDashboard)
+		request.Body = form.Body
+		if request.Stored, err = a.starter.Lookup(ctx, form.Principal.OrgID, Endpoint, form.Key); err != nil {
+			return Answer{}, err
+		}
+		return a.starter.Start(ctx, request)
+	})
 }
 
-// confirmForm is confirm for a form, and returns its workflow as it is now.
-func (a *API) confirmForm(ctx context.Context, form Form) (validations.WorkflowRef, error) {
-	slow, err := core.ConfirmAfterBody(ctx)
-	if !slow || err != nil {
-		return form.Workflow, err
-	}
-	return a.versions.FindVersion(ctx, form.Principal.OrgID, form.Workflow.ID, form.Workflow.Version)
-}
-
-// startOrDiscard starts a run, and removes what was kept of its document when no run comes of it: also when the request
-// was a replay or went on with the document of an earlier one.
-func (a *API) startOrDiscard(ctx context.Context, intake *validations.Intake, request Request) (Answer, error) {
-	answer, err := a.starter.Start(ctx, request)
+// startOrDiscard removes what was kept of a document when no run comes of it: also when the request was a replay or
+// went on with the document of an earlier one.
+func startOrDiscard(ctx context.Context, intake *validations.Intake, start func() (Answer, error)) (Answer, error) {
+	answer, err := start()
 	if err != nil || answer.Replayed || answer.OriginalRequestID != "" {
 		intake.Discard(ctx)
 	}
 	return answer, err
-}
-
-// admit enforces the rate limit of new runs, repeated or not, and tells the client how many are left.
-func (a *API) admit(c echo.Context, orgID uuid.UUID) func(context.Context) error {
-	return func(ctx context.Context) error {
-		allowance := a.limit.Allow(ctx, orgID)
-		allowance.Announce(c.Response().Header())
-		if !allowance.Allowed() {
-			return core.RateLimited("Your organization starts too many runs.", allowance.Wait)
-		}
-		return nil
-	}
 }
 
 // readTimeout bounds the reading of the run after the wait.
