@@ -79,7 +79,11 @@ func checkDepth(content []byte, maxDepth int) error {
 	for i := 0; i < len(content); i++ {
 		switch content[i] {
 		case '"':
-			i = stringEnd(content, i)
+			for i++; i < len(content) && content[i] != '"'; i++ {
+				if content[i] == '\\' {
+					i++
+				}
+			}
 		case '[', '{':
 			depth++
 			if depth > maxDepth {
@@ -90,19 +94,6 @@ func checkDepth(content []byte, maxDepth int) error {
 		}
 	}
 	return nil
-}
-
-// stringEnd returns the index of the quotation mark that closes the one at start.
-func stringEnd(content []byte, start int) int {
-	for i := start + 1; i < len(content); i++ {
-		switch content[i] {
-		case '\\':
-			i++
-		case '"':
-			return i
-		}
-	}
-	return len(content)
 }
 
 // reason words an error without the name of the parser, which would be part of the API otherwise.

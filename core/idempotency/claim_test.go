@@ -37,6 +37,7 @@ func newClaim(org uuid.UUID, key, content string) idempotency.Claim {
 			UserAgent: "test",
 		},
 		Lifetime: time.Hour,
+		Point:    idempotency.PointFinished,
 		Response: idempotency.Response{
 			Status:  http.StatusCreated,
 			Headers: idempotency.ResponseHeaders{ContentType: "text/plain", Location: "/" + content},

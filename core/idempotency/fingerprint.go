@@ -70,15 +70,14 @@ func (r Request) Fingerprint() Fingerprint {
 	}
 	f := Fingerprint{
 		Version: FingerprintVersion,
-		Target:  target.sum(),
-		Content: encode("content").add("media_type", r.MediaType).add("digest", string(r.Content[:])).sum(),
-		Options: options.sum(),
+		Target:  sha256.Sum256(target),
+		Content: sha256.Sum256(encode("content").add("media_type", r.MediaType).add("digest", string(r.Content[:]))),
+		Options: sha256.Sum256(options),
 	}
-	f.Sum = encode("request").
+	f.Sum = sha256.Sum256(encode("request").
 		add("target", string(f.Target[:])).
 		add("content", string(f.Content[:])).
-		add("options", string(f.Options[:])).
-		sum()
+		add("options", string(f.Options[:])))
 	return f
 }
 
@@ -115,8 +114,4 @@ func (e encoding) add(name, value string) encoding {
 	e = append(e, name...)
 	e = binary.BigEndian.AppendUint64(e, uint64(len(value)))
 	return append(e, value...)
-}
-
-func (e encoding) sum() Digest {
-	return sha256.Sum256(e)
 }

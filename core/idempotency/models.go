@@ -85,12 +85,11 @@ type Claim struct {
 	Lifetime time.Duration
 	// Subject is the id of what the request creates, such as a run; zero when it creates nothing with an id.
 	Subject uuid.UUID
-	// Response is stored with the claim, and the key is finished, unless Point is set.
+	// Point is the recovery point that the claiming transaction reaches. At PointFinished the Response is stored with
+	// the claim; at any other more phases follow, and the key is locked for Lock.
+	Point    Point
 	Response Response
-	// Point is the recovery point that the claiming transaction reaches when more phases follow. The key is then locked
-	// for Lock.
-	Point Point
-	Lock  time.Duration
+	Lock     time.Duration
 }
 
 // Record returns the record that a successful claim has made, without a response. Hand it to Engine.Drive.

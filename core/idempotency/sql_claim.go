@@ -34,18 +34,19 @@ const claimQuery = `
 		user_agent, response_status, response_headers, response_body, validation_run_id, recovery_point,
 		locked_until, epoch, created_at, expires_at, finished_at)
 	SELECT c.id, c.org_id, c.key, c.endpoint, c.method, c.path, c.version, c.hash, c.target, c.content, c.options,
-		c.request_id, c.ip, c.agent, c.status,
-		CASE WHEN c.status IS NOT NULL
-			THEN json_build_object('content_type', c.content_type, 'location', c.location) END,
-		c.body, c.subject, c.point, now() + c.lock_for * interval '1 millisecond', 1, now(),
-		now() + make_interval(secs => c.lifetime), CASE WHEN c.status IS NOT NULL THEN now() END
+		c.request_id, c.ip, c.agent, CASE WHEN finished THEN c.status END,
+		CASE WHEN finished THEN json_build_object('content_type', c.content_type, 'location', c.location) END,
+		CASE WHEN finished THEN coalesce(c.body, ''::bytea) END, c.subject, c.point,
+		CASE WHEN NOT finished THEN now() + c.lock_for * interval '1 millisecond' END, 1, now(),
+		now() + make_interval(secs => c.lifetime), CASE WHEN finished THEN now() END
 	FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::smallint[], $8::bytea[],
 		$9::bytea[], $10::bytea[], $11::bytea[], $12::text[], $13::inet[], $14::text[], $15::smallint[], $16::text[],
 		$17::text[], $18::bytea[], $19::uuid[], $20::float8[], $21::bigint[],
 		$22::text[], $23::bigint[])
 		AS c (id, org_id, key, endpoint, method, path, version, hash, target, content, options, request_id, ip,
 			agent, status, content_type, location, body, subject, lifetime, lock,
-			point, lock_for)
+			point, lock_for),
+		LATERAL (SELECT c.point = 'finished') AS f (finished)
 	WHERE pg_try_advisory_xact_lock(c.lock)
 	ORDER BY c.org_id, c.endpoint, c.key
 	ON CONFLICT ON CONSTRAINT uq_idempotency_org_key_endpoint DO UPDATE SET

@@ -25,39 +25,14 @@ func claimColumns(claims []Claim) []any {
 		db.Column(claims, func(c *Claim) string { return c.Caller.RequestID }),
 		db.Column(claims, func(c *Claim) *netip.Addr { return db.NonZero(c.Caller.IP) }),
 		db.Column(claims, func(c *Claim) string { return c.Caller.UserAgent }),
-		db.Column(claims, func(c *Claim) *int { return storedOnly(c, c.Response.Status) }),
+		db.Column(claims, func(c *Claim) int { return c.Response.Status }),
 		db.Column(claims, func(c *Claim) string { return c.Response.Headers.ContentType }),
 		db.Column(claims, func(c *Claim) string { return c.Response.Headers.Location }),
-		db.Column(claims, func(c *Claim) *[]byte { return storedOnly(c, c.Response.Body) }),
+		db.Column(claims, func(c *Claim) []byte { return c.Response.Body }),
 		db.IDColumn(claims, func(c *Claim) *uuid.UUID { return db.NonZero(c.Subject) }),
 		db.Column(claims, func(c *Claim) float64 { return c.Lifetime.Seconds() }),
 		db.Column(claims, (*Claim).LockNumber),
-		db.Column(claims, (*Claim).point),
-		db.Column(claims, (*Claim).lockMilliseconds),
+		db.Column(claims, func(c *Claim) string { return string(c.Point) }),
+		db.Column(claims, func(c *Claim) int64 { return c.Lock.Milliseconds() }),
 	}
-}
-
-// point returns the recovery point that the claiming transaction reaches.
-func (c *Claim) point() Point {
-	if c.Point == "" {
-		return PointFinished
-	}
-	return c.Point
-}
-
-// lockMilliseconds is nil for a claim that is finished at once, because it needs no lock.
-func (c *Claim) lockMilliseconds() *int64 {
-	if c.point() == PointFinished {
-		return nil
-	}
-	lock := c.Lock.Milliseconds()
-	return &lock
-}
-
-// storedOnly returns a part of the response, or nil when the claim stores none.
-func storedOnly[T any](c *Claim, part T) *T {
-	if c.point() != PointFinished {
-		return nil
-	}
-	return &part
 }

@@ -73,7 +73,7 @@ func prepare(r Request) (*attempt, error) {
 	a.claim = idempotency.Claim{
 		ID: order.IdempotencyKeyID, OrgID: a.orgID, Endpoint: r.Endpoint, Key: r.Key.Value,
 		Fingerprint: r.Fingerprint(), Caller: r.Caller, Lifetime: r.KeyLifetime, Subject: a.runID,
-		Response: a.response,
+		Point: idempotency.PointFinished, Response: a.response,
 	}
 	a.audit = core.AuditRecord{
 		OrgID: a.orgID, ActorID: r.Principal.UserID, TokenID: r.Principal.TokenID, Action: "run.start",
@@ -124,8 +124,6 @@ func (a *attempt) refuseQuota(usage quota.Usage) {
 // record is the key that the attempt has claimed, for duplicates of it in the same batch.
 func (a *attempt) record() *idempotency.Record {
 	record := a.claim.Record(a.claimed.ExpiresAt)
-	if a.claim.Point == "" {
-		record.Point, record.Response = idempotency.PointFinished, a.response
-	}
+	record.Response = a.claim.Response
 	return &record
 }

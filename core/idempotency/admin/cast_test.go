@@ -24,7 +24,7 @@ func newClaim(org uuid.UUID, key, content string) idempotency.Claim {
 			Method: http.MethodPost, Endpoint: "test", Content: idempotency.DigestBytes([]byte(content)),
 		}.Fingerprint(),
 		Caller:   idempotency.Caller{Method: http.MethodPost, Path: "/", RequestID: "request-" + content},
-		Lifetime: time.Hour,
+		Lifetime: time.Hour, Point: idempotency.PointFinished,
 		Response: idempotency.Response{Status: http.StatusCreated, Body: []byte(content)},
 	}
 }
