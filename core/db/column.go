@@ -70,15 +70,21 @@ func (c columnCodec) PlanEncode( //nolint:ireturn // pgx demands it
 		switch element := c.ElementType.OID; value.(type) {
 		case pgtype.FlatArray[pgtype.UUID]:
 			if element == pgtype.UUIDOID {
-				return columnPlan[pgtype.FlatArray[pgtype.UUID], pgtype.UUID]{element: element, add: addID}
+				return columnPlan[pgtype.FlatArray[pgtype.UUID], pgtype.UUID]{
+					element, func(buf []byte, id *pgtype.UUID) ([]byte, bool) { return append(buf, id.Bytes[:]...), id.Valid },
+				}
 			}
 		case []string:
 			if element == pgtype.TextOID {
-				return columnPlan[[]string, string]{element: element, add: addText}
+				return columnPlan[[]string, string]{
+					element, func(buf []byte, text *string) ([]byte, bool) { return append(buf, *text...), true },
+				}
 			}
 		case [][]byte:
 			if element == pgtype.ByteaOID {
-				return columnPlan[[][]byte, []byte]{element: element, add: addBytes}
+				return columnPlan[[][]byte, []byte]{
+					element, func(buf []byte, bytes *[]byte) ([]byte, bool) { return append(buf, *bytes...), *bytes != nil },
+				}
 			}
 		}
 	}
@@ -115,16 +121,4 @@ func (p columnPlan[C, V]) Encode(array any, buf []byte) ([]byte, error) {
 		binary.BigEndian.PutUint32(buf[begin:], uint32(len(buf)-begin-lengthSize)) //nolint:gosec // as above
 	}
 	return buf, nil
-}
-
-func addID(buf []byte, id *pgtype.UUID) ([]byte, bool) {
-	return append(buf, id.Bytes[:]...), id.Valid
-}
-
-func addText(buf []byte, text *string) ([]byte, bool) {
-	return append(buf, *text...), true
-}
-
-func addBytes(buf []byte, bytes *[]byte) ([]byte, bool) {
-	return append(buf, *bytes...), *bytes != nil
 }

@@ -60,7 +60,7 @@ func (s Sent) Types() []string {
 // isVague reports whether the declared type says less than the name. Programs on Windows declare all that Excel opens
 // as a file of Excel, tables of plain text too.
 func (s Sent) isVague() bool {
-	switch essence(s.Declared) {
+	switch base, _ := split(s.Declared); base {
 	case "", Binary:
 		return true
 	case excel:
@@ -137,7 +137,7 @@ func Choose(accepts, types []string) (string, bool) {
 		if slices.Contains(accepts, base) {
 			return mediaType, true
 		}
-		isSame := func(accepted string) bool { return canonical(accepted) == canonical(base) }
+		isSame := func(accepted string) bool { return Canonical(accepted) == Canonical(base) }
 		if i := slices.IndexFunc(accepts, isSame); i >= 0 {
 			return accepts[i] + parameters, true
 		}
@@ -145,49 +145,38 @@ func Choose(accepts, types []string) (string, bool) {
 	return "", false
 }
 
-// Canonical returns the one name of a type that has several, with the parameters as they are.
-func Canonical(mediaType string) string {
-	base, parameters := split(mediaType)
-	return canonical(base) + parameters
-}
-
 // IsJSON reports whether documents of the type are JSON.
 func IsJSON(mediaType string) bool {
-	base := canonical(essence(mediaType))
+	base, _ := split(Canonical(mediaType))
 	return base == JSON || strings.HasSuffix(base, "+json")
 }
 
-// canonical knows the names that are in use beside the registered one, or instead of it in systems of the past.
-func canonical(base string) string {
+// Canonical returns the one name of a type, with the parameters as they are. It knows the names that are in use beside
+// the registered one, or instead of it in systems of the past.
+func Canonical(mediaType string) string {
+	base, parameters := split(mediaType)
 	switch base {
 	case "text/json":
-		return JSON
+		base = JSON
 	case "application/x-yaml", "text/yaml", "text/x-yaml", "text/vnd.yaml":
-		return YAML
+		base = YAML
 	case "text/xml":
-		return XML
+		base = XML
 	case "application/csv", "application/x-csv", "text/x-csv", "text/comma-separated-values",
 		"text/x-comma-separated-values":
-		return CSV
+		base = CSV
 	case "application/x-ndjson", "application/ndjson", "application/x-jsonlines", "application/jsonlines",
 		"application/x-jsonl":
-		return JSONLines
+		base = JSONLines
 	case "application/parquet", "application/x-parquet":
-		return Parquet
+		base = Parquet
 	case "application/step", "application/x-step", "application/p21", "application/x-ifc", "application/ifc",
 		"model/ifc":
-		return STEP
+		base = STEP
 	case "application/x-zip-compressed", "application/x-zip":
-		return zip
-	default:
-		return base
+		base = zip
 	}
-}
-
-// essence is the type without its parameters.
-func essence(mediaType string) string {
-	base, _ := split(mediaType)
-	return base
+	return base + parameters
 }
 
 // split parts a normalized type from its parameters, which keep their semicolon.

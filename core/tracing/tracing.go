@@ -165,33 +165,16 @@ func (t *Tracer) Waited(ctx context.Context, name string, origin Origin, took ti
 	span.End()
 }
 
-// SpanLink leads to a span. The zero SpanLink leads nowhere.
-type SpanLink struct {
-	at trace.SpanContext
-}
-
-// LinkTo returns a link to the context's span if that is sampled.
-func (t *Tracer) LinkTo(ctx context.Context) SpanLink {
-	if t == nil {
-		return SpanLink{}
-	}
-	at := trace.SpanContextFromContext(ctx)
-	if !at.IsSampled() {
-		return SpanLink{}
-	}
-	return SpanLink{at}
-}
-
-// Together begins a span of work for many traces: below the first one, with links to all of them. Without any
-// it is no span.
-func (t *Tracer) Together(ctx context.Context, name string, to []SpanLink) (context.Context, Span) {
+// Together begins a span of work for many traces: below the first one that is sampled, with links to all of these.
+// Without any it is no span.
+func (t *Tracer) Together(ctx context.Context, name string, origins []Origin) (context.Context, Span) {
 	if t == nil {
 		return ctx, Span{}
 	}
 	var links []trace.Link
-	for _, link := range to {
-		if link.at.IsValid() {
-			links = append(links, trace.Link{SpanContext: link.at})
+	for _, origin := range origins {
+		if at := trace.SpanContextFromContext(extract(ctx, origin)); at.IsSampled() {
+			links = append(links, trace.Link{SpanContext: at})
 		}
 	}
 	if len(links) == 0 {

@@ -29,9 +29,9 @@ func TestNoTracingAllocatesNothing(t *testing.T) {
 	allocations := testing.AllocsPerRun(100, func() {
 		ctx, request := tracer.Serve(ctx, "request", header)
 		ctx, span := tracer.Start(ctx, "part")
-		place := tracer.LinkTo(ctx)
-		ctx, together := tracer.Together(ctx, "batch", []tracing.SpanLink{place})
-		ctx, joined := tracer.Join(ctx, "execute", tracer.Origin(ctx))
+		origin := tracer.Origin(ctx)
+		ctx, together := tracer.Together(ctx, "batch", []tracing.Origin{origin})
+		ctx, joined := tracer.Join(ctx, "execute", origin)
 		tracer.Waited(ctx, "queue", tracing.Origin{}, time.Second)
 		_, call := tracer.Call(ctx, "call", header)
 		for _, s := range []tracing.Span{request, span, together, joined, call} {
@@ -149,7 +149,7 @@ func BenchmarkRequest(b *testing.B) {
 			for b.Loop() {
 				ctx, request := tracer.Serve(b.Context(), "request", header)
 				ctx, start := tracer.Start(ctx, "start")
-				ctx, commit := tracer.Together(ctx, "start.commit", []tracing.SpanLink{tracer.LinkTo(ctx)})
+				ctx, commit := tracer.Together(ctx, "start.commit", []tracing.Origin{tracer.Origin(ctx)})
 				origin := tracer.Origin(ctx)
 				commit.End()
 				start.End()

@@ -8,7 +8,6 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
-	"github.com/simplevalidations/simplevalidations/core/tracing"
 	"github.com/simplevalidations/simplevalidations/users/quota"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/execution"
@@ -30,8 +29,6 @@ type attempt struct {
 	overage bool
 	// slot is the right to execute the run in this process; nil if the run is to be staged.
 	slot *execution.Slot
-	// span is that of the start.
-	span tracing.SpanLink
 
 	outcome
 }

@@ -58,7 +58,7 @@ func (s *Starter) commitBatch(ctx context.Context, batch []*attempt) []struct{} 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.CommitTimeout)
 	defer cancel()
 	ctx, span := s.cfg.Tracer.Together(ctx, "start.commit",
-		db.Column(batch, func(a **attempt) tracing.SpanLink { return (*a).span }))
+		db.Column(batch, func(a **attempt) tracing.Origin { return (*a).run.Origin }))
 	defer span.End()
 	span.SetInt("sv.starts", len(batch))
 	began := time.Now()

@@ -83,7 +83,7 @@ func (s *Starter) Start(ctx context.Context, r Request) (Answer, error) {
 	// A commit that is not known to have happened executes nothing: if it has, the lease ends and the sweeper goes on.
 	defer a.slot.Release()
 	committing, span := s.cfg.Tracer.Start(ctx, "start")
-	a.span, a.run.Origin = s.cfg.Tracer.LinkTo(committing), s.cfg.Tracer.Origin(committing)
+	a.run.Origin = s.cfg.Tracer.Origin(committing)
 	s.commitShared(committing, a)
 	span.End()
 	answer, err := s.answer(ctx, a)

@@ -202,7 +202,13 @@ func (b Body) finish(form bodyForm, structure *idempotency.Digest, limits Limits
 	if b.Content.Size == 0 {
 		return Body{}, core.InvalidPayload("The request has no document: its content is empty.")
 	}
-	if err := b.checkTexts(); err != nil {
+	// All forms store these as they came.
+	if err := checkText(memberAt("name"), "The name", b.Name, maxNameLength, ""); err != nil {
+		return Body{}, err
+	}
+	err := checkText(memberAt("short_description"), "The short description", b.ShortDescription,
+		maxShortDescriptionLength, "\t\r\n")
+	if err != nil {
 		return Body{}, err
 	}
 	metadata, err := metadataDigest(b.Metadata, limits)

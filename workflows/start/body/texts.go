@@ -25,15 +25,6 @@ const (
 	maxShortDescriptionLength = 2000
 )
 
-// checkTexts checks the name and the short description, which all forms store as they came.
-func (b Body) checkTexts() error {
-	if err := checkText(api.FieldError{Pointer: "/name"}, "The name", b.Name, maxNameLength, ""); err != nil {
-		return err
-	}
-	at := api.FieldError{Pointer: "/short_description"}
-	return checkText(at, "The short description", b.ShortDescription, maxShortDescriptionLength, "\t\r\n")
-}
-
 // checkText refuses what cannot be stored or shown: bad UTF-8, control characters other than those allowed,
 // and more than maxLength characters.
 func checkText(at api.FieldError, what, text string, maxLength int, allowed string) error {
