@@ -133,13 +133,17 @@ func (s Settings) Retention() validations.Retention {
 	return validations.Retention{Content: s.ContentRetention, Findings: s.FindingsRetention}
 }
 
-// loops lists the loops of the parts. Every process enqueues, so that what it stages leaves it at once.
+// loops lists the loops of the parts. Every process enqueues, so that what it stages leaves it at once, and learns of
+// the ends of runs.
 func (p *Project) loops(parts health.Roles, client redis.UniversalClient) []tasks.Loop {
 	loops := []tasks.Loop{{
 		Name: health.LoopEnqueuer, Interval: p.settings.EnqueueInterval, Wake: p.staged.Ready(), Pause: enqueuePause,
 		RunOnce: tasks.NewEnqueuer(p.db, client, tasks.EnqueuerConfig{
 			Slots: tasks.NewSlots(client).Count, JobTimeout: p.settings.RunTimeout + jobSlack,
 		}, p.staged, p.log).RunOnce,
+	}, {
+		// Requests wait for runs, and runs that are executed here for their cancellation elsewhere.
+		Name: health.LoopWaiters, Interval: progress.WaitInterval, RunOnce: p.waiters.RunOnce,
 	}}
 	if parts.Plays(health.Worker) || parts.Plays(health.Scheduler) {
 		loops = append(loops, tasks.Loop{
@@ -154,8 +158,6 @@ func (p *Project) loops(parts health.Roles, client redis.UniversalClient) []task
 	}
 	if parts.Plays(health.Web) {
 		loops = append(loops, tasks.Loop{
-			Name: health.LoopWaiters, Interval: progress.WaitInterval, RunOnce: p.waiters.RunOnce,
-		}, tasks.Loop{
 			Name: health.LoopActivity, Interval: activityInterval,
 			RunOnce: func(ctx context.Context) (int, error) { return p.activity.Flush(ctx, p.db) },
 		}, tasks.Loop{

@@ -129,7 +129,7 @@ func NewProject(
 		return nil, fmt.Errorf("read SV_SECRET_KEY: %w", err)
 	}
 	keys, waiters := signing.New(database, ring), progress.NewWaiters(database)
-	executor, err := execution.New(database, executionConfig(settings, keys, tracer), runs, staged, waiters.Announce,
+	executor, err := execution.New(database, executionConfig(settings, keys, tracer), runs, staged, waiters,
 		measured.Runs, log)
 	if err != nil {
 		return nil, fmt.Errorf("install the execution of runs: %w", err)

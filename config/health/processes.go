@@ -49,7 +49,7 @@ func duties() []Duty {
 		{LoopUploads, LoopUploads, "documents of interrupted requests are not deleted", worker},
 		{LoopMails, LoopMails, "mails that could not be sent are not sent again", worker},
 		{LoopCompleter, LoopCompleter, "keys of interrupted requests stay locked", worker},
-		{LoopWaiters, LoopWaiters, "clients that wait for a run are not answered when it ends", web},
+		{LoopWaiters, LoopWaiters, "clients that wait for a run are not answered when it ends", AnyServe},
 		{LoopActivity, LoopActivity, "replays of keys are not counted", web},
 		{LoopRequests, LoopRequests, "refused and repeated requests are missing from it", web},
 		{LoopLastUse, LoopLastUse, "the time when a token was last used is not stored", web},

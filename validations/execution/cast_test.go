@@ -41,15 +41,28 @@ type testBundle struct {
 type announcements struct {
 	mu    sync.Mutex
 	ofRun map[uuid.UUID][]validations.Progress
+	// canceled is closed when another process has canceled what is executed here.
+	canceled chan struct{}
 }
 
-func (a *announcements) add(_, runID uuid.UUID, progress validations.Progress) {
+// Announce keeps the progress.
+func (a *announcements) Announce(_, runID uuid.UUID, progress validations.Progress) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.ofRun == nil {
 		a.ofRun = make(map[uuid.UUID][]validations.Progress)
 	}
 	a.ofRun[runID] = append(a.ofRun[runID], progress)
+}
+
+// AwaitCompleted waits until the test says that the runs were canceled elsewhere.
+func (a *announcements) AwaitCompleted(ctx context.Context, _, _ uuid.UUID) bool {
+	select {
+	case <-a.canceled:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 func testConfig() Config {
@@ -63,7 +76,7 @@ func testConfig() Config {
 func setup(tb testing.TB, cfg Config) *testBundle {
 	tb.Helper()
 	b := &testBundle{
-		db: coretest.OpenDatabase(tb), staged: jobs.NewSignal(), orgID: uuid.New(), announced: new(announcements),
+		db: coretest.OpenDatabase(tb), staged: jobs.NewSignal(), orgID: uuid.New(), announced: &announcements{canceled: make(chan struct{})},
 	}
 	ring, err := keyring.Parse(keyring.Generate())
 	if err != nil {
@@ -73,7 +86,7 @@ func setup(tb testing.TB, cfg Config) *testBundle {
 	if b.runs, err = validations.NewService(b.db, cfg.SweepAfter); err != nil {
 		tb.Fatalf("make service: %v", err)
 	}
-	b.executor, err = New(b.db, cfg, b.runs, b.staged, b.announced.add, metrics.New("").Runs,
+	b.executor, err = New(b.db, cfg, b.runs, b.staged, b.announced, metrics.New("").Runs,
 		slog.New(slog.DiscardHandler))
 	if err != nil {
 		tb.Fatalf("make executor: %v", err)

@@ -68,7 +68,7 @@ func (e *Executor) commitStep(
 		return true, nil
 	}
 	// A running run has the progress 1, and one more for each completed step.
-	e.announce(run.OrgID, run.ID, validations.Progress(ordinal+2)) //nolint:gosec // there are 50 steps at most
+	e.progress.Announce(run.OrgID, run.ID, validations.Progress(ordinal+2)) //nolint:gosec // there are 50 steps at most
 	return false, nil
 }
 
@@ -79,7 +79,7 @@ func (e *Executor) announced(run validations.Run, completed completion) bool {
 		return false
 	}
 	e.metrics.Ended(string(completed.result), completed.took)
-	e.announce(run.OrgID, run.ID, validations.ProgressCompleted)
+	e.progress.Announce(run.OrgID, run.ID, validations.ProgressCompleted)
 	return true
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
@@ -13,6 +14,10 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
+
+// watchedAfter is how long a run is executed before its process learns at once that it was canceled elsewhere. Most runs
+// are over by then, and the others stop within a moment, not at their next heartbeat.
+const watchedAfter = 250 * time.Millisecond
 
 // errLeaseLost means that another worker has taken the run over, or that the run has ended. The execution stops.
 var errLeaseLost = errors.New("the run's lease was lost")
@@ -109,6 +114,14 @@ func (e *Executor) executeLeased(ctx context.Context, held lease, shared resourc
 		plan: ready, run: &run, document: document, resources: shared,
 		clock: newRunClock(ready.definition, e.cfg, held.elapsed),
 	}
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	watch := time.AfterFunc(watchedAfter, func() {
+		if e.progress.AwaitCompleted(ctx, run.OrgID, run.ID) {
+			end(errLeaseLost)
+		}
+	})
+	defer watch.Stop()
 	ctx, stop := core.KeepAlive(ctx, e.cfg.Lease/heartbeatsPerLease, errLeaseLost, func(ctx context.Context) bool {
 		return e.lost(ctx, held.run)
 	})

@@ -64,7 +64,7 @@ type Executor struct {
 	plans      *lru.Cache[validations.Digest, plan]
 	compiling  singleflight.Group
 	validators *external.Client
-	announce   Announce
+	progress   Progress
 	leases     batcher[jobs.Job, lease]
 	steps      batcher[stepEnd, stepWritten]
 	handOvers  batcher[validations.Run, struct{}]
@@ -77,12 +77,17 @@ type Executor struct {
 	abandoned atomic.Int64
 }
 
-// Announce says that a run has come so far.
-type Announce func(orgID, runID uuid.UUID, progress validations.Progress)
+// Progress is how processes know how far runs have come.
+type Progress interface {
+	// Announce says that a run has come so far.
+	Announce(orgID, runID uuid.UUID, progress validations.Progress)
+	// AwaitCompleted returns true when the run is completed, in whichever process, and false when ctx ends before.
+	AwaitCompleted(ctx context.Context, orgID, runID uuid.UUID) bool
+}
 
 // New makes an Executor. It wakes staged when it stages jobs, and announces the progress of runs.
 func New(
-	database *db.DB, cfg Config, runs *validations.Service, staged *jobs.Signal, announce Announce,
+	database *db.DB, cfg Config, runs *validations.Service, staged *jobs.Signal, progress Progress,
 	measured *metrics.Runs, log *slog.Logger,
 ) (*Executor, error) {
 	plans, err := lru.New[validations.Digest, plan](cachedPlans)
@@ -90,7 +95,7 @@ func New(
 		return nil, fmt.Errorf("make the cache of plans: %w", err)
 	}
 	e := &Executor{
-		db: database, cfg: cfg, runs: runs, staged: staged, announce: announce, metrics: measured, log: log,
+		db: database, cfg: cfg, runs: runs, staged: staged, progress: progress, metrics: measured, log: log,
 		plans:      plans,
 		validators: external.NewClient(external.NewPolicy(cfg.External.Allow), maxFirstRetryPause).Traced(cfg.Tracer),
 		places:     share.New(enginesPerCPU*runtime.GOMAXPROCS(0), 0, cfg.OrgShare),

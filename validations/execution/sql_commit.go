@@ -284,7 +284,7 @@ func (e *Executor) Cancel(ctx context.Context, principal core.Principal, id uuid
 	}
 	if canceled {
 		e.metrics.Canceled()
-		e.announce(principal.OrgID, id, validations.ProgressCompleted)
+		e.progress.Announce(principal.OrgID, id, validations.ProgressCompleted)
 		return nil
 	}
 	run, err := e.runs.Find(ctx, principal.OrgID, id)

@@ -4,6 +4,7 @@ package progress
 import (
 	"context"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -17,7 +18,7 @@ import (
 // WaitInterval is how often the database is asked about the runs that requests wait for.
 const WaitInterval = 100 * time.Millisecond
 
-// Waiters lets requests wait for the progress of runs. What this process has committed releases them at once. For the
+// Waiters lets requests, and the executions of runs, wait for the progress of runs. What this process has committed releases them at once. For the
 // runs of other processes one query per WaitInterval asks, however many requests wait; none is sent while none waits.
 type Waiters struct {
 	db *db.DB
@@ -68,6 +69,11 @@ func (w *Waiters) AwaitEnd(ctx context.Context, run RunKey, limit time.Duration)
 // as well. A nil channel stands for no execution.
 func (w *Waiters) AwaitExecuted(ctx context.Context, run RunKey, executed <-chan bool, limit time.Duration) bool {
 	return w.await(ctx, []Watch{{RunKey: run, Beyond: validations.ProgressCompleted - 1}}, executed, limit)
+}
+
+// AwaitCompleted returns true when the run is completed, and false when ctx ends before, or the process stops.
+func (w *Waiters) AwaitCompleted(ctx context.Context, orgID, runID uuid.UUID) bool {
+	return w.AwaitEnd(ctx, RunKey{OrgID: orgID, ID: runID}, math.MaxInt64)
 }
 
 // Await is AwaitEnd for any progress beyond a known one. It reports whether there was some.
