@@ -22,6 +22,7 @@ func RunAddress(id string) string {
 
 // RenderRun renders a run without its steps.
 func RenderRun(run Run, orgSlug string) api.Run {
+	status, advice := tellClient(run)
 	body := api.Run{
 		ID:                run.ID.String(),
 		Workflow:          run.WorkflowID.String(),
@@ -32,10 +33,10 @@ func RenderRun(run Run, orgSlug string) api.Run {
 		Source:            run.Source,
 		State:             run.State,
 		Result:            run.Result,
-		Status:            clientStatus(run),
+		Status:            status,
 		Error:             run.Error,
 		ErrorCategory:     run.ErrorCategory,
-		UserFriendlyError: friendlyError(run),
+		UserFriendlyError: advice,
 		IdempotencyKey:    api.Optional(run.IdempotencyKey),
 		RerunOf:           api.MaybeID(run.RerunOf),
 		CreatedAt:         api.At(run.CreatedAt),
@@ -44,18 +45,15 @@ func RenderRun(run Run, orgSlug string) api.Run {
 		Attempts:          run.Attempts,
 		ContentPurgedAt:   api.MaybeAt(run.ContentPurgedAt),
 		FindingsPurgedAt:  api.MaybeAt(run.FindingsPurgedAt),
-		Counts:            counts(run.ErrorCount, run.WarningCount, run.InfoCount),
-		Steps:             []api.Step{},
+		Counts: api.Counts{
+			Errors: int(run.ErrorCount), Warnings: int(run.WarningCount), Infos: int(run.InfoCount),
+		},
+		Steps: []api.Step{},
 	}
 	if run.StartedAt != nil && run.EndedAt != nil {
 		body.DurationMS = run.EndedAt.Sub(*run.StartedAt).Milliseconds()
 	}
 	return body
-}
-
-// counts are of all findings, including those that were not stored.
-func counts(errors, warnings, infos int64) api.Counts {
-	return api.Counts{Errors: int(errors), Warnings: int(warnings), Infos: int(infos)}
 }
 
 // renderSteps renders every step of the definition. A step without a result is pending, or skipped if the run has
@@ -92,7 +90,9 @@ func renderStep(step StepRun, issues []api.Issue) api.Step {
 	}
 	return api.Step{
 		StepID: step.StepID, Name: step.Name, Status: step.Status, Error: step.Error,
-		Counts: counts(step.ErrorCount, step.WarningCount, step.InfoCount),
+		Counts: api.Counts{
+			Errors: int(step.ErrorCount), Warnings: int(step.WarningCount), Infos: int(step.InfoCount),
+		},
 		Issues: issues, IssuesTruncated: truncated,
 	}
 }
@@ -125,33 +125,28 @@ func RenderStepWithoutResult(run Run, step Step, ordinal int) api.Step {
 	return body
 }
 
-// clientStatus returns the state and the result as the one word that the existing command line client reads.
-func clientStatus(run Run) api.RunStatus {
+// tellClient returns the state and the result as the one word that the existing command line client reads, and what to
+// do about a run that has not passed.
+func tellClient(run Run) (api.RunStatus, string) {
 	if run.State != api.RunStateCompleted {
-		return api.RunStatus(run.State)
+		return api.RunStatus(run.State), ""
 	}
 	switch run.Result {
 	case api.RunResultPass:
-		return api.RunStatusSucceeded
-	case api.RunResultCanceled, api.RunResultTimedOut:
-		return api.RunStatus(run.Result)
-	default:
-		return api.RunStatusFailed
-	}
-}
-
-func friendlyError(run Run) string {
-	switch run.Result {
+		return api.RunStatusSucceeded, ""
 	case api.RunResultFail:
-		return "The document was checked and has errors. Fix them and start a new run."
+		return api.RunStatusFailed, "The document was checked and has errors. Fix them and start a new run."
 	case api.RunResultTimedOut:
-		return "The check took too long and was stopped. Start a new run, or try a smaller document."
-	case api.RunResultError:
-		return "We could not check the document; it is not your fault. Start a new run, or tell us the run's id."
+		return api.RunStatus(run.Result),
+			"The check took too long and was stopped. Start a new run, or try a smaller document."
 	case api.RunResultCanceled:
-		return "The run was canceled before the document was checked. Start a new run if you still need it."
+		return api.RunStatus(run.Result),
+			"The run was canceled before the document was checked. Start a new run if you still need it."
+	case api.RunResultError:
+		return api.RunStatusFailed,
+			"We could not check the document; it is not your fault. Start a new run, or tell us the run's id."
 	default:
-		return ""
+		return api.RunStatusFailed, ""
 	}
 }
 

@@ -148,7 +148,10 @@ func (c *Batcher[T, R]) leave(m *member[T, R]) bool {
 func (c *Batcher[T, R]) lead(ctx context.Context, leader *member[T, R]) {
 	group := c.gather(leader)
 	var results []R
-	inTime := c.startTimer()
+	inTime := func() bool { return true }
+	if c.limits.OverlapAfter > 0 {
+		inTime = time.AfterFunc(c.limits.OverlapAfter, c.onOverdue).Stop
+	}
 	defer func() {
 		for i, m := range group {
 			if i < len(results) {
@@ -190,14 +193,6 @@ func (c *Batcher[T, R]) dequeue(i, j int) {
 		c.waitingWeight -= m.weight
 	}
 	c.waiting = slices.Delete(c.waiting, i, j)
-}
-
-// startTimer starts the timer of a batch. The returned function stops it and reports whether it had not fired.
-func (c *Batcher[T, R]) startTimer() func() bool {
-	if c.limits.OverlapAfter == 0 {
-		return func() bool { return true }
-	}
-	return time.AfterFunc(c.limits.OverlapAfter, c.onOverdue).Stop
 }
 
 // onOverdue counts a batch that takes longer than OverlapAfter, and lets another begin beside it.

@@ -59,12 +59,15 @@ func (s *Starter) commit(ctx context.Context, attempts []*attempt, lockTimeout s
 func (s *Starter) queue(batch *db.Batch, attempts []*attempt) answers {
 	var runs, fresh, reruns []validations.Prepared
 	var charges []quota.RunCharge
+	var claims []idempotency.Claim
 	// Runs without a key need none.
 	var unkeyed []uuid.UUID
 	for _, a := range attempts {
 		run := a.run
 		run.Lease = a.slot.Lease()
-		if !a.keyed {
+		if a.keyed {
+			claims = append(claims, a.claim)
+		} else {
 			unkeyed = append(unkeyed, a.runID)
 		}
 		// Runs that are held back are charged when their phases have come so far.
@@ -79,7 +82,6 @@ func (s *Starter) queue(batch *db.Batch, attempts []*attempt) answers {
 			fresh = append(fresh, run)
 		}
 	}
-	claims := claimsOf(attempts)
 	if len(fresh) > 0 {
 		validations.QueueDocuments(batch, fresh)
 	}
@@ -93,15 +95,4 @@ func (s *Starter) queue(batch *db.Batch, attempts []*attempt) answers {
 	core.AuditGranted(batch, db.Column(attempts, func(a **attempt) core.AuditRecord { return (*a).audit })...)
 	idempotency.QueueWithdrawals(batch, claims)
 	return answered
-}
-
-// claimsOf returns the claims of the attempts that have a key.
-func claimsOf(attempts []*attempt) []idempotency.Claim {
-	var claims []idempotency.Claim
-	for _, a := range attempts {
-		if a.keyed {
-			claims = append(claims, a.claim)
-		}
-	}
-	return claims
 }

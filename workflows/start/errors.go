@@ -27,7 +27,7 @@ func (r Request) admit(ctx context.Context, engineMemory int64) (Request, error)
 			"The workflow has no steps, so there is nothing to check.")
 	}
 	if r.Earlier == nil {
-		mediaType, taken := mediatype.Choose(definition.Accepts, r.Body.Types())
+		mediaType, taken := mediatype.Choose(definition.Accepts, append([]string{r.Body.MediaType}, r.Body.OtherTypes...))
 		if !taken {
 			return r, body.RefuseType(r.Body, definition.Accepts)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/users/quota"
 )
@@ -44,7 +45,8 @@ func (s *Starter) settleKeys(ctx context.Context, attempts []*attempt) ([]*attem
 			left = append(left, a)
 		}
 	}
-	existing, err := idempotency.ReadExisting(ctx, s.database, claimsOf(unclaimed))
+	existing, err := idempotency.ReadExisting(ctx, s.database,
+		db.Column(unclaimed, func(a **attempt) idempotency.Claim { return (*a).claim }))
 	if err != nil {
 		return append(left, unclaimed...), err
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/mediatype"
 	"github.com/simplevalidations/simplevalidations/validations"
@@ -91,9 +92,6 @@ const maxStructuredBytes = 1 << 20
 func Read(r *http.Request, limits Limits, intake *validations.Intake) (Body, error) {
 	declared, err := requestMediaType(r.Header)
 	if err != nil {
-		return Body{}, err
-	}
-	if err := refuseContentEncoding(r.Header); err != nil {
 		return Body{}, err
 	}
 	if r.ContentLength > limits.MaxBytes {
@@ -191,11 +189,6 @@ func (b Body) typed(types []string) Body {
 	return b
 }
 
-// Types lists what the document may be taken as, the best first.
-func (b Body) Types() []string {
-	return append([]string{b.MediaType}, b.OtherTypes...)
-}
-
 // finish checks what all forms have in common and adds the body's share of the fingerprint. The digest is
 // that of the content's structure, nil where only its bytes count.
 func (b Body) finish(form bodyForm, structure *idempotency.Digest, limits Limits) (Body, error) {
@@ -203,17 +196,19 @@ func (b Body) finish(form bodyForm, structure *idempotency.Digest, limits Limits
 		return Body{}, core.InvalidPayload("The request has no document: its content is empty.")
 	}
 	// All forms store these as they came.
-	if err := checkText(memberAt("name"), "The name", b.Name, maxNameLength, ""); err != nil {
+	if err := checkText(api.FieldError{Pointer: "/name"}, "The name", b.Name, maxNameLength, ""); err != nil {
 		return Body{}, err
 	}
-	err := checkText(memberAt("short_description"), "The short description", b.ShortDescription,
+	err := checkText(api.FieldError{Pointer: "/short_description"}, "The short description", b.ShortDescription,
 		maxShortDescriptionLength, "\t\r\n")
 	if err != nil {
 		return Body{}, err
 	}
-	metadata, err := metadataDigest(b.Metadata, limits)
-	if err != nil {
-		return Body{}, err
+	var metadata string
+	if b.Metadata != "" {
+		if metadata, err = metadataDigest(b.Metadata, limits); err != nil {
+			return Body{}, err
+		}
 	}
 	way := "bytes"
 	if structure != nil {

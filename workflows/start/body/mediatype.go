@@ -70,26 +70,22 @@ func isDecoded(essence, charset string) bool {
 	}
 }
 
-// requestMediaType reads the Content-Type.
+// requestMediaType reads the Content-Type of a body, which may not be compressed.
 func requestMediaType(header http.Header) (declaredType, error) {
 	at := api.FieldError{Parameter: "Content-Type"}
 	if len(header.Values("Content-Type")) > 1 {
 		return declaredType{}, unsupported(at, "The request has several Content-Type headers. Send one.")
 	}
-	return parseMediaType(header.Get("Content-Type"), at)
-}
-
-func refuseContentEncoding(header http.Header) error {
 	for _, line := range header.Values("Content-Encoding") {
 		for coding := range strings.SplitSeq(line, ",") {
 			coding = strings.TrimSpace(coding)
 			if coding != "" && !strings.EqualFold(coding, "identity") {
-				return unsupported(api.FieldError{Parameter: "Content-Encoding"},
+				return declaredType{}, unsupported(api.FieldError{Parameter: "Content-Encoding"},
 					"A compressed request body is not accepted. Send it without Content-Encoding.")
 			}
 		}
 	}
-	return nil
+	return parseMediaType(header.Get("Content-Type"), at)
 }
 
 func unsupported(at api.FieldError, detail string) error {

@@ -98,12 +98,8 @@ func cleanFilename(at api.FieldError, value string) (string, error) {
 	return filename, checkText(at, "The file name", filename, maxFilenameLength, "")
 }
 
-// metadataDigest checks that metadata is a JSON object and returns the digest of its structure, "" where
-// there is no metadata.
+// metadataDigest checks that metadata is a JSON object and returns the digest of its structure.
 func metadataDigest(metadata string, limits Limits) (string, error) {
-	if metadata == "" {
-		return "", nil
-	}
 	at := api.FieldError{Pointer: "/metadata"}
 	if int64(len(metadata)) > limits.MaxTextBytes {
 		return "", invalid(at, fmt.Sprintf("Metadata is larger than %d bytes.", limits.MaxTextBytes))
