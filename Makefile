@@ -97,7 +97,7 @@ fuzz: ## look for inputs that break a parser, FUZZTIME=30s for each
 .PHONY: lint
 lint: $(LINT) ## check layers, shapes, names and formats
 	$(LINT) run $(PKG)
-	cd config/peers/river && go vet .
+	cd core/coretest/bench/peers && go vet .
 	cd config/release && $(LINT) run
 	for program in $(PROGRAMS); do (cd validations/programs/$$program && $(LINT) run) || exit 1; done
 

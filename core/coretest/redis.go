@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
-
-	"github.com/simplevalidations/simplevalidations/core/coretest/proc"
 )
 
 const (
@@ -43,7 +41,7 @@ func startRedis(tb testing.TB, program, address, password string) <-chan struct{
 	cmd := exec.Command(program, "--bind", host, "--port", port, "--requirepass", password, "--dir", dir,
 		"--save", "", "--appendonly", "no", "--maxmemory-policy", "noeviction",
 		"--logfile", filepath.Join(dir, "redis.log"))
-	ended, err := proc.Start(cmd)
+	ended, err := StartCommand(cmd)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -24,13 +24,13 @@ func TestCheck(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			db, tenants := seeded(t)
-			insertStart(t, db)
-			tenants[0].acknowledged.Add(1)
-			if _, err := db.Exec(t.Context(), tt.change); err != nil {
+			s := seeded(t)
+			insertStart(t, s.db)
+			s.tenants[0].acknowledged.Add(1)
+			if _, err := s.db.Exec(t.Context(), tt.change); err != nil {
 				t.Fatalf("change rows: %v", err)
 			}
-			err := check(t.Context(), db, tenants)
+			err := s.check(t.Context())
 			if tt.want == "" && err != nil {
 				t.Errorf("error = %v, want none", err)
 			}
@@ -41,7 +41,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-func seeded(t *testing.T) (*pgx.Conn, []tenant) {
+func seeded(t *testing.T) service {
 	t.Helper()
 	db, err := pgx.Connect(t.Context(), coretest.DatabaseURL(t))
 	if err != nil {
@@ -50,15 +50,11 @@ func seeded(t *testing.T) (*pgx.Conn, []tenant) {
 	t.Cleanup(func() { _ = db.Close(t.Context()) }) // The database is dropped next.
 	// The second time finds what a killed benchmark would leave.
 	for range 2 {
-		if err := seed(t.Context(), db); err != nil {
+		if err := samplesOf(t).seed(t.Context(), db); err != nil {
 			t.Fatalf("seed: %v", err)
 		}
 	}
-	tenants, err := newTenants()
-	if err != nil {
-		t.Fatalf("make tenants: %v", err)
-	}
-	return db, tenants
+	return service{db: db, tenants: samplesOf(t).newTenants()}
 }
 
 // insertStart writes one start of the first organization.

@@ -1,17 +1,21 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	randv2 "math/rand/v2"
+	"net"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
+	"sync/atomic"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -32,88 +36,74 @@ const (
 	workQuiet work = "verdicts, one client beside those of a busy organization"
 )
 
+// row is a load.
+type row struct {
+	what    work
+	clients int
+}
+
 // sample is one measurement.
 type sample struct {
-	requests  int
+	begun     time.Time
 	elapsed   time.Duration
-	latencies latencies
-	cpu       cpuTimes
-}
-
-// latencies are sorted.
-type latencies []time.Duration
-
-// percentile returns the latency that so many of a hundred requests did not exceed.
-func (l latencies) percentile(percent int) time.Duration {
-	if len(l) == 0 {
-		return 0
-	}
-	return l[min(len(l)*percent/100, len(l)-1)]
-}
-
-// loader drives the service.
-type loader struct {
-	address string
-	tenants []tenant
-	meter   meter
-	// verdicts is nil where starts are measured alone.
-	verdicts *verdicts
-	// spent says that a tenth of the organizations are over their quota.
-	spent bool
+	latencies []time.Duration
+	// requests are counted where there are no latencies, too.
+	requests int
+	cpu      cpuTimes
 }
 
 // measure lets clients send requests for the given time, each the next one as soon as it has the answer. The first
 // wrong answer ends the measurement with an error.
-func (l loader) measure(ctx context.Context, r row, duration time.Duration) (sample, error) {
-	connections := make([]*client, 0, r.clients)
-	defer func() {
-		for _, c := range connections {
-			c.close()
+func (s service) measure(ctx context.Context, r row, duration time.Duration) (sample, error) {
+	var got sample
+	err := s.thawed(func() error {
+		connections := make([]*client, r.clients)
+		for i := range connections {
+			c, err := dial(ctx, s.address)
+			if err != nil {
+				return err
+			}
+			defer c.close()
+			connections[i] = c
 		}
-	}()
-	for range r.clients {
-		c, err := dial(ctx, l.address)
-		if err != nil {
-			return sample{}, err
+		var all []time.Duration
+		var err error
+		got, err = s.during(ctx, func() error {
+			all, err = s.drive(ctx, r.what, connections, time.Now().Add(duration))
+			return err
+		})
+		if err == nil && s.pending != "" {
+			all, err = s.verdicts(ctx, r.what, got.begun, len(all))
 		}
-		connections = append(connections, c)
-	}
-	before, err := l.meter.read()
-	if err != nil {
-		return sample{}, err
-	}
-	begun := time.Now()
-	all, err := l.drive(ctx, r.what, connections, begun.Add(duration))
-	if err != nil {
-		return sample{}, err
-	}
-	if l.verdicts != nil {
-		if err := l.verdicts.await(ctx); err != nil {
-			return sample{}, err
-		}
-	}
-	elapsed := time.Since(begun)
-	after, err := l.meter.read()
-	if err == nil && l.verdicts != nil {
-		all, err = l.verdicts.latencies(ctx, r.what, begun, len(all))
-	}
-	slices.Sort(all)
-	return sample{requests: len(all), elapsed: elapsed, latencies: all, cpu: after.sub(before)}, err
+		slices.Sort(all)
+		got.latencies, got.requests = all, len(all)
+		return err
+	})
+	return got, err
 }
 
-func (l loader) drive(ctx context.Context, what work, connections []*client, end time.Time) (latencies, error) {
+func (s service) drive(ctx context.Context, what work, connections []*client, end time.Time) ([]time.Duration, error) {
 	group, ctx := errgroup.WithContext(ctx)
-	parts := make([]latencies, len(connections))
+	parts := make([][]time.Duration, len(connections))
 	for i, c := range connections {
 		group.Go(func() error {
 			// A client that waits for an answer would not notice that the others have given up.
 			defer context.AfterFunc(ctx, c.close)()
-			var err error
-			parts[i], err = l.driveOne(what, i, c, end)
-			if ctx.Err() != nil {
-				return ctx.Err()
+			// Nobody else has used these keys, and nobody will.
+			prefix, key := rand.Text()+"-", 0
+			for begun := time.Now(); begun.Before(end); {
+				key++
+				counted, err := s.request(what, i, c, prefix+strconv.Itoa(key))
+				if err != nil {
+					return errors.Join(ctx.Err(), err)
+				}
+				answered := time.Now()
+				if counted {
+					parts[i] = append(parts[i], answered.Sub(begun))
+				}
+				begun = answered
 			}
-			return err
+			return nil
 		})
 	}
 	if err := group.Wait(); err != nil {
@@ -122,46 +112,30 @@ func (l loader) drive(ctx context.Context, what work, connections []*client, end
 	return slices.Concat(parts...), nil
 }
 
-func (l loader) driveOne(what work, number int, c *client, end time.Time) (latencies, error) {
-	var taken latencies
-	// Nobody else has used these keys, and nobody will.
-	prefix, key := rand.Text()+"-", 0
-	for begun := time.Now(); begun.Before(end); {
-		key++
-		counted, err := l.request(what, number, c, prefix+strconv.Itoa(key))
-		if err != nil {
-			return nil, err
-		}
-		answered := time.Now()
-		if counted {
-			taken = append(taken, answered.Sub(begun))
-		}
-		begun = answered
-	}
-	return taken, nil
-}
-
 // request sends one request of the client with the number, and reports whether it counts.
-func (l loader) request(what work, number int, c *client, key string) (bool, error) {
-	t := &l.tenants[randv2.IntN(manyTenants)]
+func (s service) request(what work, number int, c *client, key string) (bool, error) {
+	t := &s.tenants[randv2.IntN(manyTenants)]
 	switch what {
 	case workReplay:
 		return true, t.replay(c)
 	case workWait:
-		return true, t.startAndWait(c, key)
+		got, err := t.start(c, key, "\r\nPrefer: wait=10")
+		if err == nil && !bytes.Contains(got.body, []byte(`"state":"COMPLETED"`)) {
+			err = fmt.Errorf("the run was not waited for: %s", got.body)
+		}
+		return true, err
 	case workHot, workHotVerdicts:
-		t = &l.tenants[manyTenants]
+		t = &s.tenants[manyTenants]
 	case workQuiet:
-		if t = &l.tenants[0]; number > 0 {
-			t = &l.tenants[manyTenants]
+		if t = &s.tenants[0]; number > 0 {
+			t = &s.tenants[manyTenants]
 		}
 		_, err := t.start(c, key)
 		return number == 0, err
 	case workOthers:
 		tenth := t.number%overQuotaEvery == 0
-		_, err := t.start(c, key)
-		refused, ok := errors.AsType[*refusal](err)
-		if tenth && l.spent && ok && refused.status == http.StatusTooManyRequests {
+		got, err := t.start(c, key)
+		if tenth && s.spent && got.status == http.StatusTooManyRequests {
 			return false, nil
 		}
 		return !tenth, err
@@ -172,60 +146,156 @@ func (l loader) request(what work, number int, c *client, key string) (bool, err
 }
 
 const (
-	verdictLimit = 10 * time.Minute
-	pendingRuns  = "SELECT EXISTS (SELECT FROM validation_runs WHERE sweep_after IS NOT NULL)"
-	// pendingOfRiver is of the tables of the service on River.
-	pendingOfRiver = "SELECT EXISTS (SELECT FROM validation_runs WHERE state <> 'COMPLETED')"
+	keyPrefix = "replay-"
+	// answerPatience is far above any answer that is still of use.
+	answerPatience = 30 * time.Second
 )
 
-// verdicts knows how far the runs are that a service executes.
-type verdicts struct {
-	db *pgx.Conn
-	// pending is a query that says whether there are runs without a verdict.
-	pending string
+// client is one connection that is kept alive. It writes requests as bytes, as the standard library's client would take
+// a good part of the processors that it is to measure.
+type client struct {
+	conn   net.Conn
+	reader *bufio.Reader
+	// Each request uses these again.
+	out, body bytes.Buffer
 }
 
-// await returns when each run has its verdict.
-func (v *verdicts) await(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, verdictLimit)
-	defer cancel()
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
-	for {
-		var pending bool
-		if err := v.db.QueryRow(ctx, v.pending).Scan(&pending); err != nil {
-			return fmt.Errorf("look for runs without a verdict: %w", err)
-		}
-		if !pending {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("wait until all runs have their verdict: %w", ctx.Err())
-		case <-ticker.C:
-		}
-	}
+// answer is what the service said. Its body is valid until the connection's next request.
+type answer struct {
+	status             int
+	location, replayed string
+	body               []byte
 }
 
-// latencies returns how long each run that counts took from its creation to its verdict.
-func (v *verdicts) latencies(ctx context.Context, what work, since time.Time, started int) (latencies, error) {
-	counted := "%"
-	if what == workQuiet {
-		counted = orgID(1)
-	}
-	rows, err := v.db.Query(ctx, `
-		SELECT (extract(epoch FROM ended_at - created_at) * 1000000000)::bigint FROM validation_runs
-		WHERE source = 'API' AND created_at >= $1 AND state = 'COMPLETED' AND result = 'PASS'
-			AND org_id::text LIKE $2`, since, counted)
+// dial connects and sends one request, so that the connection's costs are not part of what is measured.
+func dial(ctx context.Context, address string) (*client, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("read the verdicts: %w", err)
+		return nil, fmt.Errorf("connect: %w", err)
 	}
-	all, err := pgx.CollectRows(rows, pgx.RowTo[time.Duration])
+	c := &client{conn: conn, reader: bufio.NewReader(conn)}
+	got, err := c.send("GET /livez/ HTTP/1.1\r\nHost: bench\r\n\r\n")
+	if err == nil && got.status != http.StatusOK {
+		err = fmt.Errorf("the first request was answered with %d", got.status)
+	}
+	return c, err
+}
+
+func (c *client) close() { _ = c.conn.Close() } // All answers are there.
+
+// send writes the parts of one request and reads its answer.
+func (c *client) send(parts ...string) (answer, error) {
+	c.out.Reset()
+	for _, part := range parts {
+		c.out.WriteString(part)
+	}
+	if err := c.conn.SetDeadline(time.Now().Add(answerPatience)); err != nil {
+		return answer{}, fmt.Errorf("set deadline: %w", err)
+	}
+	if _, err := c.conn.Write(c.out.Bytes()); err != nil {
+		return answer{}, fmt.Errorf("send: %w", err)
+	}
+	response, err := http.ReadResponse(c.reader, nil)
 	if err != nil {
-		return nil, fmt.Errorf("read the verdicts: %w", err)
+		return answer{}, fmt.Errorf("read answer: %w", err)
 	}
-	if len(all) != started {
-		return nil, fmt.Errorf("%d runs passed, want all %d that were started", len(all), started)
+	defer response.Body.Close()
+	c.body.Reset()
+	_, err = c.body.ReadFrom(response.Body)
+	return answer{
+		status: response.StatusCode, location: response.Header.Get("Location"),
+		replayed: response.Header.Get("Idempotent-Replayed"), body: c.body.Bytes(),
+	}, err
+}
+
+// tenant is an organization as a client of the service.
+type tenant struct {
+	number int
+	// head and tail stand around the key in a request.
+	head, tail string
+	// first is the answer that the replays of the tenant's key have to repeat.
+	first answer
+	// acknowledged counts the runs that the service said it has started.
+	acknowledged *atomic.Int64
+}
+
+func (s samples) newTenants() []tenant {
+	tenants := make([]tenant, allTenants)
+	for i := range tenants {
+		number := i + 1
+		tenants[i] = tenant{
+			number: number, tail: tail(s.document), acknowledged: new(atomic.Int64),
+			head: "POST " + startPath(number) + " HTTP/1.1\r\nHost: bench\r\nUser-Agent: bench\r\n" +
+				"Authorization: Bearer " + secretPrefix + numbered(number) + "\r\nIdempotency-Key: ",
+		}
 	}
-	return all, nil
+	return tenants
+}
+
+// tail is what follows the key.
+func tail(content string) string {
+	return "\r\nContent-Type: text/csv\r\nX-Filename: meter-readings.csv\r\nContent-Length: " +
+		strconv.Itoa(len(content)) + "\r\n\r\n" + content
+}
+
+// start starts a run with a new key, with more headers where they are given, and checks that it is one.
+func (t *tenant) start(c *client, key string, headers ...string) (answer, error) {
+	got, err := c.send(t.head, key, strings.Join(headers, ""), t.tail)
+	id := strings.TrimSuffix(strings.TrimPrefix(got.location, "/api/runs/"), "/")
+	switch {
+	case err != nil:
+		return got, err
+	case got.status != http.StatusCreated:
+		return got, fmt.Errorf("a new key was answered with %d: %s", got.status, got.body)
+	case got.replayed != "":
+		return got, fmt.Errorf("a new key was replayed: %s", got.body)
+	case got.location != "/api/runs/"+id+"/" || !bytes.Contains(got.body, []byte(`"id":"`+id+`"`)):
+		return got, fmt.Errorf("location %q is not that of the run: %s", got.location, got.body)
+	}
+	t.acknowledged.Add(1)
+	return got, nil
+}
+
+// replay repeats the request of the tenant's first run and checks that the answer is the first one.
+func (t *tenant) replay(c *client) error {
+	got, err := c.send(t.head, keyPrefix, numbered(t.number), t.tail)
+	switch {
+	case err != nil:
+		return err
+	case got.status != t.first.status || got.location != t.first.location || !bytes.Equal(got.body, t.first.body):
+		return fmt.Errorf("a replay was answered with %d %s %s, the first request with %d %s %s",
+			got.status, got.location, got.body, t.first.status, t.first.location, t.first.body)
+	case got.replayed != "true":
+		return fmt.Errorf("a replay does not say so: %s", got.body)
+	}
+	return nil
+}
+
+// prime starts the first run of each tenant, whose answers the replays are compared with. It also opens the usage
+// counters and fills what the service keeps in memory.
+func (s service) prime(ctx context.Context) error {
+	return s.thawed(func() error {
+		group, ctx := errgroup.WithContext(ctx)
+		for part := range slices.Chunk(s.tenants, len(s.tenants)/warmClients+1) {
+			group.Go(func() error {
+				c, err := dial(ctx, s.address)
+				if err != nil {
+					return err
+				}
+				defer c.close()
+				for i := range part {
+					t := &part[i]
+					if t.first, err = t.start(c, keyPrefix+numbered(t.number)); err != nil {
+						return err
+					}
+					t.first.body = bytes.Clone(t.first.body)
+					if err := errors.Join(t.replay(c), ctx.Err()); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+		return group.Wait()
+	})
 }

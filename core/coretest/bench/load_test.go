@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -46,33 +45,28 @@ func (s *standIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"id":"%d"}`, shown)
 }
 
-func setup(t *testing.T) (*standIn, loader) {
+func setup(t *testing.T) (*standIn, service) {
 	t.Helper()
-	service := &standIn{runs: make(map[string]int)}
-	server := httptest.NewServer(service)
+	handler := &standIn{runs: make(map[string]int)}
+	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
-	tenants, err := newTenants()
-	if err != nil {
-		t.Fatalf("make tenants: %v", err)
-	}
-	address := strings.TrimPrefix(server.URL, "http://")
-	if err := prime(t.Context(), address, tenants); err != nil {
+	s := service{address: strings.TrimPrefix(server.URL, "http://"), tenants: samplesOf(t).newTenants()}
+	if err := s.prime(t.Context()); err != nil {
 		t.Fatalf("prime: %v", err)
 	}
-	own := meter{services: []int{os.Getpid()}, postgres: os.Getpid()}
-	return service, loader{address: address, tenants: tenants, meter: own}
+	return handler, s
 }
 
-func TestLoader(t *testing.T) {
+func TestMeasure(t *testing.T) {
 	t.Parallel()
 	const clients, duration = 4, 50 * time.Millisecond
 
 	t.Run("CountsWhatWasAcknowledged", func(t *testing.T) {
 		t.Parallel()
-		service, l := setup(t)
+		handler, s := setup(t)
 		done := allTenants
 		for _, what := range []work{workMany, workHot} {
-			got, err := l.measure(t.Context(), row{what, clients}, duration)
+			got, err := s.measure(t.Context(), row{what, clients}, duration)
 			if err != nil {
 				t.Fatalf("measure: %v", err)
 			}
@@ -83,33 +77,33 @@ func TestLoader(t *testing.T) {
 			done += got.requests
 		}
 		var acknowledged int
-		for _, tenant := range l.tenants {
+		for _, tenant := range s.tenants {
 			acknowledged += int(tenant.acknowledged.Load())
 		}
-		if acknowledged != done || len(service.runs) != done {
-			t.Errorf("acknowledged = %d, runs = %d, want %d", acknowledged, len(service.runs), done)
+		if acknowledged != done || len(handler.runs) != done {
+			t.Errorf("acknowledged = %d, runs = %d, want %d", acknowledged, len(handler.runs), done)
 		}
 	})
 
 	t.Run("StartsNothingByReplays", func(t *testing.T) {
 		t.Parallel()
-		service, l := setup(t)
-		if _, err := l.measure(t.Context(), row{workReplay, clients}, duration); err != nil {
+		handler, s := setup(t)
+		if _, err := s.measure(t.Context(), row{workReplay, clients}, duration); err != nil {
 			t.Fatalf("measure: %v", err)
 		}
-		if got := len(service.runs); got != allTenants {
+		if got := len(handler.runs); got != allTenants {
 			t.Errorf("runs = %d, want %d", got, allTenants)
 		}
 	})
 
 	t.Run("CountsOthersAlone", func(t *testing.T) {
 		t.Parallel()
-		service, l := setup(t)
-		got, err := l.measure(t.Context(), row{workOthers, clients}, duration)
+		handler, s := setup(t)
+		got, err := s.measure(t.Context(), row{workOthers, clients}, duration)
 		if err != nil {
 			t.Fatalf("measure: %v", err)
 		}
-		if started := len(service.runs) - allTenants; got.requests == 0 || got.requests > started {
+		if started := len(handler.runs) - allTenants; got.requests == 0 || got.requests > started {
 			t.Errorf("counted %d of %d starts, want those of the others", got.requests, started)
 		}
 	})
@@ -128,25 +122,12 @@ func TestLoader(t *testing.T) {
 	} {
 		t.Run("Refuses/"+tt.fault+"/"+string(tt.what), func(t *testing.T) {
 			t.Parallel()
-			service, l := setup(t)
-			service.fault = tt.fault
-			_, err := l.measure(t.Context(), row{tt.what, clients}, time.Hour)
+			handler, s := setup(t)
+			handler.fault = tt.fault
+			_, err := s.measure(t.Context(), row{tt.what, clients}, time.Hour)
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error = %v, want one with %q", err, tt.want)
 			}
 		})
-	}
-}
-
-func TestParseStat(t *testing.T) {
-	t.Parallel()
-	text := "7 (a name) (of 2) S 1 7 7 0 -1 4194560 100 200 0 0 250 50 30 20 20 0 9 0 100 0 0\n"
-	pid, got, ok := parseStat([]byte(text))
-	if want := (processStat{parent: 1, used: 3500 * time.Millisecond}); pid != 7 || got != want || !ok {
-		t.Errorf("process %d = %+v, %t; want 7 with %+v", pid, got, ok, want)
-	}
-	all := map[int]processStat{7: got, 8: {parent: 7, used: time.Second}, 9: {parent: 8, used: time.Hour}}
-	if got, want := familyTime(all, 7), 4500*time.Millisecond; got != want {
-		t.Errorf("a server and its sessions used %s, want %s", got, want)
 	}
 }

@@ -1,6 +1,6 @@
 // Command bench measures verdicts, starts and replays of the service on this machine and compares them with the
 // targets: ratios to pgbench, which writes the same rows to the same tables of the same server, one statement after
-// the other, to a service on River and to a bare handler of Echo; and what young databases, backlogs, quotas,
+// the other, to a service on River and to a bare handler; and what young databases, backlogs, quotas,
 // waiting requests, the queue and a busy organization do to them:
 //
 //	go run ./core/coretest/bench
@@ -28,8 +28,8 @@ import (
 const (
 	exitFailed = 1
 	exitUsage  = 2
-	// maxRounds is more than anybody waits for.
-	maxRounds = 1000
+	// maxClients is far beyond what two processors can serve.
+	maxClients = 512
 )
 
 // options are what the command line says.
@@ -66,7 +66,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		return exitUsage
 	}
-	if err := bench(ctx, opts, stdout, stderr); err != nil {
+	b := &bench{options: opts, log: stderr}
+	if err := b.run(ctx, stdout); err != nil {
 		fmt.Fprintln(stderr, "bench:", err)
 		return exitFailed
 	}
@@ -79,17 +80,27 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	flags.SetOutput(stderr)
 	flags.StringVar(&opts.dir, "dir", opts.dir, "folder for the servers' data; it has to be on a real disk")
 	flags.Func("clients", "numbers of clients (default 8,32,64)", func(text string) error {
-		var err error
-		opts.clients, err = parseNumbers(text)
-		return err
+		opts.clients = nil
+		for word := range strings.SplitSeq(text, ",") {
+			n, err := strconv.Atoi(strings.TrimSpace(word))
+			if err != nil || n < 1 || n > maxClients {
+				return fmt.Errorf("%q is not a number from 1 to %d", word, maxClients)
+			}
+			opts.clients = append(opts.clients, n)
+		}
+		return nil
 	})
 	flags.IntVar(&opts.rounds, "rounds", opts.rounds, "how often each measurement is repeated")
 	flags.DurationVar(&opts.duration, "duration", opts.duration, "how long each measurement takes, in whole seconds")
-	flags.Func("only", "some of "+strings.Join(partNames(), ",")+" (default all)", func(text string) error {
+	var names []string
+	for _, p := range parts() {
+		names = append(names, p.name)
+	}
+	flags.Func("only", "some of "+strings.Join(names, ",")+" (default all)", func(text string) error {
 		opts.only = strings.Split(text, ",")
 		for _, name := range opts.only {
-			if !slices.Contains(partNames(), name) {
-				return fmt.Errorf("%q is not one of %s", name, strings.Join(partNames(), ", "))
+			if !slices.Contains(names, name) {
+				return fmt.Errorf("%q is not one of %s", name, strings.Join(names, ", "))
 			}
 		}
 		return nil
@@ -102,38 +113,9 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 		return options{}, err
 	}
 	// pgbench counts in seconds.
-	if opts.rounds < 1 || opts.rounds > maxRounds || opts.duration < time.Second ||
-		opts.duration%time.Second != 0 || flags.NArg() > 0 {
+	if opts.rounds < 1 || opts.duration < time.Second || opts.duration%time.Second != 0 || flags.NArg() > 0 {
 		fmt.Fprintln(stderr, "bench: give a number of rounds, a duration in whole seconds, and nothing but flags")
 		return options{}, errors.New("wrong usage")
 	}
 	return opts, nil
-}
-
-func parseNumbers(text string) ([]int, error) {
-	var numbers []int
-	for word := range strings.SplitSeq(text, ",") {
-		n, err := strconv.Atoi(strings.TrimSpace(word))
-		if err != nil || n < 1 || n > maxClients {
-			return nil, fmt.Errorf("%q is not a number from 1 to %d", word, maxClients)
-		}
-		numbers = append(numbers, n)
-	}
-	return numbers, nil
-}
-
-// bench runs the whole: start, measure, check, report, stop.
-func bench(ctx context.Context, opts options, stdout, stderr io.Writer) error {
-	begun := time.Now()
-	w, err := startWorld(ctx, opts.dir, stderr)
-	if err != nil {
-		return err
-	}
-	cells, err := measureAll(ctx, opts, w, stderr)
-	title := fmt.Sprintf("%s, %s. %d rounds of %s each, %s in all.", begun.Format(time.DateOnly), w.describe(ctx),
-		opts.rounds, opts.duration, time.Since(begun).Round(time.Second))
-	fmt.Fprintln(stderr, "stopping the servers and removing their data")
-	err = errors.Join(err, w.stop(ctx))
-	// What was measured before a part failed or was interrupted took long enough not to be lost.
-	return errors.Join(err, report(stdout, title, cells))
 }

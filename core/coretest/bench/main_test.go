@@ -12,6 +12,15 @@ import (
 
 func TestMain(m *testing.M) { coretest.Main(m) }
 
+func samplesOf(tb testing.TB) samples {
+	tb.Helper()
+	s, err := readSamples()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
 func TestParseOptions(t *testing.T) {
 	t.Parallel()
 

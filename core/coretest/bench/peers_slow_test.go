@@ -12,23 +12,29 @@ import (
 
 func TestRiver(t *testing.T) {
 	t.Parallel()
-	p, err := startRiver(t.Context(), coretest.DatabaseURL(t), t.TempDir(), false)
-	if err != nil {
-		t.Fatalf("start program: %v", err)
-	}
+	b := &bench{samples: samplesOf(t), dir: t.TempDir(), address: coretest.DatabaseURL(t)}
 	t.Cleanup(func() {
-		if err := p.stop(t.Context()); err != nil {
+		if err := b.end(t.Context(), 0); err != nil {
 			t.Errorf("stop program: %v", err)
 		}
 	})
-	expectRefusals(t, p)
-	if err := check(t.Context(), p.db, p.tenants); err != nil {
+	river, err := b.startRiver(t.Context(), false)
+	if err != nil {
+		t.Fatalf("start program: %v", err)
+	}
+	if err := river.thawed(func() error {
+		expectRefusals(t, river)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := river.check(t.Context()); err != nil {
 		t.Errorf("check rows: %v", err)
 	}
 }
 
 // expectRefusals sends requests that start nothing.
-func expectRefusals(t *testing.T, p *river) {
+func expectRefusals(t *testing.T, p service) {
 	t.Helper()
 	c, err := dial(t.Context(), p.address)
 	if err != nil {

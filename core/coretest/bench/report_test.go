@@ -8,14 +8,16 @@ import (
 
 func made(requests int, p99 time.Duration) sample {
 	return sample{
-		requests: requests, elapsed: time.Second, latencies: latencies{p99 / 10, p99},
-		cpu: cpuTimes{postgres: 600 * time.Millisecond, service: 300 * time.Millisecond, load: 100 * time.Millisecond},
+		requests: requests, elapsed: time.Second, latencies: []time.Duration{p99 / 10, p99},
+		cpu: cpuTimes{
+			ofService: 300 * time.Millisecond, ofPostgres: 600 * time.Millisecond, ofLoad: 100 * time.Millisecond,
+		},
 	}
 }
 
 func TestReport(t *testing.T) {
 	t.Parallel()
-	var found cells
+	b := &bench{log: t.Output()}
 	for _, s := range []struct {
 		key key
 		by  sample
@@ -31,23 +33,29 @@ func TestReport(t *testing.T) {
 		{key{workVerdicts, 32, laneStarts}, made(2000, time.Millisecond)},
 		{key{workVerdicts, 32, laneRedis}, made(600, time.Millisecond)},
 		{key{workMany, 8, laneWorker}, made(12345, 0)},
+		{key{workVerdicts, 1, laneAlone}, made(10, 10*time.Millisecond)},
+		{key{workQuiet, 32, laneBusy}, made(10, 20*time.Millisecond)},
 	} {
-		found = found.with(s.key, s.by)
+		b.record(row{s.key.what, s.key.clients}, s.key.lane, s.by)
 	}
 	var page strings.Builder
-	if err := report(&page, "The title.", found); err != nil {
+	if err := report(&page, "The title.", b.results); err != nil {
 		t.Fatalf("report: %v", err)
 	}
 	for _, want := range []string{
 		"The title.\n\n",
-		"| fresh starts, one organization, 8 clients, starts alone, to pgbench | at least 1.10 times | 1.00 times | " +
-			"0.50 times to 1.50 times | missed |",
-		"| fresh starts, one organization, best number of clients, starts alone, to pgbench | at least 2.00 times | " +
-			"1.50 times | 1.00 times to 3.00 times | missed |",
-		"| fresh starts, one organization, 64 clients, p99 to pgbench's | at most 0.20 times | 0.10 times |  | met |",
-		"| CPU of a verdict, 32 clients, serve, redis-server, to that of a start alone | at most 1.60 times | " +
-			"3.33 times |  | missed |",
-		"| runs from pending to executed, one worker process | at least 1,000 a second | 12,345 a second |  | met |",
+		"| rate of fresh starts, one organization, clients: 8, starts alone, to pgbench | at least 1.10 times | " +
+			"1.00 times | 0.50 times to 1.50 times | missed |",
+		"| rate of fresh starts, one organization, best number of clients, starts alone, to pgbench | " +
+			"at least 2.00 times | 1.50 times | 1.00 times to 3.00 times | missed |",
+		"| p99 of fresh starts, one organization, clients: 64, starts alone, to pgbench | at most 0.20 times | " +
+			"0.10 times |  | met |",
+		"| CPU of verdicts, 1,000 organizations, clients: 32, serve, redis-server, to starts alone | " +
+			"at most 1.60 times | 3.33 times |  | missed |",
+		"| p50 of verdicts, one client beside those of a busy organization, clients: 32, beside a busy organization, " +
+			"to verdicts, 1,000 organizations, clients: 1, alone | at most 6.00 times | 2.00 times |  | met |",
+		"| rate of fresh starts, 1,000 organizations, clients: 8, one worker process | at least 1,000 a second | " +
+			"12,345 a second |  | met |",
 		"| fresh starts, one organization | 8 | starts alone | 1,500 (500 to 3,000) | 20.00, 20.00 | 200, 400, 0, 67 |",
 	} {
 		if !strings.Contains(page.String(), want) {
@@ -58,9 +66,8 @@ func TestReport(t *testing.T) {
 
 func TestSpread(t *testing.T) {
 	t.Parallel()
-	values := []float64{4, 1, 2, 9}
-	if got, want := spreadOf(values), (spread{median: 3, least: 1, most: 9}); got != want {
-		t.Errorf("spread = %+v, want %+v", got, want)
+	if median, least, most := spread([]float64{4, 1, 2, 9}); median != 3 || least != 1 || most != 9 {
+		t.Errorf("spread = %g, %g, %g, want 3, 1, 9", median, least, most)
 	}
 }
 

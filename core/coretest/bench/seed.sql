@@ -14,7 +14,7 @@ SELECT o.id, gen_random_uuid(), u.id, sha256(('sv_bench-' || right(o.id::text, 1
 FROM organizations AS o, users AS u;
 INSERT INTO definitions (org_id, digest, body)
 SELECT o.id, sha256(d.body), d.body
-FROM organizations AS o, convert_to(current_setting('bench.definition'), 'UTF8') AS d (body);
+FROM organizations AS o, convert_to($1, 'UTF8') AS d (body);
 INSERT INTO workflows (org_id, id, slug, name, latest_version)
 SELECT id, ('00000000-0000-7000-9000-' || right(id::text, 12))::uuid, 'meter-readings', 'Meter readings', 1
 FROM organizations;

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -14,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/simplevalidations/simplevalidations/core/coretest/proc"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
 // shownOutput is how much of a process's output a failed test shows.
@@ -78,7 +77,7 @@ func LaunchCommand(tb testing.TB, cmd *exec.Cmd) *Process {
 	// What outlives a killed program must not hold the tests up by the pipes it has inherited.
 	cmd.WaitDelay = time.Second
 	var err error
-	if p.ended, err = proc.Start(cmd); err != nil {
+	if p.ended, err = coretest.StartCommand(cmd); err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
@@ -173,27 +172,13 @@ func Exists(pid int) bool {
 // ChildrenOf lists the processes that a process has started.
 func ChildrenOf(tb testing.TB, parent int) []int {
 	tb.Helper()
-	files, err := filepath.Glob("/proc/[0-9]*/stat")
+	all, err := coretest.Processes()
 	if err != nil {
-		tb.Fatalf("list processes: %v", err)
+		tb.Fatal(err)
 	}
 	var children []int
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			continue // It has ended meanwhile.
-		}
-		// The name is in brackets and may hold anything.
-		_, rest, _ := strings.Cut(string(text), "(")
-		var id, its int
-		var state string
-		if _, err := fmt.Sscan(string(text), &id); err != nil {
-			tb.Fatalf("read %s: %v", file, err)
-		}
-		if _, err := fmt.Sscan(rest[strings.LastIndexByte(rest, ')')+1:], &state, &its); err != nil {
-			tb.Fatalf("read %s: %v", file, err)
-		}
-		if its == parent && state != "Z" {
+	for id, process := range all {
+		if process.Parent == parent && !process.Dead {
 			children = append(children, id)
 		}
 	}

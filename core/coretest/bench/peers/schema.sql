@@ -99,7 +99,7 @@ INSERT INTO tokens (digest, org_id, role)
 SELECT sha256(('sv_bench-' || right(id::text, 12))::bytea), id, 'executor' FROM organizations;
 INSERT INTO workflows (id, org_id, slug, version, config)
 SELECT ('00000000-0000-7000-9000-' || right(id::text, 12))::uuid, id, 'meter-readings', 1,
-    current_setting('bench.step')
+    $1
 FROM organizations;
 INSERT INTO usage_counters (org_id) SELECT id FROM organizations;
 -- What a service that has run for a while has: ten keys of each organization that were used before.

@@ -1,4 +1,4 @@
-module github.com/simplevalidations/simplevalidations/config/peers/river
+module github.com/simplevalidations/simplevalidations/core/coretest/bench/peers
 
 go 1.26.0
 
@@ -45,4 +45,4 @@ require (
 	google.golang.org/protobuf v1.36.12 // indirect
 )
 
-replace github.com/simplevalidations/simplevalidations => ../../..
+replace github.com/simplevalidations/simplevalidations => ../../../..
