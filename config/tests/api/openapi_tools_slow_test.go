@@ -17,14 +17,14 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core/api"
-	"github.com/simplevalidations/simplevalidations/core/coretest/npm"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/docs"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 // loadNodeTools installs the programs that judge the OpenAPI document and generate clients from it.
-var loadNodeTools = sync.OnceValues(func() (npm.Folder, error) {
-	return npm.Install(context.Background(), os.DirFS(filepath.Join("testdata", "openapi", "npm")), "openapi")
+var loadNodeTools = sync.OnceValues(func() (coretest.Folder, error) {
+	return coretest.InstallNPM(context.Background(), os.DirFS(filepath.Join("testdata", "openapi", "npm")), "openapi")
 })
 
 // toolFolder is a copy of a folder with a program that is generated from the OpenAPI document, and of the document.
@@ -58,7 +58,7 @@ func (f toolFolder) run(tb testing.TB, environ []string, name string, args ...st
 type nodeFolder struct {
 	toolFolder
 
-	tools npm.Folder
+	tools coretest.Folder
 }
 
 func setupNode(tb testing.TB) nodeFolder {

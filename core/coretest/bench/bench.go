@@ -154,13 +154,13 @@ func (b *bench) build(ctx context.Context) error {
 	if err := errors.Join(os.RemoveAll(b.dir), os.Mkdir(b.dir, 0o711)); err != nil {
 		return err
 	}
-	return b.goBuild(ctx, "simplevalidations",
-		"-ldflags", "-X "+module+"/config.internals=environment", module)
+	return b.goBuild(ctx, ".", "simplevalidations", "-ldflags", "-X "+module+"/config.internals=environment", module)
 }
 
-// goBuild builds a program into the folder.
-func (b *bench) goBuild(ctx context.Context, name string, args ...string) error {
-	cmd := exec.CommandContext(ctx, "go", append([]string{"build", "-o", filepath.Join(b.dir, name)}, args...)...)
+// goBuild builds a program of the module that is in a folder.
+func (b *bench) goBuild(ctx context.Context, folder, name string, args ...string) error {
+	args = append([]string{"build", "-C", folder, "-o", filepath.Join(b.dir, name)}, args...)
+	cmd := exec.CommandContext(ctx, "go", args...)
 	if output, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build %s: %w: %s", name, err, output)
 	}

@@ -9,7 +9,7 @@ import (
 	"os/exec"
 	"sync"
 
-	"github.com/simplevalidations/simplevalidations/core/coretest/npm"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
 // rules is html-validate, as a process that judges one page after the other.
@@ -20,7 +20,7 @@ type rules struct {
 	answers *bufio.Reader
 }
 
-func startRules(ctx context.Context, folder npm.Folder) (*rules, error) {
+func startRules(ctx context.Context, folder coretest.Folder) (*rules, error) {
 	cmd := exec.CommandContext(ctx, folder.Node(), "rules.js")
 	cmd.Dir = folder.Path()
 	pages, err := cmd.StdinPipe()

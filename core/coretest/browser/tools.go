@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/simplevalidations/simplevalidations/core/coretest/npm"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
 //go:embed npm
@@ -15,7 +15,7 @@ var listed embed.FS
 
 // tools are the programs that judge pages.
 type tools struct {
-	npm.Folder
+	coretest.Folder
 
 	// axe is the source of axe-core.
 	axe string
@@ -26,7 +26,7 @@ func installTools(ctx context.Context) (tools, error) {
 	if err != nil {
 		return tools{}, fmt.Errorf("list the tools: %w", err)
 	}
-	folder, err := npm.Install(ctx, files, "pages")
+	folder, err := coretest.InstallNPM(ctx, files, "pages")
 	if err != nil {
 		return tools{}, fmt.Errorf("install the tools: %w", err)
 	}

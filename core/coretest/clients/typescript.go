@@ -14,7 +14,6 @@ import (
 	"testing/fstest"
 
 	"github.com/simplevalidations/simplevalidations/core/coretest"
-	"github.com/simplevalidations/simplevalidations/core/coretest/npm"
 )
 
 // builtTypeScript is built once for each process: the sources may change while its tests run.
@@ -34,7 +33,7 @@ func TypeScript(tb testing.TB) string {
 // CompileTypeScript compiles programs that use the package of the TypeScript client, with all types checked, once for
 // each change of them or of the client. A program is named without an ending, which is .mjs in the
 // folder that it returns.
-func CompileTypeScript(tb testing.TB, programs map[string]string) npm.Folder {
+func CompileTypeScript(tb testing.TB, programs map[string]string) coretest.Folder {
 	tb.Helper()
 	built := TypeScript(tb)
 	// The name of the folder changes with the client.
@@ -42,7 +41,7 @@ func CompileTypeScript(tb testing.TB, programs map[string]string) npm.Folder {
 	for name, code := range programs {
 		files[name+".mts"] = &fstest.MapFile{Data: []byte(code)}
 	}
-	compiled, err := npm.Keep(files, "programs-typescript", func(folder npm.Folder) error {
+	compiled, err := coretest.KeepFolder(files, "programs-typescript", func(folder coretest.Folder) error {
 		if err := installTypeScript(tb.Context(), built, string(folder)); err != nil {
 			return err
 		}
@@ -94,11 +93,11 @@ func buildTypeScript() (string, error) {
 	}
 	ctx := context.Background()
 	listed := fstest.MapFS{"package.json": sources["package.json"], "package-lock.json": sources["package-lock.json"]}
-	tools, err := npm.Install(ctx, listed, "typescript")
+	tools, err := coretest.InstallNPM(ctx, listed, "typescript")
 	if err != nil {
 		return "", err
 	}
-	built, err := npm.Keep(sources, "client-typescript", func(folder npm.Folder) error {
+	built, err := coretest.KeepFolder(sources, "client-typescript", func(folder coretest.Folder) error {
 		return errors.Join(
 			os.Symlink(tools.Path("node_modules"), folder.Path("node_modules")),
 			executed(ctx, string(folder), "npm", "run", "build:test"),

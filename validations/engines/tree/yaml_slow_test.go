@@ -17,13 +17,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/simplevalidations/simplevalidations/core/coretest/npm"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
 
 // judges installs the package yaml, a parser of YAML 1.2, and the YAML Test Suite.
-var judges = sync.OnceValues(func() (npm.Folder, error) {
-	return npm.Install(context.Background(), os.DirFS("testdata/npm"), "yaml")
+var judges = sync.OnceValues(func() (coretest.Folder, error) {
+	return coretest.InstallNPM(context.Background(), os.DirFS("testdata/npm"), "yaml")
 })
 
 // judgeProgram answers for each text what the package yaml makes of it, null where it refuses it.

