@@ -1,6 +1,6 @@
 //go:build slow
 
-package scaling
+package operations
 
 import (
 	"sync/atomic"
@@ -9,7 +9,6 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
-	"github.com/simplevalidations/simplevalidations/core/coretest/replication"
 )
 
 // beforeFailover is how many keys are answered before the primary dies, and afterFailover how many more have to be.
@@ -21,7 +20,7 @@ const restartStarts = 200
 // does, and promotes the standby. What was acknowledged is on the standby, and what was not is found out by sending
 // the requests again.
 func TestFailoverToASynchronousStandby(t *testing.T) { //nolint:paralleltest // It measures.
-	pair := replication.StartPair(t)
+	pair := StartPair(t)
 	i := program.InstallOn(t, pair.URL(t), coretest.Redis(t), "DATABASE_URL="+pair.URL(t))
 	servers := []string{program.Serve(t, i.Settings).URL(), program.Serve(t, i.Settings).URL()}
 	var turn atomic.Int64
@@ -48,7 +47,7 @@ func TestFailoverToASynchronousStandby(t *testing.T) { //nolint:paralleltest // 
 // dead. Nobody may notice.
 func TestServersOutliveARestart(t *testing.T) {
 	t.Parallel()
-	pair := replication.StartPair(t)
+	pair := StartPair(t)
 	i := program.InstallOn(t, pair.URL(t), coretest.Redis(t), "DATABASE_URL="+pair.URL(t), "SV_ENQUEUE_INTERVAL=1h",
 		"SV_SWEEP_INTERVAL=1h", "SV_COMPLETE_INTERVAL=1h")
 	s := program.Serve(t, i.Settings, "--only", "web")

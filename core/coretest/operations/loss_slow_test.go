@@ -1,22 +1,21 @@
 //go:build slow
 
-package replication_test
+package operations
 
 import (
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
-	"github.com/simplevalidations/simplevalidations/core/coretest/replication"
 )
 
 // TestTimeoutsOfProduction is TestNothingIsAnsweredThatNoStandbyHas with the timeouts that are the default.
 func TestTimeoutsOfProduction(t *testing.T) {
 	t.Parallel()
-	for _, loss := range replication.Losses() {
+	for _, loss := range Losses() {
 		t.Run(loss.Name, func(t *testing.T) {
 			t.Parallel()
-			pair := replication.StartPair(t)
-			s := serve(t, pair, "DATABASE_URL="+pair.URL(t), "SV_DB_STATEMENT_TIMEOUT=10s")
+			pair := StartPair(t)
+			s := serveOn(t, pair, "DATABASE_URL="+pair.URL(t), "SV_DB_STATEMENT_TIMEOUT=10s")
 			s.outlive(t, pair, loss)
 			s.failOver(t, pair, loss)
 		})
@@ -27,11 +26,11 @@ func TestTimeoutsOfProduction(t *testing.T) {
 // closes its own.
 func TestThroughPgBouncer(t *testing.T) {
 	t.Parallel()
-	for _, loss := range replication.Losses() {
+	for _, loss := range Losses() {
 		t.Run(loss.Name, func(t *testing.T) {
 			t.Parallel()
-			pair := replication.StartPair(t)
-			s := serve(t, pair, "DATABASE_URL="+program.PgBouncer(t, pair.PrimaryURL()),
+			pair := StartPair(t)
+			s := serveOn(t, pair, "DATABASE_URL="+program.PgBouncer(t, pair.PrimaryURL()),
 				"DATABASE_DIRECT_URL="+pair.PrimaryURL(), "SV_COMMIT_TIMEOUT=2s", "SV_DB_STATEMENT_TIMEOUT=2s")
 			s.outlive(t, pair, loss)
 		})

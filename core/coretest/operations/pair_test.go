@@ -1,6 +1,4 @@
-// Package replication runs a PostgreSQL and its synchronous standby, and takes either away as failures do. Nothing here
-// is part of the service.
-package replication
+package operations
 
 import (
 	"bytes"

@@ -1,6 +1,6 @@
 //go:build linux && slow
 
-package scaling
+package operations
 
 import (
 	"bytes"

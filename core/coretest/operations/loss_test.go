@@ -1,4 +1,4 @@
-package replication_test
+package operations
 
 import (
 	"net/http"
@@ -8,7 +8,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
-	"github.com/simplevalidations/simplevalidations/core/coretest/replication"
 )
 
 // retries is how often a client asks again while the outcome of its request is unknown.
@@ -27,11 +26,11 @@ type stage struct {
 // by force. What was answered 201 is there, what was not starts once, and no key is answered while no standby has it.
 func TestNothingIsAnsweredThatNoStandbyHas(t *testing.T) {
 	t.Parallel()
-	for _, loss := range replication.Losses() {
+	for _, loss := range Losses() {
 		t.Run(loss.Name, func(t *testing.T) {
 			t.Parallel()
-			pair := replication.StartPair(t)
-			s := serve(t, pair, "DATABASE_URL="+pair.URL(t), "SV_COMMIT_TIMEOUT=1s", "SV_DB_STATEMENT_TIMEOUT=1s")
+			pair := StartPair(t)
+			s := serveOn(t, pair, "DATABASE_URL="+pair.URL(t), "SV_COMMIT_TIMEOUT=1s", "SV_DB_STATEMENT_TIMEOUT=1s")
 			s.outlive(t, pair, loss)
 			s.failOver(t, pair, loss)
 		})
@@ -39,7 +38,7 @@ func TestNothingIsAnsweredThatNoStandbyHas(t *testing.T) {
 }
 
 // outlive loses the standby for a while.
-func (s *stage) outlive(tb testing.TB, pair *replication.Pair, loss replication.Loss) {
+func (s *stage) outlive(tb testing.TB, pair *Pair, loss Loss) {
 	tb.Helper()
 	s.insist(tb, "before")
 	pair.Lose(tb, loss)
@@ -51,7 +50,7 @@ func (s *stage) outlive(tb testing.TB, pair *replication.Pair, loss replication.
 }
 
 // failOver loses the standby and then the primary, and promotes the standby.
-func (s *stage) failOver(tb testing.TB, pair *replication.Pair, loss replication.Loss) {
+func (s *stage) failOver(tb testing.TB, pair *Pair, loss Loss) {
 	tb.Helper()
 	s.insist(tb, "early")
 	pair.Lose(tb, loss)
@@ -64,8 +63,8 @@ func (s *stage) failOver(tb testing.TB, pair *replication.Pair, loss replication
 	s.check(tb)
 }
 
-// serve starts a server. The settings say how it reaches the database.
-func serve(tb testing.TB, pair *replication.Pair, settings ...string) *stage {
+// serveOn starts a server. The settings say how it reaches the database.
+func serveOn(tb testing.TB, pair *Pair, settings ...string) *stage {
 	tb.Helper()
 	i := program.InstallOn(tb, pair.URL(tb), coretest.Redis(tb), "DATABASE_URL="+pair.URL(tb))
 	return &stage{

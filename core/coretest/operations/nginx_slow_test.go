@@ -1,6 +1,6 @@
 //go:build slow
 
-package scaling
+package operations
 
 import (
 	"fmt"

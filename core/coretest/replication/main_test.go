@@ -1,9 +1,0 @@
-package replication_test
-
-import (
-	"testing"
-
-	"github.com/simplevalidations/simplevalidations/core/coretest/program"
-)
-
-func TestMain(m *testing.M) { program.MainPlain(m) }
