@@ -20,7 +20,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core/api"
-	"github.com/simplevalidations/simplevalidations/core/coretest/billing"
+	"github.com/simplevalidations/simplevalidations/core/coretest/outside"
 	"github.com/simplevalidations/simplevalidations/docs"
 )
 
@@ -33,7 +33,7 @@ func TestMetrics(t *testing.T) {
 	s.Must(t, http.StatusCreated, used)
 	s.Refused(t, api.CodeKeyReused, used.With("X-Filename", "another.csv"))
 	s.Refused(t, api.CodeKeyInvalid, used.With("Idempotency-Key", ""))
-	charging.Script(billing.FailBefore)
+	charging.Script(outside.FailBefore)
 	s.Refused(t, api.CodeUnavailable, used.With("Idempotency-Key", "stuck"))
 	s.Must(t, http.StatusCreated, used.With("Idempotency-Key", "stuck"))
 	s.Refused(t, api.CodeNotFound, call{Path: "/nothing/at-all/"})

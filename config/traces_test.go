@@ -22,7 +22,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	dbtest "github.com/simplevalidations/simplevalidations/core/coretest"
-	"github.com/simplevalidations/simplevalidations/core/coretest/validator"
+	"github.com/simplevalidations/simplevalidations/core/coretest/outside"
 	"github.com/simplevalidations/simplevalidations/core/tracing"
 )
 
@@ -282,7 +282,7 @@ func setupTraced(tb testing.TB, r *receiver) (*stage, func() tracing.Origin) {
 	})
 	secrets := fixture.Decoded[api.SigningSecrets](tb, s.Must(tb, http.StatusOK,
 		call{Path: "/api/signing-secrets/", Token: s.Harbour.Tokens.Owner}))
-	answer := validator.New(secrets.Validators[0].Secret)
+	answer := outside.NewValidator(secrets.Validators[0].Secret)
 	var mu sync.Mutex
 	var got tracing.Origin
 	listener.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {

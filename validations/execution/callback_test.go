@@ -20,7 +20,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
-	"github.com/simplevalidations/simplevalidations/core/coretest/validator"
+	"github.com/simplevalidations/simplevalidations/core/coretest/outside"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
@@ -31,7 +31,7 @@ const later = `"callback_timeout_seconds":3600`
 func (b externalBundle) suspended(tb testing.TB) jobs.Job {
 	tb.Helper()
 	job := b.startHTTP(tb, later)
-	b.validator.Script(validator.Promise)
+	b.validator.Script(outside.Promise)
 	b.work(tb)
 	want := runRow{State: api.RunStateRunning, Result: api.RunResultUnknown, Epoch: 3, Swept: true}
 	if diff := cmp.Diff(want, b.run(tb, job.SubjectID)); diff != "" {
@@ -66,7 +66,7 @@ func TestCallbackCountsOnce(t *testing.T) {
 	t.Parallel()
 	b := setupExternal(t, testConfig())
 	job := b.suspended(t)
-	b.wantCallback(t, callback{answer: validator.AnswerOf(false)}, http.StatusOK, true)
+	b.wantCallback(t, callback{answer: outside.AnswerOf(false)}, http.StatusOK, true)
 	before := b.version(t, job)
 	b.wantCallback(t, callback{}, http.StatusOK, false)
 	if b.version(t, job) != before {
@@ -90,7 +90,7 @@ func TestCallbackMayComeBeforeThePromise(t *testing.T) {
 	t.Parallel()
 	b := setupExternal(t, testConfig())
 	job := b.startHTTP(t, later)
-	b.validator.Script(validator.Hasty)
+	b.validator.Script(outside.Hasty)
 	b.work(t)
 	b.wantCalls(t, 1)
 	b.wantRun(t, job, runRow{
@@ -173,7 +173,7 @@ func TestCallbackRefused(t *testing.T) {
 func TestCallbackIsBoundToItsCall(t *testing.T) {
 	t.Parallel()
 	b := setupExternal(t, testConfig())
-	b.validator.Usually(validator.Promise)
+	b.validator.Usually(outside.Promise)
 	runs := []jobs.Job{b.startHTTP(t, later), b.startHTTP(t, later)}
 	b.work(t)
 	calls := b.validator.Calls()
@@ -186,7 +186,7 @@ func TestCallbackIsBoundToItsCall(t *testing.T) {
 	const answer = `{"result":"PASS","findings":[]}`
 	now := time.Now()
 	first, second := calls[0].Request, calls[1].Request
-	firstSigned := validator.SignCallback(first, answer, b.secret, now)
+	firstSigned := outside.SignCallback(first, answer, b.secret, now)
 	mixed := second
 	mixed.Receipt = first.Receipt
 	wrongRun := second
@@ -199,18 +199,18 @@ func TestCallbackIsBoundToItsCall(t *testing.T) {
 	fmt.Fprintf(bodyAlone, "%d.%s", now.Unix(), answer)
 	for name, signature := range map[string]string{
 		"OfAnotherReceiptAndRun": firstSigned,
-		"OfAnotherReceipt":       validator.SignCallback(mixed, answer, b.secret, now),
-		"OfAnotherRun":           validator.SignCallback(wrongRun, answer, b.secret, now),
-		"OfAnotherBody":          validator.SignCallback(second, validator.AnswerOf(false), b.secret, now),
+		"OfAnotherReceipt":       outside.SignCallback(mixed, answer, b.secret, now),
+		"OfAnotherRun":           outside.SignCallback(wrongRun, answer, b.secret, now),
+		"OfAnotherBody":          outside.SignCallback(second, outside.AnswerOf(false), b.secret, now),
 		"OfACall":                asCall.Header(),
-		"OfAnotherValidator": validator.SignCallback(second, answer,
+		"OfAnotherValidator": outside.SignCallback(second, answer,
 			b.secretOf(t, "https://other.example").Secret, now),
-		"Old":         validator.SignCallback(second, answer, b.secret, now.Add(-6*time.Minute)),
-		"Future":      validator.SignCallback(second, answer, b.secret, now.Add(6*time.Minute)),
+		"Old":         outside.SignCallback(second, answer, b.secret, now.Add(-6*time.Minute)),
+		"Future":      outside.SignCallback(second, answer, b.secret, now.Add(6*time.Minute)),
 		"OfTheBody":   fmt.Sprintf("t=%d,v1=%x", now.Unix(), bodyAlone.Sum(nil)),
 		"OfTheBodyV2": fmt.Sprintf("t=%d,v2=%x", now.Unix(), bodyAlone.Sum(nil)),
 	} {
-		status, accepted, err := validator.Send(t.Context(), http.DefaultClient, second.Callback.URL, answer, signature)
+		status, accepted, err := outside.Send(t.Context(), http.DefaultClient, second.Callback.URL, answer, signature)
 		if err != nil || status != http.StatusUnauthorized || accepted {
 			t.Errorf("%s: callback = %d, accepted %t, %v; want 401", name, status, accepted, err)
 		}
@@ -225,7 +225,7 @@ func TestCallbackIsBoundToItsCall(t *testing.T) {
 		{first.Callback.URL, http.StatusOK, false},
 		{second.Callback.URL, http.StatusUnauthorized, false},
 	} {
-		status, accepted, err := validator.Send(t.Context(), http.DefaultClient, want.address, answer, firstSigned)
+		status, accepted, err := outside.Send(t.Context(), http.DefaultClient, want.address, answer, firstSigned)
 		if err != nil || status != want.status || accepted != want.accepted {
 			t.Errorf("callback = %d, accepted %t, %v; want %d, %t", status, accepted, err, want.status, want.accepted)
 		}
@@ -254,11 +254,11 @@ func TestReflectedCallIsNoCallback(t *testing.T) {
 	b.url = reflecting.URL
 	job := b.startHTTP(t, later)
 	b.work(t)
-	var call validator.Request
+	var call outside.Request
 	if err := json.Unmarshal(body, &call); err != nil {
 		t.Fatal(err)
 	}
-	status, accepted, err := validator.Send(t.Context(), http.DefaultClient, call.Callback.URL, string(body), signature)
+	status, accepted, err := outside.Send(t.Context(), http.DefaultClient, call.Callback.URL, string(body), signature)
 	if err != nil || status != http.StatusUnauthorized || accepted {
 		t.Errorf("reflected call = %d, accepted %t, %v; want 401", status, accepted, err)
 	}
@@ -302,7 +302,7 @@ func TestCallbackTooLate(t *testing.T) {
 	t.Run("ForTheRunsTime", func(t *testing.T) {
 		t.Parallel()
 		b := setupExternal(t, testConfig())
-		b.validator.Script(validator.Promise)
+		b.validator.Script(outside.Promise)
 		b.startBounded(t, 60, later)
 		b.work(t)
 		if left := one[time.Duration](t, b.testBundle,
@@ -352,7 +352,7 @@ func TestCallbacksAtOnce(t *testing.T) {
 	for i := range 16 {
 		senders.Go(func() {
 			passed := i%2 == 0
-			status, won, err := b.callBack(t.Context(), call, callback{answer: validator.AnswerOf(passed)})
+			status, won, err := b.callBack(t.Context(), call, callback{answer: outside.AnswerOf(passed)})
 			if err != nil || status != http.StatusOK {
 				t.Errorf("callback = %d, %v, want 200", status, err)
 			}
@@ -380,7 +380,7 @@ func TestCallbacksAtOnce(t *testing.T) {
 func TestCallbackAgainstTheEndOfItsTime(t *testing.T) {
 	t.Parallel()
 	b := setupExternal(t, testConfig())
-	b.validator.Usually(validator.Promise)
+	b.validator.Usually(outside.Promise)
 	for range 20 {
 		job := b.startHTTP(t, later)
 		b.work(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
-	"github.com/simplevalidations/simplevalidations/core/coretest/validator"
+	"github.com/simplevalidations/simplevalidations/core/coretest/outside"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
@@ -25,7 +25,7 @@ import (
 type externalBundle struct {
 	*testBundle
 
-	validator *validator.Server
+	validator *outside.Validator
 	url       string
 	secret    string
 }
@@ -45,7 +45,7 @@ func setupExternal(tb testing.TB, cfg Config) externalBundle {
 	listener := httptest.NewUnstartedServer(nil)
 	b.url = "http://" + listener.Listener.Addr().String()
 	b.secret = b.secretOf(tb, b.url).Secret
-	b.validator = validator.New(b.secret)
+	b.validator = outside.NewValidator(b.secret)
 	listener.Config.Handler = b.validator
 	listener.Start()
 	tb.Cleanup(listener.Close)
@@ -126,9 +126,9 @@ type callback struct {
 	at             time.Time
 }
 
-func (b externalBundle) callBack(ctx context.Context, call validator.Call, c callback) (int, bool, error) {
+func (b externalBundle) callBack(ctx context.Context, call outside.Call, c callback) (int, bool, error) {
 	if c.answer == "" {
-		c.answer = validator.AnswerOf(true)
+		c.answer = outside.AnswerOf(true)
 	}
 	if c.secret == "" {
 		c.secret = b.secret
@@ -136,7 +136,7 @@ func (b externalBundle) callBack(ctx context.Context, call validator.Call, c cal
 	if c.at.IsZero() {
 		c.at = time.Now()
 	}
-	return validator.CallBack(ctx, http.DefaultClient, call.Request, c.answer, c.secret, c.at)
+	return outside.CallBack(ctx, http.DefaultClient, call.Request, c.answer, c.secret, c.at)
 }
 
 // wantCallback sends a callback that has to be answered so.

@@ -10,8 +10,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
-	"github.com/simplevalidations/simplevalidations/core/coretest/faults"
-	"github.com/simplevalidations/simplevalidations/core/coretest/validator"
+	"github.com/simplevalidations/simplevalidations/core/coretest/outside"
 )
 
 const (
@@ -35,38 +34,38 @@ func TestExternalStep(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		// behavior is that of the first attempt. Every further attempt is answered.
-		behavior validator.Behavior
+		behavior outside.Behavior
 		config   string
 		attempts int
 		want     runRow
 		text     string
 	}{
-		{validator.Pass, "", 1, passed, ""},
-		{validator.Fail, "", 1, failed, "The document has 1 error."},
-		{validator.Fail, `"severities":{"demo.wrong":"WARNING"}`, 1, passed, ""},
-		{validator.Busy, "", 2, passed, ""},
-		{validator.FailBefore, "", 2, passed, ""},
-		{validator.DropBefore, "", 2, passed, ""},
-		{validator.FailAfter, "", 2, passed, ""},
-		{validator.DropAfter, "", 2, passed, ""},
-		{validator.Truncate, "", 2, passed, ""},
-		{validator.Hang, hurried, 2, passed, ""},
-		{validator.Drip, hurried, 2, passed, ""},
-		{validator.Garbage, "", 1, broken, "gave an answer that cannot be used: it is not well-formed JSON."},
-		{validator.Huge, "", 1, broken, "its answer is larger than 1048576 bytes"},
-		{validator.Compress, "", 1, broken, "its answer is compressed"},
-		{validator.Refuse, "", 1, broken, "it answered with status 422"},
-		{validator.Redirect, "", 1, broken, "redirects elsewhere"},
-		{validator.Promise, "", 1, broken, "promised a later answer, which the workflow does not allow"},
-		{validator.Pass, once, 1, passed, ""},
-		{validator.Fail, once, 1, failed, "The document has 1 error."},
-		{validator.Busy, once, 2, passed, ""},
-		{validator.FailAfter, once, 1, broken, "is not called again"},
-		{validator.DropAfter, once, 1, broken, "is not called again"},
-		{validator.Truncate, once, 1, broken, "is not called again"},
-		{validator.Hang, once + "," + hurried, 1, broken, "is not called again"},
-		{validator.Drip, once + "," + hurried, 1, broken, "is not called again"},
-		{validator.Garbage, once, 1, broken, "cannot be used"},
+		{outside.Pass, "", 1, passed, ""},
+		{outside.Fail, "", 1, failed, "The document has 1 error."},
+		{outside.Fail, `"severities":{"demo.wrong":"WARNING"}`, 1, passed, ""},
+		{outside.Busy, "", 2, passed, ""},
+		{outside.FailBefore, "", 2, passed, ""},
+		{outside.DropBefore, "", 2, passed, ""},
+		{outside.FailAfter, "", 2, passed, ""},
+		{outside.DropAfter, "", 2, passed, ""},
+		{outside.Truncate, "", 2, passed, ""},
+		{outside.Hang, hurried, 2, passed, ""},
+		{outside.Drip, hurried, 2, passed, ""},
+		{outside.Garbage, "", 1, broken, "gave an answer that cannot be used: it is not well-formed JSON."},
+		{outside.Huge, "", 1, broken, "its answer is larger than 1048576 bytes"},
+		{outside.Compress, "", 1, broken, "its answer is compressed"},
+		{outside.Refuse, "", 1, broken, "it answered with status 422"},
+		{outside.Redirect, "", 1, broken, "redirects elsewhere"},
+		{outside.Promise, "", 1, broken, "promised a later answer, which the workflow does not allow"},
+		{outside.Pass, once, 1, passed, ""},
+		{outside.Fail, once, 1, failed, "The document has 1 error."},
+		{outside.Busy, once, 2, passed, ""},
+		{outside.FailAfter, once, 1, broken, "is not called again"},
+		{outside.DropAfter, once, 1, broken, "is not called again"},
+		{outside.Truncate, once, 1, broken, "is not called again"},
+		{outside.Hang, once + "," + hurried, 1, broken, "is not called again"},
+		{outside.Drip, once + "," + hurried, 1, broken, "is not called again"},
+		{outside.Garbage, once, 1, broken, "cannot be used"},
 	} {
 		t.Run(string(tt.behavior)+tt.config, func(t *testing.T) {
 			t.Parallel()
@@ -93,7 +92,7 @@ func TestExternalStepKeepsFindings(t *testing.T) {
 	t.Parallel()
 	b := setupExternal(t, testConfig())
 	b.startHTTP(t, "")
-	b.validator.Script(validator.Fail)
+	b.validator.Script(outside.Fail)
 	b.work(t)
 	got := one[string](t, b.testBundle, `SELECT severity || ' ' || code || ' ' || path || ' ' || line FROM findings`)
 	if want := "ERROR external.demo.wrong /a 1"; got != want {
@@ -121,7 +120,7 @@ func TestExternalStepReachesNoPrivateAddress(t *testing.T) {
 func TestExternalStepTimesOut(t *testing.T) {
 	t.Parallel()
 	b := setupExternal(t, testConfig())
-	b.validator.Usually(validator.Hang)
+	b.validator.Usually(outside.Hang)
 	job := b.startBounded(t, 1, "")
 	b.work(t)
 	b.wantCalls(t, 1)
@@ -134,7 +133,7 @@ func TestExternalStepTimesOut(t *testing.T) {
 // The holder crashes during the call, and another worker takes the run over.
 func TestExternalStepAfterACrash(t *testing.T) {
 	t.Parallel()
-	for moment, acted := range map[faults.Moment]bool{faults.Received: false, faults.Acted: true} {
+	for moment, acted := range map[outside.Moment]bool{outside.Received: false, outside.Acted: true} {
 		for config, result := range map[string]api.RunResult{
 			"":   api.RunResultPass,
 			once: api.RunResultError,
@@ -146,14 +145,14 @@ func TestExternalStepAfterACrash(t *testing.T) {
 				ctx, crash := context.WithCancel(t.Context())
 				crashed := make(chan struct{})
 				var first atomic.Bool
-				b.validator.Watch(func(now faults.Moment, _ validator.Request) {
+				b.validator.Watch(func(now outside.Moment, _ outside.Request) {
 					if now == moment && !first.Swap(true) {
 						crash()
 						<-crashed
 					}
 				})
 				if !acted {
-					b.validator.Script(validator.DropBefore)
+					b.validator.Script(outside.DropBefore)
 				}
 				if err := b.executor.Execute(ctx, job); err != nil {
 					t.Fatal(err)
@@ -182,10 +181,10 @@ func TestExternalStepUsesTheRecordedAnswer(t *testing.T) {
 			t.Parallel()
 			b := setupExternal(t, testConfig())
 			job := b.startHTTP(t, config)
-			b.validator.Script(validator.Fail)
+			b.validator.Script(outside.Fail)
 			var first atomic.Bool
-			b.validator.Watch(func(moment faults.Moment, _ validator.Request) {
-				if moment == faults.Acted && !first.Swap(true) {
+			b.validator.Watch(func(moment outside.Moment, _ outside.Request) {
+				if moment == outside.Acted && !first.Swap(true) {
 					b.takeOver(t, job)
 				}
 			})
@@ -196,7 +195,7 @@ func TestExternalStepUsesTheRecordedAnswer(t *testing.T) {
 			if got := b.call(t, job); got.State != callAnswered || !got.Answer {
 				t.Errorf("call = %+v, want it answered", got)
 			}
-			b.validator.Usually(validator.Pass)
+			b.validator.Usually(outside.Pass)
 			if n := b.work(t); n != 1 {
 				t.Errorf("staged = %d, want 1", n)
 			}
@@ -215,11 +214,11 @@ func TestExternalStepContradiction(t *testing.T) {
 	b := setupExternal(t, testConfig())
 	job := b.startHTTP(t, `"callback_timeout_seconds":60`)
 	// The promise is lost after the callback. The retry gets another answer at once.
-	b.validator.Script(validator.DropAfter, validator.Fail)
+	b.validator.Script(outside.DropAfter, outside.Fail)
 	var calledBack atomic.Bool
-	b.validator.Watch(func(moment faults.Moment, _ validator.Request) {
-		if moment == faults.Acted && !calledBack.Swap(true) {
-			b.wantCallback(t, callback{answer: validator.AnswerOf(false)}, 200, true)
+	b.validator.Watch(func(moment outside.Moment, _ outside.Request) {
+		if moment == outside.Acted && !calledBack.Swap(true) {
+			b.wantCallback(t, callback{answer: outside.AnswerOf(false)}, 200, true)
 		}
 	})
 	b.work(t)

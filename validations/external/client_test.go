@@ -20,8 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
-	"github.com/simplevalidations/simplevalidations/core/coretest/faults"
-	"github.com/simplevalidations/simplevalidations/core/coretest/validator"
+	"github.com/simplevalidations/simplevalidations/core/coretest/outside"
 )
 
 const (
@@ -71,13 +70,13 @@ func TestClient(t *testing.T) {
 
 	t.Run("SendsADocument", func(t *testing.T) {
 		t.Parallel()
-		service := validator.New(secret)
+		service := outside.NewValidator(secret)
 		answer, err := newTestClient().Do(t.Context(), newTestCall(t, serve(t, service), true))
-		if err != nil || answer.Accepted() || string(answer.Body) != validator.AnswerOf(true) {
+		if err != nil || answer.Accepted() || string(answer.Body) != outside.AnswerOf(true) {
 			t.Fatalf("answer = %d %s, %v", answer.Status, answer.Body, err)
 		}
 		got := service.Calls()[0].Request
-		want := validator.Request{
+		want := outside.Request{
 			Key: "sv-run-1-step-0", Receipt: uuid.Max.String(), Run: uuid.Nil.String(), Step: "check",
 			MediaType: "text/csv", Filename: "a.csv",
 			Size: 8, Parameters: json.RawMessage(`{"year":2026}`), Content: []byte(document),
@@ -114,28 +113,28 @@ func TestClient(t *testing.T) {
 func TestClientAttempts(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		behavior validator.Behavior
+		behavior outside.Behavior
 		// attempts is how many there are of a call that may be repeated and of one that may not; 2 means that the
 		// second is answered.
 		repeatable, once int
 		unknown          bool
 		reason           string
 	}{
-		{validator.Busy, 2, 2, false, ""},
-		{validator.FailBefore, 2, 1, true, "it answered with status 500"},
-		{validator.DropBefore, 2, 1, true, "it did not answer"},
-		{validator.FailAfter, 2, 1, true, "it answered with status 500"},
-		{validator.DropAfter, 2, 1, true, "it did not answer"},
-		{validator.Truncate, 2, 1, true, "the connection ended within its answer"},
-		{validator.Redirect, 1, 1, false, "it redirects elsewhere, which is not followed"},
-		{validator.Refuse, 1, 1, false, "it answered with status 422"},
-		{validator.Compress, 1, 1, false, "its answer is compressed, which was not asked for"},
-		{validator.Huge, 1, 1, false, "its answer is larger than 1048576 bytes"},
+		{outside.Busy, 2, 2, false, ""},
+		{outside.FailBefore, 2, 1, true, "it answered with status 500"},
+		{outside.DropBefore, 2, 1, true, "it did not answer"},
+		{outside.FailAfter, 2, 1, true, "it answered with status 500"},
+		{outside.DropAfter, 2, 1, true, "it did not answer"},
+		{outside.Truncate, 2, 1, true, "the connection ended within its answer"},
+		{outside.Redirect, 1, 1, false, "it redirects elsewhere, which is not followed"},
+		{outside.Refuse, 1, 1, false, "it answered with status 422"},
+		{outside.Compress, 1, 1, false, "its answer is compressed, which was not asked for"},
+		{outside.Huge, 1, 1, false, "its answer is larger than 1048576 bytes"},
 	} {
 		for name, repeatable := range map[string]bool{"Repeatable": true, "Once": false} {
 			t.Run(string(tt.behavior)+name, func(t *testing.T) {
 				t.Parallel()
-				service := validator.New(secret)
+				service := outside.NewValidator(secret)
 				service.Script(tt.behavior)
 				want := tt.once
 				if repeatable {
@@ -163,10 +162,10 @@ func TestClientAttempts(t *testing.T) {
 
 func TestClientEndsWithTheAttemptsTime(t *testing.T) {
 	t.Parallel()
-	for _, behavior := range []validator.Behavior{validator.Hang, validator.Drip} {
+	for _, behavior := range []outside.Behavior{outside.Hang, outside.Drip} {
 		t.Run(string(behavior), func(t *testing.T) {
 			t.Parallel()
-			service := validator.New(secret)
+			service := outside.NewValidator(secret)
 			service.Usually(behavior)
 			call := newTestCall(t, serve(t, service), false)
 			// The request itself has to arrive in this time, also on a busy machine.
@@ -182,8 +181,8 @@ func TestClientEndsWithTheAttemptsTime(t *testing.T) {
 
 func TestClientEndsWithItsAttempts(t *testing.T) {
 	t.Parallel()
-	service := validator.New(secret)
-	service.Usually(validator.FailAfter)
+	service := outside.NewValidator(secret)
+	service.Usually(outside.FailAfter)
 	_, err := newTestClient().Do(t.Context(), newTestCall(t, serve(t, service), true))
 	if err == nil || service.Attempts() != maxAttempts || len(service.Calls()) != 1 {
 		t.Errorf("error = %v after %d attempts, want one after %d", err, service.Attempts(), maxAttempts)
@@ -208,11 +207,11 @@ func TestClientEndsBeforeAPauseThatIsTooLong(t *testing.T) {
 
 func TestClientEndsWithItsContext(t *testing.T) {
 	t.Parallel()
-	service := validator.New(secret)
-	service.Usually(validator.Hang)
+	service := outside.NewValidator(secret)
+	service.Usually(outside.Hang)
 	ctx, cancel := context.WithCancel(t.Context())
-	service.Watch(func(moment faults.Moment, _ validator.Request) {
-		if moment == faults.Acted {
+	service.Watch(func(moment outside.Moment, _ outside.Request) {
+		if moment == outside.Acted {
 			cancel()
 		}
 	})
@@ -277,7 +276,7 @@ func TestBody(t *testing.T) {
 			if err != nil || !bytes.Equal(first, second) || int64(len(first)) != body.Len() {
 				t.Fatalf("%d and %d bytes, %v; want twice the same %d", len(first), len(second), err, body.Len())
 			}
-			var got validator.Request
+			var got outside.Request
 			err = json.Unmarshal(first, &got)
 			if err != nil || !bytes.Equal(got.Content, content) || got.Key != `"k"` {
 				t.Errorf("content = %d bytes, %v, want %d", len(got.Content), err, size)

@@ -10,7 +10,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
-	"github.com/simplevalidations/simplevalidations/core/coretest/billing"
+	"github.com/simplevalidations/simplevalidations/core/coretest/outside"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
 
@@ -69,7 +69,7 @@ func TestCancel(t *testing.T) {
 func TestCancelWhileTheChargeIsDecided(t *testing.T) {
 	t.Parallel()
 	s := setupOverage(t)
-	s.billing.Script(billing.FailBefore)
+	s.billing.Script(outside.FailBefore)
 	s.Refused(t, api.CodeUnavailable, s.Start(t, "beyond"))
 	reserved := s.Cancel(coretest.One[string](t, s.DB,
 		`SELECT id::text FROM validation_runs WHERE sweep_after = 'infinity'`))

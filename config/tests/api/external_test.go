@@ -14,14 +14,14 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
-	"github.com/simplevalidations/simplevalidations/core/coretest/validator"
+	"github.com/simplevalidations/simplevalidations/core/coretest/outside"
 )
 
 // externalStage is a stage with an external validator behind harbour's workflow "external".
 type externalStage struct {
 	*stage
 
-	validator *validator.Server
+	validator *outside.Validator
 	origin    string
 	secret    string
 }
@@ -42,7 +42,7 @@ func setupExternal(tb testing.TB) externalStage {
 				"callback_timeout_seconds":600}}]}}`,
 	})
 	s.secret = s.signingSecrets(tb, s.Harbour.Tokens.Owner)[0].Secret
-	s.validator = validator.New(s.secret)
+	s.validator = outside.NewValidator(s.secret)
 	listener.Config.Handler = s.validator
 	listener.Start()
 	tb.Cleanup(listener.Close)
@@ -72,7 +72,7 @@ func (s externalStage) callback(tb testing.TB, answer, secret string, at time.Ti
 	if err != nil || address.Scheme != "https" || address.Host != "validations.example" {
 		tb.Fatalf("callback address = %s, %v, want one at the base URL", address, err)
 	}
-	signature := validator.SignCallback(calls[len(calls)-1].Request, answer, secret, at)
+	signature := outside.SignCallback(calls[len(calls)-1].Request, answer, secret, at)
 	return call{
 		Method: http.MethodPost, Path: address.Path, Body: answer,
 		Header: http.Header{"Content-Type": {"application/json"}, core.HeaderSignature: {signature}},
@@ -85,7 +85,7 @@ func TestExternalValidator(t *testing.T) {
 	t.Run("AnswersAtOnce", func(t *testing.T) {
 		t.Parallel()
 		s := setupExternal(t)
-		s.validator.Script(validator.Fail)
+		s.validator.Script(outside.Fail)
 		got := fixture.Decoded[api.Run](t, s.Must(t, http.StatusOK,
 			call{Path: s.run(t), Token: s.Harbour.Tokens.Viewer}))
 		if got.Result != api.RunResultFail || got.Steps[0].Issues[0].Code != "external.demo.wrong" {
@@ -96,17 +96,17 @@ func TestExternalValidator(t *testing.T) {
 	t.Run("AnswersLater", func(t *testing.T) {
 		t.Parallel()
 		s := setupExternal(t)
-		s.validator.Usually(validator.Promise)
+		s.validator.Usually(outside.Promise)
 		run := call{Path: s.run(t), Token: s.Harbour.Tokens.Viewer}
 		waiting := fixture.Decoded[api.Run](t, s.Must(t, http.StatusOK, run))
 		if waiting.State != api.RunStateRunning || waiting.Steps[0].Status != api.StepStatusRunning {
 			t.Errorf("run = %+v, want it running with its step", waiting)
 		}
 		now := time.Now()
-		s.Refused(t, api.CodeSignatureInvalid, s.callback(t, validator.AnswerOf(true), "forged", now))
+		s.Refused(t, api.CodeSignatureInvalid, s.callback(t, outside.AnswerOf(true), "forged", now))
 		s.Refused(t, api.CodeSignatureInvalid,
-			s.callback(t, validator.AnswerOf(true), s.secret, now.Add(-10*time.Minute)))
-		unsigned := s.callback(t, validator.AnswerOf(true), s.secret, now)
+			s.callback(t, outside.AnswerOf(true), s.secret, now.Add(-10*time.Minute)))
+		unsigned := s.callback(t, outside.AnswerOf(true), s.secret, now)
 		unsigned.Header.Del(core.HeaderSignature)
 		got := s.Do(t, unsigned)
 		fixture.WantProblem(t, got, api.CodeSignatureInvalid)
@@ -114,11 +114,11 @@ func TestExternalValidator(t *testing.T) {
 		s.Refused(t, api.CodeInvalidPayload, s.callback(t, `{"result":"MAYBE"}`, s.secret, now))
 		s.Refused(t, api.CodePayloadTooLarge, s.callback(t, strings.Repeat(" ", 1<<20)+"{}", s.secret, now))
 		s.Refused(t, api.CodeUnsupportedMediaType,
-			s.callback(t, validator.AnswerOf(true), s.secret, now).With("Content-Type", "text/plain"))
+			s.callback(t, outside.AnswerOf(true), s.secret, now).With("Content-Type", "text/plain"))
 		s.Refused(t, api.CodeNotFound,
-			s.callback(t, validator.AnswerOf(true), s.secret, now).To("/api/callbacks/"+unknownID+"/"))
+			s.callback(t, outside.AnswerOf(true), s.secret, now).To("/api/callbacks/"+unknownID+"/"))
 		for _, accepted := range []bool{true, false} {
-			got := s.Must(t, http.StatusOK, s.callback(t, validator.AnswerOf(true), s.secret, now))
+			got := s.Must(t, http.StatusOK, s.callback(t, outside.AnswerOf(true), s.secret, now))
 			if fixture.Decoded[api.CallbackReceipt](t, got).Accepted != accepted {
 				t.Errorf("callback = %s, want accepted = %t", got.Body, accepted)
 			}

@@ -14,7 +14,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
-	"github.com/simplevalidations/simplevalidations/core/coretest/validator"
+	"github.com/simplevalidations/simplevalidations/core/coretest/outside"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
 
@@ -277,12 +277,12 @@ func (s externalStage) exercisesOfKeys(tb testing.TB) []exercise {
 
 func (s externalStage) exercisesOfCallbacks(tb testing.TB) []exercise {
 	tb.Helper()
-	s.validator.Usually(validator.Promise)
+	s.validator.Usually(outside.Promise)
 	s.run(tb)
 	now := time.Now()
-	signed := s.callback(tb, validator.AnswerOf(true), s.secret, now)
+	signed := s.callback(tb, outside.AnswerOf(true), s.secret, now)
 	return []exercise{
-		{401, s.callback(tb, validator.AnswerOf(true), "forged", now)},
+		{401, s.callback(tb, outside.AnswerOf(true), "forged", now)},
 		{400, s.callback(tb, `{"result":"MAYBE"}`, s.secret, now)},
 		{415, signed.With("Content-Type", "text/plain")},
 		{200, signed},

@@ -15,8 +15,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
-	"github.com/simplevalidations/simplevalidations/core/coretest/billing"
-	"github.com/simplevalidations/simplevalidations/core/coretest/faults"
+	"github.com/simplevalidations/simplevalidations/core/coretest/outside"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 )
 
@@ -24,7 +23,7 @@ import (
 type overageStage struct {
 	*stage
 
-	billing *billing.Server
+	billing *outside.Billing
 }
 
 func setupOverage(tb testing.TB) overageStage {
@@ -177,7 +176,7 @@ func TestOverageIsOff(t *testing.T) {
 
 	t.Run("WithoutABillingService", func(t *testing.T) {
 		t.Parallel()
-		s := overageStage{stage: setup(t), billing: billing.New("")}
+		s := overageStage{stage: setup(t), billing: outside.NewBilling("")}
 		s.Exec(t, `UPDATE organizations SET run_quota = 0, overage_billing = true`)
 		s.Refused(t, api.CodeQuotaExceeded, s.Start(t, "none"))
 		s.wantBooks(t, books{})
@@ -192,7 +191,7 @@ func TestOverageDeclined(t *testing.T) {
 			t.Parallel()
 			s := setupOverage(t)
 			s.Waits(t)
-			s.billing.Script(billing.Decline)
+			s.billing.Script(outside.Decline)
 			c := s.Start(t, "poor")
 			if prefer != "" {
 				c = c.With("Prefer", prefer)
@@ -218,7 +217,7 @@ func TestOverageDeclined(t *testing.T) {
 	t.Run("WithoutKeyIsAnsweredTheSame", func(t *testing.T) {
 		t.Parallel()
 		s := setupOverage(t)
-		s.billing.Script(billing.Decline)
+		s.billing.Script(outside.Decline)
 		got := s.Do(t, s.Start(t, ""))
 		fixture.WantProblem(t, got, api.CodePaymentRequired)
 		fixture.WantHeader(t, got, map[string]string{"Idempotency-Expires": ""})
@@ -228,7 +227,7 @@ func TestOverageDeclined(t *testing.T) {
 	t.Run("AfterTheFirstRequestGotNoAnswer", func(t *testing.T) {
 		t.Parallel()
 		s := setupOverage(t)
-		s.billing.Script(billing.FailBefore, billing.Decline)
+		s.billing.Script(outside.FailBefore, outside.Decline)
 		c := s.Start(t, "poor later")
 		s.Refused(t, api.CodeUnavailable, c.With("Request-Id", "the-first"))
 		declined := s.Do(t, c)
@@ -246,9 +245,9 @@ func TestOverageDeclined(t *testing.T) {
 
 func TestOverageInterrupted(t *testing.T) {
 	t.Parallel()
-	acted := map[billing.Behavior]int{
-		billing.FailBefore: 0, billing.DropBefore: 0, billing.Redirect: 0,
-		billing.FailAfter: 1, billing.Garbage: 1, billing.Truncate: 1, billing.DropAfter: 1,
+	acted := map[outside.Behavior]int{
+		outside.FailBefore: 0, outside.DropBefore: 0, outside.Redirect: 0,
+		outside.FailAfter: 1, outside.Babble: 1, outside.Truncate: 1, outside.DropAfter: 1,
 	}
 	for behavior, charges := range acted {
 		t.Run(string(behavior), func(t *testing.T) {
@@ -266,7 +265,7 @@ func TestOverageInterrupted(t *testing.T) {
 			}
 			s.wantBooks(t, books{Runs: 1, Reserved: 1, Unfinished: 1, Charges: charges})
 			s.Refused(t, api.CodeKeyReused, c.With("X-Filename", "another.csv"))
-			s.billing.Usually(billing.Accept)
+			s.billing.Usually(outside.Accept)
 			first := s.Do(t, c)
 			wantFirst(t, first)
 			s.wantOneRun(t)
@@ -282,7 +281,7 @@ func TestOverageInterrupted(t *testing.T) {
 func TestOverageWithoutKey(t *testing.T) {
 	t.Parallel()
 	s := setupOverage(t)
-	s.billing.Usually(billing.FailAfter)
+	s.billing.Usually(outside.FailAfter)
 	got := s.Do(t, s.Start(t, ""))
 	problem := fixture.WantProblem(t, got, api.CodeUnavailable)
 	run := coretest.One[uuid.UUID](t, s.DB, `SELECT id FROM validation_runs`)
@@ -290,7 +289,7 @@ func TestOverageWithoutKey(t *testing.T) {
 		t.Errorf("problem = %+v, want not retryable with run %s", problem, run)
 	}
 	fixture.WantHeader(t, got, map[string]string{"Idempotency-Key": "", "Idempotency-Expires": ""})
-	s.billing.Usually(billing.Accept)
+	s.billing.Usually(outside.Accept)
 	if n, err := s.Completer.RunOnce(t.Context()); n != 1 || err != nil {
 		t.Errorf("completer = %d, %v, want 1", n, err)
 	}
@@ -331,9 +330,9 @@ func TestOverageAbandoned(t *testing.T) {
 	t.Run("TheCompleterAndARetryDoItOnce", func(t *testing.T) {
 		t.Parallel()
 		s := setupOverage(t)
-		s.billing.Usually(billing.DropAfter)
+		s.billing.Usually(outside.DropAfter)
 		s.Refused(t, api.CodeUnavailable, s.Start(t, "both"))
-		s.billing.Usually(billing.Accept)
+		s.billing.Usually(outside.Accept)
 		var both sync.WaitGroup
 		both.Go(func() {
 			if _, err := s.Completer.RunOnce(t.Context()); err != nil {
@@ -361,7 +360,7 @@ func (s overageStage) hold(tb testing.TB) (<-chan struct{}, func()) {
 	tb.Helper()
 	charging, free := make(chan struct{}), make(chan struct{})
 	say, release := sync.OnceFunc(func() { close(charging) }), sync.OnceFunc(func() { close(free) })
-	s.billing.Watch(func(faults.Moment, billing.Charge) { say(); <-free })
+	s.billing.Watch(func(outside.Moment, outside.Charge) { say(); <-free })
 	tb.Cleanup(release)
 	return charging, release
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core/api"
-	"github.com/simplevalidations/simplevalidations/core/coretest/billing"
+	"github.com/simplevalidations/simplevalidations/core/coretest/outside"
 )
 
 // story returns the events of a key of harbour's without their times.
@@ -30,7 +30,7 @@ func TestTimelineOfSeveralPhases(t *testing.T) {
 	t.Run("TellsEveryPhaseAndTakeover", func(t *testing.T) {
 		t.Parallel()
 		s := setupOverage(t)
-		s.billing.Script(billing.FailBefore)
+		s.billing.Script(outside.FailBefore)
 		c := s.Start(t, "charged").With("Request-Id", "the-first")
 		s.Refused(t, api.CodeUnavailable, c)
 		s.Must(t, http.StatusCreated, c)
@@ -47,7 +47,7 @@ func TestTimelineOfSeveralPhases(t *testing.T) {
 	t.Run("EndsWithADecline", func(t *testing.T) {
 		t.Parallel()
 		s := setupOverage(t)
-		s.billing.Script(billing.Decline)
+		s.billing.Script(outside.Decline)
 		s.Refused(t, api.CodePaymentRequired, s.Start(t, "poor").With("Request-Id", "the-first"))
 		want := []string{
 			received, "locked by this request", "phase reached run_reserved", "finished response stored",
@@ -87,7 +87,7 @@ func TestKeyPageDrawsTakeovers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := setupOverage(t)
-			s.billing.Script(billing.FailBefore)
+			s.billing.Script(outside.FailBefore)
 			c := s.Start(t, "charged")
 			s.Refused(t, api.CodeUnavailable, c)
 			tt.goOn(t, s, c)

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core/coretest/validator"
+	"github.com/simplevalidations/simplevalidations/core/coretest/outside"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
@@ -101,7 +101,7 @@ func TestV1States(t *testing.T) { //nolint:tparallel // its runs share a stage
 		tb.Helper()
 		return s.startedV1(tb, "table", "m.csv", "good/meter-readings.csv").ID.String()
 	}
-	external := func(behavior validator.Behavior) func(testing.TB, v1Stage) string {
+	external := func(behavior outside.Behavior) func(testing.TB, v1Stage) string {
 		return func(tb testing.TB, s v1Stage) string {
 			tb.Helper()
 			s.validator.Usually(behavior)
@@ -138,7 +138,7 @@ func TestV1States(t *testing.T) { //nolint:tparallel // its runs share a stage
 			v1End{"RUNNING", "UNKNOWN", "RUNNING", "", "RUNNING", true, false, 3},
 		},
 		"WaitingForAValidator": {
-			external(validator.Promise),
+			external(outside.Promise),
 			v1End{"RUNNING", "UNKNOWN", "RUNNING", "", "RUNNING", true, false, 3},
 		},
 		"Passed": {
@@ -156,13 +156,13 @@ func TestV1States(t *testing.T) { //nolint:tparallel // its runs share a stage
 		"FailedBySchematron": {worked("schematron", "m.xml", "bad/meters.xml"), failedAs("FAILED")},
 		"FailedByIDS":        {worked("ids", "h.ifc", "bad/house.ifc"), failedAs("FAILED")},
 		"FailedByEnergyPlus": {worked("energyplus", "o.json", "bad/office.epJSON"), failedAs("FAILED")},
-		"FailedByAValidator": {external(validator.Fail), failedAs("FAILED")},
+		"FailedByAValidator": {external(outside.Fail), failedAs("FAILED")},
 		"FailedInTwoSteps": {
 			worked("building", "b.json", "bad/building.json"),
 			failedAs("FAILED", "FAILED"),
 		},
 		"NotExecuted": {
-			external(validator.Refuse),
+			external(outside.Refuse),
 			v1End{"COMPLETED", "ERROR", "FAILED", "RUNTIME_ERROR", "FAILED", true, true, 2},
 		},
 		"DocumentGone": {

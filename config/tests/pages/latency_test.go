@@ -12,7 +12,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
-	"github.com/simplevalidations/simplevalidations/core/coretest/billing"
+	"github.com/simplevalidations/simplevalidations/core/coretest/outside"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 )
 
@@ -104,7 +104,7 @@ func TestStartLatency(t *testing.T) {
 		billed, charging := fixture.SetupBilled(t)
 		s := &stage{Stage: billed}
 		s.Started(t, s.Start(t, "paid"))
-		charging.Script(billing.Decline)
+		charging.Script(outside.Decline)
 		s.Refused(t, api.CodePaymentRequired, s.Start(t, "declined"))
 		s.wantStartHours(t, startHours{Starts: 1})
 	})

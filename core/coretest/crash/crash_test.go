@@ -8,11 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/simplevalidations/simplevalidations/core/coretest/billing"
-	"github.com/simplevalidations/simplevalidations/core/coretest/faults"
+	"github.com/simplevalidations/simplevalidations/core/coretest/outside"
 	"github.com/simplevalidations/simplevalidations/core/coretest/pgproxy"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
-	"github.com/simplevalidations/simplevalidations/core/coretest/validator"
 )
 
 func TestCrash(t *testing.T) {
@@ -76,14 +74,14 @@ func undisturbed(t *testing.T, f flow) {
 		}
 		s.proxy.Watch(s.together(t, effects))
 	}
-	s.billing.Watch(func(now faults.Moment, _ billing.Charge) {
-		if now == faults.Acted {
+	s.billing.Watch(func(now outside.Moment, _ outside.Charge) {
+		if now == outside.Acted {
 			note(callBilling)
 		}
 	})
 	if s.validator != nil {
-		s.validator.Watch(func(now faults.Moment, _ validator.Request) {
-			if now == faults.Acted {
+		s.validator.Watch(func(now outside.Moment, _ outside.Request) {
+			if now == outside.Acted {
 				note(callValidator)
 			}
 		})

@@ -7,11 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/simplevalidations/simplevalidations/core/coretest/billing"
-	"github.com/simplevalidations/simplevalidations/core/coretest/faults"
+	"github.com/simplevalidations/simplevalidations/core/coretest/outside"
 	"github.com/simplevalidations/simplevalidations/core/coretest/pgproxy"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
-	"github.com/simplevalidations/simplevalidations/core/coretest/validator"
 )
 
 // fault is what happens at a boundary.
@@ -172,13 +170,13 @@ func (s *stage) atSharedCommit(tb testing.TB, effect pgproxy.Fault) func(members
 // strikeBilling does to the first call to the billing service what would be done to a commit.
 func (s *stage) strikeBilling(effect pgproxy.Fault) {
 	received, acted := hooks(effect)
-	s.billing.Watch(func(now faults.Moment, _ billing.Charge) {
+	s.billing.Watch(func(now outside.Moment, _ outside.Charge) {
 		switch now {
-		case faults.Received:
+		case outside.Received:
 			received()
-		case faults.Acted:
+		case outside.Acted:
 			acted()
-		case faults.Answered:
+		case outside.Answered:
 		}
 	})
 }
@@ -186,13 +184,13 @@ func (s *stage) strikeBilling(effect pgproxy.Fault) {
 // strikeValidator does the same to the first call to the external validator.
 func (s *stage) strikeValidator(effect pgproxy.Fault) {
 	received, acted := hooks(effect)
-	s.validator.Watch(func(now faults.Moment, _ validator.Request) {
+	s.validator.Watch(func(now outside.Moment, _ outside.Request) {
 		switch now {
-		case faults.Received:
+		case outside.Received:
 			received()
-		case faults.Acted:
+		case outside.Acted:
 			acted()
-		case faults.Answered:
+		case outside.Answered:
 		}
 	})
 }

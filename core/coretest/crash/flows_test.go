@@ -11,10 +11,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/simplevalidations/simplevalidations/core/coretest/billing"
-	"github.com/simplevalidations/simplevalidations/core/coretest/faults"
+	"github.com/simplevalidations/simplevalidations/core/coretest/outside"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
-	"github.com/simplevalidations/simplevalidations/core/coretest/validator"
 )
 
 // part is the process that faults strike.
@@ -348,7 +346,7 @@ func beyondQuota(tb testing.TB, s *stage) {
 func beyondMeans(tb testing.TB, s *stage) {
 	tb.Helper()
 	beyondQuota(tb, s)
-	s.billing.Usually(billing.Decline)
+	s.billing.Usually(outside.Decline)
 }
 
 // queued starts a run whose job waits in Redis.
@@ -385,7 +383,7 @@ func externalQueued(tb testing.TB, s *stage) {
 	listener := httptest.NewUnstartedServer(nil)
 	secret := program.Execute(tb, s.Settings, "", "signing-secret", "show", "--org", s.tenant.Slug,
 		"--validator", "http://"+listener.Listener.Addr().String())
-	s.validator = validator.New(strings.TrimSpace(secret))
+	s.validator = outside.NewValidator(strings.TrimSpace(secret))
 	listener.Config.Handler = s.validator
 	listener.Start()
 	tb.Cleanup(listener.Close)
@@ -419,14 +417,14 @@ func abandonedBeyondQuota(tb testing.TB, s *stage) {
 	tb.Helper()
 	beyondQuota(tb, s)
 	first := program.Serve(tb, s.Settings, "--only", "web")
-	s.billing.Script(billing.DropBefore)
-	s.billing.Watch(func(now faults.Moment, _ billing.Charge) {
-		if now == faults.Received {
+	s.billing.Script(outside.DropBefore)
+	s.billing.Watch(func(now outside.Moment, _ outside.Charge) {
+		if now == outside.Received {
 			first.Kill()
 		}
 	})
 	_, err := s.try(tb.Context(), startBuilding(tb, s), first.URL(), key)
-	s.billing.Watch(func(faults.Moment, billing.Charge) {})
+	s.billing.Watch(func(outside.Moment, outside.Charge) {})
 	if err == nil || program.Count(tb, s.DB, keysHeld) != 1 {
 		tb.Fatalf("err = %v, want a start that is abandoned", err)
 	}

@@ -14,10 +14,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/simplevalidations/simplevalidations/core/coretest/billing"
+	"github.com/simplevalidations/simplevalidations/core/coretest/outside"
 	"github.com/simplevalidations/simplevalidations/core/coretest/pgproxy"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
-	"github.com/simplevalidations/simplevalidations/core/coretest/validator"
 )
 
 // stage is where a case happens: an installation with a billing service, one of whose processes is the victim. The
@@ -27,9 +26,9 @@ type stage struct {
 
 	flow    flow
 	tenant  program.Tenant
-	billing *billing.Server
+	billing *outside.Billing
 	// validator is nil where the flow has none.
-	validator *validator.Server
+	validator *outside.Validator
 	proxy     *pgproxy.Proxy
 	request   request
 
@@ -62,7 +61,7 @@ type stage struct {
 func newStage(tb testing.TB, f flow, settings ...string) *stage {
 	tb.Helper()
 	const secret = "of the billing service"
-	service := billing.New(secret)
+	service := outside.NewBilling(secret)
 	listener := httptest.NewServer(service)
 	tb.Cleanup(listener.Close)
 	s := &stage{

@@ -1,4 +1,4 @@
-package validator_test
+package outside_test
 
 import (
 	"encoding/hex"

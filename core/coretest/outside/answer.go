@@ -1,4 +1,4 @@
-package validator
+package outside
 
 import (
 	"bytes"
@@ -67,7 +67,7 @@ func Send(ctx context.Context, client *http.Client, address, answer, signature s
 	return response.StatusCode, received.Accepted, nil
 }
 
-// failsBefore reports whether the attempt ends before the validator acts.
+// failsBefore reports whether the attempt ends before the service acts.
 func failsBefore(w http.ResponseWriter, r *http.Request, behavior Behavior) bool {
 	switch behavior {
 	case Busy:
@@ -87,8 +87,35 @@ func failsBefore(w http.ResponseWriter, r *http.Request, behavior Behavior) bool
 	return true
 }
 
-func (s *Server) answer(w http.ResponseWriter, r *http.Request, behavior Behavior, call Call) {
+// failsAfter reports whether the caller does not get the answer although the service has acted.
+func failsAfter(w http.ResponseWriter, behavior Behavior, answer string) bool {
+	switch behavior {
+	case FailAfter:
+		http.Error(w, "out of order", http.StatusInternalServerError)
+	case DropAfter:
+		panic(http.ErrAbortHandler)
+	case Truncate:
+		w.Header().Set("Content-Length", truncatedLength)
+		say(w, answer)
+		panic(http.ErrAbortHandler)
+	case Babble:
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		_, _ = io.WriteString(conn, "200 everything is fine\n") // Whether it arrives makes no difference.
+		_ = conn.Close()                                        // As before.
+	default:
+		return false
+	}
+	return true
+}
+
+func (s *Validator) answer(w http.ResponseWriter, r *http.Request, behavior Behavior, call Call) {
 	answer := AnswerOf(call.Passed)
+	if failsAfter(w, behavior, answer) {
+		return
+	}
 	switch behavior {
 	case Promise:
 		w.WriteHeader(http.StatusAccepted)
@@ -97,16 +124,8 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, behavior Behavio
 		// Who is not reached promises an answer that never comes.
 		_, _, _ = CallBack(r.Context(), http.DefaultClient, call.Request, answer, string(s.secret), time.Now())
 		w.WriteHeader(http.StatusAccepted)
-	case FailAfter:
-		http.Error(w, "out of order", http.StatusInternalServerError)
-	case DropAfter:
-		panic(http.ErrAbortHandler)
 	case Hang:
 		<-r.Context().Done()
-	case Truncate:
-		w.Header().Set("Content-Length", truncatedLength)
-		say(w, answer)
-		panic(http.ErrAbortHandler)
 	case Garbage:
 		say(w, "<html>PASS</html>")
 	case Drip:

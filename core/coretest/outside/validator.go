@@ -1,9 +1,4 @@
-// Package validator is an external validator as the product expects one behind an http step, for tests and to try such
-// steps with: it checks the signature of a call, and however often a call is made under one key it is one call with
-// one answer.
-//
-// It keeps everything in memory and looks at no document. What goes wrong in a real one can be scripted.
-package validator
+package outside
 
 import (
 	"encoding/json"
@@ -16,32 +11,6 @@ import (
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/core"
-	"github.com/simplevalidations/simplevalidations/core/coretest/faults"
-)
-
-// Behavior is what the validator does with one attempt of a call.
-type Behavior string
-
-// The behaviors. Those after Fail go wrong in some way; where they act first, the caller cannot know it.
-const (
-	Pass       Behavior = "pass"
-	Fail       Behavior = "find an error"
-	Promise    Behavior = "act, then promise a later answer"
-	Hasty      Behavior = "act, then send the callback before the promise"
-	Busy       Behavior = "be too busy, without acting"
-	FailBefore Behavior = "fail before acting"
-	DropBefore Behavior = "drop the connection before acting"
-	Redirect   Behavior = "redirect before acting"
-	Refuse     Behavior = "refuse the call"
-	FailAfter  Behavior = "act, then fail"
-	DropAfter  Behavior = "act, then drop the connection"
-	Hang       Behavior = "act, then never answer"
-	Truncate   Behavior = "act, then break off the answer"
-	Garbage    Behavior = "act, then answer with what is no JSON"
-	Drip       Behavior = "act, then answer byte by byte"
-	Huge       Behavior = "act, then answer with a gibibyte"
-	Compress   Behavior = "act, then answer compressed"
-	Contradict Behavior = "act, then answer otherwise than before"
 )
 
 const maxBody = 64 << 20
@@ -75,9 +44,11 @@ type Call struct {
 	body string
 }
 
-// Server is the validator. Its zero value is of no use; call New.
-type Server struct {
-	*faults.Plan[Behavior, Request]
+// Validator is an external validator as the product expects one behind an http step: it checks the signature of a call,
+// and however often a call is made under one key it is one call with one answer. It looks at no document. Its zero value
+// is of no use; call NewValidator.
+type Validator struct {
+	*Plan[Request]
 
 	secret []byte
 
@@ -85,13 +56,13 @@ type Server struct {
 	calls []Call
 }
 
-// New makes a Server that lets every document pass whose call is signed with the secret.
-func New(secret string) *Server {
-	return &Server{Plan: faults.NewPlan[Behavior, Request](Pass), secret: []byte(secret)}
+// NewValidator makes a Validator that lets every document pass whose call is signed with the secret.
+func NewValidator(secret string) *Validator {
+	return &Validator{Plan: NewPlan[Request](Pass), secret: []byte(secret)}
 }
 
 // Calls returns the logical calls in the order in which they were acted on.
-func (s *Server) Calls() []Call {
+func (s *Validator) Calls() []Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.calls)
@@ -99,14 +70,14 @@ func (s *Server) Calls() []Call {
 
 // ServeHTTP answers an attempt. A repetition is answered like the first attempt that was acted on; the same key with
 // another body is refused.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *Validator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	request, body, err := s.read(r)
 	if err != nil {
 		s.Refuse(w, http.StatusUnauthorized, err)
 		return
 	}
 	behavior, hook := s.Next()
-	hook(faults.Received, request)
+	hook(Received, request)
 	if failsBefore(w, r, behavior) {
 		return
 	}
@@ -115,12 +86,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.Refuse(w, http.StatusUnprocessableEntity, err)
 		return
 	}
-	hook(faults.Acted, request)
+	hook(Acted, request)
 	s.answer(w, r, behavior, call)
-	hook(faults.Answered, request)
+	hook(Answered, request)
 }
 
-func (s *Server) read(r *http.Request) (Request, []byte, error) {
+func (s *Validator) read(r *http.Request) (Request, []byte, error) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody))
 	if err != nil {
 		return Request{}, nil, fmt.Errorf("read the body: %w", err)
@@ -144,7 +115,7 @@ func (s *Server) read(r *http.Request) (Request, []byte, error) {
 }
 
 // act does the work, or returns what was done under the key before.
-func (s *Server) act(call Call) (Call, error) {
+func (s *Validator) act(call Call) (Call, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known := slices.IndexFunc(s.calls, func(c Call) bool { return c.Key == call.Key })
