@@ -85,10 +85,10 @@ func (s *stage) strike(tb testing.TB, where at, f fault) {
 	effect := s.effect(tb, f)
 	switch where.name {
 	case callBilling:
-		s.strikeBilling(effect)
+		strikeCall(s.billing.Plan, effect)
 		return
 	case callValidator:
-		s.strikeValidator(effect)
+		strikeCall(s.validator.Plan, effect)
 		return
 	}
 	if s.flow.shared {
@@ -167,24 +167,10 @@ func (s *stage) atSharedCommit(tb testing.TB, effect pgproxy.Fault) func(members
 	}
 }
 
-// strikeBilling does to the first call to the billing service what would be done to a commit.
-func (s *stage) strikeBilling(effect pgproxy.Fault) {
+// strikeCall does to the first call to a service what would be done to a commit.
+func strikeCall[C any](service *outside.Plan[C], effect pgproxy.Fault) {
 	received, acted := hooks(effect)
-	s.billing.Watch(func(now outside.Moment, _ outside.Charge) {
-		switch now {
-		case outside.Received:
-			received()
-		case outside.Acted:
-			acted()
-		case outside.Answered:
-		}
-	})
-}
-
-// strikeValidator does the same to the first call to the external validator.
-func (s *stage) strikeValidator(effect pgproxy.Fault) {
-	received, acted := hooks(effect)
-	s.validator.Watch(func(now outside.Moment, _ outside.Request) {
+	service.Watch(func(now outside.Moment, _ C) {
 		switch now {
 		case outside.Received:
 			received()

@@ -3,7 +3,6 @@
 package guides
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"net"
@@ -204,19 +203,7 @@ func (o *operator) placeRelease(tb testing.TB, version string) {
 func (o *operator) shell(tb testing.TB) *shell {
 	tb.Helper()
 	cmd := o.command("bash", "--noprofile", "--norc", "-s")
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		_ = stdin.Close()
+	return startShell(tb, cmd, func() {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // What a failed page has left running.
 		for _, daemon := range []string{"nginx/pid", "pgbouncer/pid"} {
 			if text, err := os.ReadFile(filepath.Join(o.home, daemon)); err == nil {
@@ -229,7 +216,6 @@ func (o *operator) shell(tb testing.TB) *shell {
 			o.showLogs(tb)
 		}
 	})
-	return &shell{stdin: stdin, stdout: bufio.NewReader(stdout)}
 }
 
 func (o *operator) showLogs(tb testing.TB) {

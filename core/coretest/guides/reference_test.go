@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/coretest/clients"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 	"github.com/simplevalidations/simplevalidations/docs"
 	"github.com/simplevalidations/simplevalidations/docs/reference"
@@ -29,7 +31,7 @@ func sampleName(o *reference.Operation, sample reference.Sample) string {
 }
 
 // compileSamples compiles the programs in TypeScript, which checks their types.
-func compileSamples(tb testing.TB, document *reference.Document) typeScript {
+func compileSamples(tb testing.TB, document *reference.Document) coretest.Folder {
 	tb.Helper()
 	programs := make(map[string]string)
 	for _, o := range document.Operations() {
@@ -40,7 +42,7 @@ func compileSamples(tb testing.TB, document *reference.Document) typeScript {
 			}
 		}
 	}
-	return compileTypeScript(tb, programs)
+	return clients.CompileTypeScript(tb, programs)
 }
 
 // TestSamplesOfTheReference reads every program of the reference by the language that it is written in. Go and
@@ -91,7 +93,7 @@ func readSamples(t *testing.T, document *reference.Document) {
 }
 
 // runSamples executes programs on a service with a run, whose id they get in place of that of the document.
-func runSamples(t *testing.T, document *reference.Document, compiled typeScript) {
+func runSamples(t *testing.T, document *reference.Document, compiled coretest.Folder) {
 	t.Helper()
 	installation := program.Install(t)
 	address := program.Serve(t, installation.Settings).URL()
@@ -115,7 +117,7 @@ func runSamples(t *testing.T, document *reference.Document, compiled typeScript)
 }
 
 // sample executes a program of the reference.
-func (f follower) sample(tb testing.TB, compiled typeScript, o *reference.Operation, s reference.Sample) string {
+func (f follower) sample(tb testing.TB, compiled coretest.Folder, o *reference.Operation, s reference.Sample) string {
 	tb.Helper()
 	if name, content := o.DocumentFile(); name != "" {
 		writeFiles(tb, f.dir, map[string][]byte{name: []byte(content)})
@@ -131,7 +133,7 @@ func (f follower) sample(tb testing.TB, compiled typeScript, o *reference.Operat
 		writeFiles(tb, f.dir, map[string][]byte{"sample.go": []byte(code)})
 		return f.execute(tb, buildGo(tb, filepath.Join(f.dir, "sample.go")))
 	default:
-		text, err := os.ReadFile(compiled.program(sampleName(o, s)))
+		text, err := os.ReadFile(compiled.Path(sampleName(o, s) + ".mjs"))
 		if err != nil {
 			tb.Fatal(err)
 		}

@@ -93,6 +93,17 @@ func openShell(tb testing.TB) *shell {
 	})
 	var complaints bytes.Buffer
 	cmd.Stderr = &complaints
+	return startShell(tb, cmd, func() {
+		_ = cmd.Wait() // A session may end with a command that fails.
+		if tb.Failed() {
+			tb.Logf("on standard error:\n%s", &complaints)
+		}
+	})
+}
+
+// startShell starts a shell, which ends with its input, and waits for its end at the end of the test.
+func startShell(tb testing.TB, cmd *exec.Cmd, wait func()) *shell {
+	tb.Helper()
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		tb.Fatal(err)
@@ -105,11 +116,8 @@ func openShell(tb testing.TB) *shell {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
-		_ = stdin.Close() // The shell ends with its input.
-		_ = cmd.Wait()    // A session may end with a command that fails.
-		if tb.Failed() {
-			tb.Logf("on standard error:\n%s", &complaints)
-		}
+		_ = stdin.Close() // Nothing more is typed.
+		wait()
 	})
 	return &shell{stdin: stdin, stdout: bufio.NewReader(stdout)}
 }

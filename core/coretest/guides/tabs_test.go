@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/coretest/clients"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
 
@@ -148,7 +150,7 @@ func buildGo(tb testing.TB, file string) string {
 }
 
 // compileTabs compiles the tabs that are in TypeScript.
-func compileTabs(tb testing.TB, groups []tabGroup) typeScript {
+func compileTabs(tb testing.TB, groups []tabGroup) coretest.Folder {
 	tb.Helper()
 	programs := make(map[string]string)
 	for _, group := range groups {
@@ -156,11 +158,11 @@ func compileTabs(tb testing.TB, groups []tabGroup) typeScript {
 			programs[programName(b)] = typeScriptProgram + b.code
 		}
 	}
-	return compileTypeScript(tb, programs)
+	return clients.CompileTypeScript(tb, programs)
 }
 
 // follow executes a tab.
-func (f follower) follow(tb testing.TB, compiled typeScript, b block) string {
+func (f follower) follow(tb testing.TB, compiled coretest.Folder, b block) string {
 	tb.Helper()
 	switch b.language {
 	case "sh":
@@ -172,7 +174,7 @@ func (f follower) follow(tb testing.TB, compiled typeScript, b block) string {
 	case "python":
 		return f.execute(tb, "python3", "-c", pythonProgram+b.code)
 	case "ts":
-		return f.execute(tb, "node", compiled.program(programName(b)))
+		return f.execute(tb, "node", programPath(compiled, b))
 	default:
 		tb.Fatalf("%s is in %s, which nothing here executes", b, b.language)
 		return ""
