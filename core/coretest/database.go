@@ -13,7 +13,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	_ "github.com/jackc/pgx/v5/stdlib" // The driver that migrations run through.
@@ -21,12 +20,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/migrations"
 )
 
-const (
-	// templateLock keeps parallel packages from making the same template. The number only has to be of this purpose.
-	templateLock = 7120531964
-	// dropPatience bounds the clean-up, which runs after the test's context has ended.
-	dropPatience = 3 * time.Minute
-)
+// templateLock keeps parallel packages from making the same template. The number only has to be of this purpose.
+const templateLock = 7120531964
 
 // DatabaseURL returns the address of a new database with all migrations applied, for this test alone. It is dropped
 // at the test's end, together with the connections that are still open.
@@ -63,7 +58,7 @@ func copyOf(tb testing.TB, server, template string) string {
 		tb.Fatalf("create database: %v", err)
 	}
 	tb.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), dropPatience)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), Patience)
 		defer cancel()
 		if err := execute(ctx, server, "DROP DATABASE IF EXISTS "+quote(name)+" WITH (FORCE)"); err != nil {
 			tb.Errorf("drop database: %v", err)

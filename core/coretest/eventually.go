@@ -6,20 +6,27 @@ import (
 )
 
 const (
-	eventuallyTimeout = 3 * time.Minute
-	eventuallyPoll    = 10 * time.Millisecond
+	// Patience is for things that take a moment, also on a busy machine and with the race detector.
+	Patience     = 3 * time.Minute
+	pollInterval = 10 * time.Millisecond
 )
 
 // Eventually waits until the condition holds and fails the test when it does not come to hold.
 func Eventually(tb testing.TB, condition func() bool) {
 	tb.Helper()
-	deadline := time.After(eventuallyTimeout)
-	poll := time.NewTicker(eventuallyPoll)
+	Await(tb, "the condition holds", condition)
+}
+
+// Await is Eventually for a test that waits for several things.
+func Await(tb testing.TB, what string, condition func() bool) {
+	tb.Helper()
+	deadline := time.After(Patience)
+	poll := time.NewTicker(pollInterval)
 	defer poll.Stop()
 	for !condition() {
 		select {
 		case <-deadline:
-			tb.Fatalf("the condition did not come to hold within %s", eventuallyTimeout)
+			tb.Fatalf("waited %s in vain: %s", Patience, what)
 		case <-poll.C:
 		}
 	}

@@ -12,11 +12,6 @@ import (
 	"time"
 )
 
-const (
-	redisPatience = 3 * time.Minute
-	redisPoll     = 10 * time.Millisecond
-)
-
 // Redis returns the address of a new and empty redis-server, for this test alone. It is killed at the test's end.
 func Redis(tb testing.TB) string {
 	tb.Helper()
@@ -25,14 +20,6 @@ func Redis(tb testing.TB) string {
 		tb.Fatalf("no redis-server on PATH: install redis-server (Debian, Ubuntu) or redis (Fedora, macOS): %v", err)
 	}
 	address, password := FreeAddress(tb), rand.Text()
-	if ended := startRedis(tb, program, address, password); !awaitRedis(tb.Context(), address, password, ended) {
-		tb.Fatalf("redis-server did not start on %s", address)
-	}
-	return "redis://:" + password + "@" + address + "/0"
-}
-
-func startRedis(tb testing.TB, program, address, password string) <-chan struct{} {
-	tb.Helper()
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		tb.Fatalf("split %s: %v", address, err)
@@ -49,27 +36,15 @@ func startRedis(tb testing.TB, program, address, password string) <-chan struct{
 		_ = cmd.Process.Kill() // It may have ended by itself.
 		<-ended
 	})
-	return ended
-}
-
-// awaitRedis reports whether the server answered before it ended.
-func awaitRedis(ctx context.Context, address, password string, ended <-chan struct{}) bool {
-	ctx, cancel := context.WithTimeout(ctx, redisPatience)
-	defer cancel()
-	ticker := time.NewTicker(redisPoll)
-	defer ticker.Stop()
-	for {
-		if accepts(ctx, address, password) {
-			return true
-		}
+	Await(tb, "redis-server answers", func() bool {
 		select {
 		case <-ended:
-			return false
-		case <-ctx.Done():
-			return false
-		case <-ticker.C:
+			tb.Fatalf("redis-server did not start on %s", address)
+		default:
 		}
-	}
+		return accepts(tb.Context(), address, password)
+	})
+	return "redis://:" + password + "@" + address + "/0"
 }
 
 func accepts(ctx context.Context, address, password string) bool {
@@ -79,8 +54,7 @@ func accepts(ctx context.Context, address, password string) bool {
 		return false
 	}
 	defer conn.Close()
-	deadline, _ := ctx.Deadline()
-	if err := conn.SetDeadline(deadline); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(Patience)); err != nil {
 		return false
 	}
 	if _, err := fmt.Fprintf(conn, "AUTH %s\r\n", password); err != nil {

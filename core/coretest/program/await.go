@@ -3,27 +3,17 @@ package program
 import (
 	"testing"
 	"time"
+
+	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
-const (
-	// Patience is for things that take a moment, also on a busy machine and with the race detector.
-	Patience     = 3 * time.Minute
-	pollInterval = 10 * time.Millisecond
-)
+// Patience is for things that take a moment, also on a busy machine and with the race detector.
+const Patience = coretest.Patience
 
 // Await waits until the condition holds.
 func Await(tb testing.TB, what string, condition func() bool) {
 	tb.Helper()
-	deadline := time.After(Patience)
-	poll := time.NewTicker(pollInterval)
-	defer poll.Stop()
-	for !condition() {
-		select {
-		case <-deadline:
-			tb.Fatalf("waited %s in vain: %s", Patience, what)
-		case <-poll.C:
-		}
-	}
+	coretest.Await(tb, what, condition)
 }
 
 // Receive waits for a value from the channel, or for its end.

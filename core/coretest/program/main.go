@@ -19,6 +19,8 @@ const (
 	pathVariable = "TEST_PROGRAM"
 	mainPackage  = "github.com/simplevalidations/simplevalidations"
 	exitFailed   = 1
+	// lockPoll is how often a package looks whether another one has built the program.
+	lockPoll = 10 * time.Millisecond
 )
 
 // Main runs the tests of a package and ends the process: `func TestMain(m *testing.M) { program.Main(m) }`. It builds
@@ -87,7 +89,7 @@ func share(ctx context.Context, dir string, race bool) error {
 }
 
 func lockDir(ctx context.Context, dir string) (*embedded.Lock, error) {
-	poll := time.NewTicker(pollInterval)
+	poll := time.NewTicker(lockPoll)
 	defer poll.Stop()
 	for {
 		lock, err := embedded.LockDir(dir, "build.lock")
