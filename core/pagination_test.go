@@ -2,6 +2,7 @@ package core_test
 
 import (
 	"encoding/base64"
+	"errors"
 	"net/url"
 	"slices"
 	"strings"
@@ -49,7 +50,7 @@ func TestPageQuery(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := query.Parse()
-			if !core.HasCode(err, api.CodeInvalidParameter) {
+			if !errors.Is(err, api.CodeInvalidParameter) {
 				t.Errorf("Parse = %v, want %s", err, api.CodeInvalidParameter)
 			}
 		})

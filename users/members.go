@@ -228,7 +228,7 @@ func (s *Service) setRole(
 func (s *Service) removeMember(ctx context.Context, principal core.Principal, userID uuid.UUID) error {
 	return db.DoGorm(ctx, s.db, func(tx db.GormTx) error {
 		member, err := lockManaged(ctx, tx, principal, userID)
-		if core.IsNotFound(err) {
+		if errors.Is(err, api.CodeNotFound) {
 			return nil
 		}
 		if err != nil {

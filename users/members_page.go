@@ -1,6 +1,7 @@
 package users
 
 import (
+	"errors"
 	"net/http"
 	"time"
 
@@ -110,7 +111,7 @@ func (a *App) inviteForm(c echo.Context, principal core.Principal) error {
 	if err == nil {
 		issued, err = a.service.inviteWithLink(c.Request().Context(), principal, form)
 	}
-	if err != nil && !core.HasCode(err, api.CodePermissionDenied) {
+	if err != nil && !errors.Is(err, api.CodePermissionDenied) {
 		return pages.Refuse(c, err, func(c echo.Context, status int, problem *core.Error) error {
 			return a.renderMembers(c, status, principal, form, problem)
 		})

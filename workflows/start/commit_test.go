@@ -143,7 +143,7 @@ func TestChargeIsForgottenWithItsTransaction(t *testing.T) {
 	}
 	b.checkOutcomes(t, b.commit(t.Context(), tn.start(t, "other", "a")), "created")
 	b.commit(t.Context(), granted)
-	if !core.HasCode(granted.err, api.CodeQuotaExceeded) {
+	if !errors.Is(granted.err, api.CodeQuotaExceeded) {
 		t.Fatalf("err = %v, want that the quota is used up", granted.err)
 	}
 	reserved, err := b.starter.reserved(granted)
