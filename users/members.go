@@ -78,7 +78,7 @@ func (a *App) listMembers(c echo.Context, principal core.Principal) error {
 }
 
 // readMembers reads a page of the organization's members, for the API and for the dashboard.
-func (a *App) readMembers(c echo.Context, principal core.Principal) (core.Page[Member], error) {
+func (a *App) readMembers(c echo.Context, principal core.Principal) (api.Page[Member], error) {
 	return core.ReadPage(c, a.check, &core.PageQuery{}, func(m Member) uuid.UUID { return m.ID },
 		func(ctx context.Context, cursor core.Cursor) ([]Member, error) {
 			return a.service.members(ctx, principal.OrgID, cursor)

@@ -45,7 +45,7 @@ func (a *App) list(c echo.Context, principal core.Principal) error {
 	if err != nil {
 		return err
 	}
-	page = page.GoesOn(cursor, stopped, *c.Request().URL)
+	page = core.GoesOn(page, cursor, stopped, *c.Request().URL)
 	return c.JSON(http.StatusOK, core.MapPage(page, renderRequest))
 }
 

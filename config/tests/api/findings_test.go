@@ -8,13 +8,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 // findingPage is a page of findings as clients see it.
-type findingPage = core.Page[api.Finding]
+type findingPage = api.Page[api.Finding]
 
 // failed is the address of the findings of a run of the bad meter readings.
 func (s *stage) failed(tb testing.TB) string {

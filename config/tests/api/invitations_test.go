@@ -10,7 +10,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
@@ -107,7 +106,7 @@ func TestAcceptInvitation(t *testing.T) {
 		if role := s.RoleOf(t, userID); role != "" {
 			t.Fatalf("role = %s before the acceptance, want none", role)
 		}
-		list := fixture.Decoded[core.Page[api.Invitation]](t, s.Must(t, http.StatusOK,
+		list := fixture.Decoded[api.Page[api.Invitation]](t, s.Must(t, http.StatusOK,
 			call{Path: "/api/invitations/", Token: tiny}))
 		if len(list.Results) != 1 || list.Results[0].ID != id || list.Results[0].Org.Slug != "harbour-energy" {
 			t.Fatalf("invitations = %+v, want harbour's", list.Results)
@@ -167,7 +166,7 @@ func TestAcceptInvitation(t *testing.T) {
 		s.Exec(t, `UPDATE users SET address_confirmed = false WHERE email = 'viewer@tiny-quota.example'`)
 		s.Refused(t, api.CodeNotFound, accepting(id, s.Tiny.Tokens.Viewer))
 		got := s.Must(t, http.StatusOK, call{Path: "/api/invitations/", Token: s.Tiny.Tokens.Viewer})
-		if page := fixture.Decoded[core.Page[api.Invitation]](t, got); len(page.Results) != 0 {
+		if page := fixture.Decoded[api.Page[api.Invitation]](t, got); len(page.Results) != 0 {
 			t.Errorf("invitations = %+v, want none", page.Results)
 		}
 	})

@@ -11,7 +11,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
@@ -154,7 +153,7 @@ func TestListMembers(t *testing.T) {
 	address := "/api/members/?page_size=2"
 	for address != "" {
 		got := s.Must(t, http.StatusOK, call{Path: address, Token: s.Harbour.Tokens.Viewer})
-		page := fixture.Decoded[core.Page[memberAnswer]](t, got)
+		page := fixture.Decoded[api.Page[memberAnswer]](t, got)
 		for _, member := range page.Results {
 			emails = append(emails, member.Email)
 		}
@@ -184,7 +183,7 @@ func TestAudit(t *testing.T) {
 		Detail     string    `json:"detail"`
 	}
 	first := s.Must(t, http.StatusOK, call{Path: "/api/audit/?page_size=1", Token: s.Harbour.Tokens.Owner})
-	page := fixture.Decoded[core.Page[record]](t, first)
+	page := fixture.Decoded[api.Page[record]](t, first)
 	got := page.Results[0]
 	want := record{
 		ID: got.ID, CreatedAt: got.CreatedAt, ActorEmail: "executor@harbour-energy.example", Action: "run.start",
@@ -197,7 +196,7 @@ func TestAudit(t *testing.T) {
 		t.Errorf("record (-want +got):\n%s", diff)
 	}
 	next := s.Must(t, http.StatusOK, call{Path: string(page.Next), Token: s.Harbour.Tokens.Owner})
-	if older := fixture.Decoded[core.Page[record]](t,
+	if older := fixture.Decoded[api.Page[record]](t,
 		next).Results[0]; older.Action != "token.create" || older.Actor != "" {
 		t.Errorf("older record = %+v, want the operator's creation of a token", older)
 	}

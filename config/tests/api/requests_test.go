@@ -12,7 +12,6 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
@@ -55,7 +54,7 @@ func (s *stage) logged(tb testing.TB, query string) []loggedRequest {
 	tb.Helper()
 	s.FlushRequests(tb)
 	list := call{Path: "/api/requests/?" + query, Token: s.Harbour.Tokens.Owner}
-	return fixture.Decoded[core.Page[loggedRequest]](tb, s.Must(tb, http.StatusOK, list)).Results
+	return fixture.Decoded[api.Page[loggedRequest]](tb, s.Must(tb, http.StatusOK, list)).Results
 }
 
 func (s *stage) loggedDetail(tb testing.TB, id uuid.UUID) loggedDetail {
@@ -233,12 +232,12 @@ func TestRequestLogFilters(t *testing.T) {
 		list := call{Path: "/api/requests/?page_size=1&" + query, Token: s.Harbour.Tokens.Owner}
 		var forth, back []uuid.UUID
 		for list.Path != "" {
-			page := fixture.Decoded[core.Page[loggedRequest]](t, s.Must(t, http.StatusOK, list))
+			page := fixture.Decoded[api.Page[loggedRequest]](t, s.Must(t, http.StatusOK, list))
 			forth = append(forth, page.Results[0].ID)
 			if list.Path = string(page.Next); list.Path == "" {
 				for previous := string(page.Previous); previous != ""; previous = string(page.Previous) {
 					list.Path = previous
-					page = fixture.Decoded[core.Page[loggedRequest]](t, s.Must(t, http.StatusOK, list))
+					page = fixture.Decoded[api.Page[loggedRequest]](t, s.Must(t, http.StatusOK, list))
 					back = append(back, page.Results[0].ID)
 				}
 				break
@@ -267,12 +266,12 @@ func TestRequestLogIsPrivate(t *testing.T) {
 	}
 	for _, query := range []string{"", "key=ours", "token=" + all[1].Token, "code=" + all[0].Code, "status=4xx"} {
 		list := call{Path: "/api/requests/?" + query, Token: s.Tiny.Tokens.Owner}
-		theirs := fixture.Decoded[core.Page[loggedRequest]](t, s.Must(t, http.StatusOK, list))
+		theirs := fixture.Decoded[api.Page[loggedRequest]](t, s.Must(t, http.StatusOK, list))
 		if len(theirs.Results) != 0 {
 			t.Errorf("%q shows another organization %d requests", query, len(theirs.Results))
 		}
 	}
-	seen := fixture.Decoded[core.Page[loggedRequest]](t, s.Must(t, http.StatusOK,
+	seen := fixture.Decoded[api.Page[loggedRequest]](t, s.Must(t, http.StatusOK,
 		call{Path: "/api/requests/", Token: s.Harbour.Tokens.Viewer}))
 	if len(seen.Results) != 1 || seen.Results[0].Key != "ours" {
 		t.Errorf("the viewer sees %+v, want the start alone", seen.Results)

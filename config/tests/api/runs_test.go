@@ -16,11 +16,10 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
-type runPage = core.Page[api.Run]
+type runPage = api.Page[api.Run]
 
 // page reads one page of runs as harbour's viewer; the path is relative, as next and previous are.
 func (s *stage) page(tb testing.TB, path string) runPage {

@@ -13,7 +13,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
@@ -62,7 +61,7 @@ func (s *stage) listedTokens(tb testing.TB, by, query string) map[string]tokenAn
 	tb.Helper()
 	got := s.Must(tb, http.StatusOK, call{Path: "/api/tokens/?page_size=200" + query, Token: by})
 	found := make(map[string]tokenAnswer)
-	for _, token := range fixture.Decoded[core.Page[tokenAnswer]](tb, got).Results {
+	for _, token := range fixture.Decoded[api.Page[tokenAnswer]](tb, got).Results {
 		found[token.Label] = token
 	}
 	return found
