@@ -39,7 +39,7 @@ func TestCancel(t *testing.T) {
 		if diff := cmp.Diff(string(got.Body), string(read.Body)); diff != "" {
 			t.Errorf("run after its job was delivered (-canceled +read):\n%s", diff)
 		}
-		s.WantAudit(t, "run.cancel", "run", uuid.MustParse(run.ID), "req-cancel", "")
+		s.WantAudit(t, "run.cancel", "run", run.ID, "req-cancel", "")
 		fixture.WantReplay(t, first, s.Do(t, start))
 		if used := coretest.One[int64](t, s.DB, `SELECT used FROM usage_counters`); used != 1 {
 			t.Errorf("used = %d, want 1: a canceled run counts", used)

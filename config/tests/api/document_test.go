@@ -13,25 +13,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations"
 )
 
-type documentWindow struct {
-	Filename  string `json:"filename"`
-	MediaType string `json:"media_type"`
-	SHA256    string `json:"sha256"`
-	Size      int64  `json:"size"`
-	Kind      string `json:"kind"`
-	LineCount int    `json:"line_count"`
-	Next      string `json:"next"`
-	Previous  string `json:"previous"`
-	Lines     []struct {
-		Number int    `json:"number"`
-		Text   string `json:"text"`
-		Length int    `json:"length"`
-		Cut    bool   `json:"cut"`
-	} `json:"lines"`
-	Findings []api.Finding `json:"findings"`
-	Content  string        `json:"content"`
-}
-
 // checked starts a run on a table and executes it.
 func (s *stage) checked(tb testing.TB, document string) string {
 	tb.Helper()
@@ -40,10 +21,10 @@ func (s *stage) checked(tb testing.TB, document string) string {
 	return run.ID
 }
 
-func (s *stage) window(tb testing.TB, path string) documentWindow {
+func (s *stage) window(tb testing.TB, path string) api.DocumentWindow {
 	tb.Helper()
 	answered := s.Must(tb, http.StatusOK, call{Path: path, Token: s.Harbour.Tokens.Viewer})
-	return fixture.Decoded[documentWindow](tb, answered)
+	return fixture.Decoded[api.DocumentWindow](tb, answered)
 }
 
 func TestDocumentWindows(t *testing.T) {
@@ -66,7 +47,7 @@ func TestDocumentWindows(t *testing.T) {
 						faults++
 					}
 				}
-				path = got.Next
+				path = string(got.Next)
 			}
 			if got := strings.TrimSuffix(text.String(), "\n"); got != strings.TrimSuffix(document, "\n") {
 				t.Errorf("the windows have %d bytes, want the %d of the document", len(got), len(document))
@@ -93,8 +74,8 @@ func TestDocumentLines(t *testing.T) {
 		got.Kind != "table" || len(got.Findings) != 1 || got.Findings[0].Column != 31 {
 		t.Errorf("window = %+v, want line 5 of 25 with its finding", got)
 	}
-	for previous, want := range map[string]int{got.Previous: 4, got.Next: 6} {
-		if other := s.window(t, previous); other.Lines[0].Number != want {
+	for previous, want := range map[api.Optional]int{got.Previous: 4, got.Next: 6} {
+		if other := s.window(t, string(previous)); other.Lines[0].Number != want {
 			t.Errorf("%s begins with line %d, want %d", previous, other.Lines[0].Number, want)
 		}
 	}

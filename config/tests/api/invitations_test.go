@@ -51,7 +51,7 @@ func TestInviteMember(t *testing.T) {
 			if diff := cmp.Diff(want, got, ignored); diff != "" {
 				t.Errorf("invitation of %s (-want +got):\n%s", email, diff)
 			}
-			wantAudits(t, s, uuid.MustParse(got.ID), "invitation.create")
+			wantAudits(t, s, got.ID, "invitation.create")
 		}
 		users := coretest.One[string](t, s.DB, `SELECT coalesce(string_agg(email || ' is ' || name, ', '), '')
 			FROM users WHERE lower(email) IN ('viewer@tiny-quota.example', 'nobody@anywhere.example')`)

@@ -53,7 +53,7 @@ func TestRerun(t *testing.T) {
 			JOIN idempotency_keys AS k ON k.id = r.idempotency_key_id AND k.validation_run_id = r.id
 			JOIN validation_runs AS f ON f.id = r.rerun_of
 			WHERE r.id = $1`, run.ID)
-		s.WantAudit(t, "run.rerun", "run", uuid.MustParse(run.ID), "req-again", "")
+		s.WantAudit(t, "run.rerun", "run", run.ID, "req-again", "")
 		s.wantRows(t, fixture.RowCounts{Keys: 2, Submissions: 1, Runs: 2, Jobs: 1, Audits: 1, Used: 2})
 	})
 }
