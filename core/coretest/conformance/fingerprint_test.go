@@ -16,15 +16,6 @@ func (s *site) testFingerprint(t *testing.T) {
 	t.Helper()
 	t.Run("Same", s.testSameRequests)
 	t.Run("Other", s.testOtherRequests)
-
-	t.Run("EmptyBody", func(t *testing.T) {
-		t.Parallel()
-		s.refused(t, s.start(t).json(""), api.CodeInvalidPayload)
-		s.wantNothing(t, t.Name())
-		first := s.created(t, s.start(t))
-		s.refused(t, s.start(t).json(""), api.CodeInvalidPayload)
-		s.replayed(t, s.start(t), first)
-	})
 }
 
 func (s *site) testSameRequests(t *testing.T) {
