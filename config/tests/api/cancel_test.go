@@ -51,9 +51,9 @@ func TestCancel(t *testing.T) {
 		s := setup(t)
 		run := s.Started(t, s.Start(t, ""))
 		s.Work(t)
-		before := s.Do(t, call{Path: validations.RunAddress(run.ID), Token: s.Harbour.Tokens.Viewer})
+		before := s.Do(t, s.reading(validations.RunAddress(run.ID)))
 		s.Refused(t, api.CodeRunCompleted, s.Cancel(run.ID))
-		after := s.Do(t, call{Path: validations.RunAddress(run.ID), Token: s.Harbour.Tokens.Viewer})
+		after := s.Do(t, s.reading(validations.RunAddress(run.ID)))
 		if diff := cmp.Diff(string(before.Body), string(after.Body)); diff != "" {
 			t.Errorf("run (-before +after):\n%s", diff)
 		}

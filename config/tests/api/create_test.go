@@ -83,7 +83,7 @@ func TestCreateWorkflow(t *testing.T) {
 			t.Errorf("Idempotency-Expires: %v", err)
 		}
 		for _, path := range []string{address, "/api/workflows/site-report/"} {
-			shown := s.Must(t, http.StatusOK, call{Path: path, Token: s.Harbour.Tokens.Viewer})
+			shown := s.Must(t, http.StatusOK, s.reading(path))
 			if diff := cmp.Diff(workflow, fixture.Decoded[api.Workflow](t, shown)); diff != "" {
 				t.Errorf("%s (-created +shown):\n%s", path, diff)
 			}
@@ -116,7 +116,7 @@ func TestCreateWorkflow(t *testing.T) {
 // shown reads a run.
 func (s *stage) shown(tb testing.TB, id string) api.Run {
 	tb.Helper()
-	address := call{Path: validations.RunAddress(id), Token: s.Harbour.Tokens.Viewer}
+	address := s.reading(validations.RunAddress(id))
 	return fixture.Decoded[api.Run](tb, s.Must(tb, http.StatusOK, address))
 }
 
@@ -128,6 +128,8 @@ func TestSavesAreComparedByMeaning(t *testing.T) {
 	const building = "/api/workflows/building/"
 	create, version := s.creation("c", "repeated"), s.versionOf("v", building)
 	imported := s.importing("i", siteReport)
+	invited := fixture.Adding(s.Harbour.Tokens.Owner, `{"email":"a@b.example","role":"viewer"}`).
+		With("Idempotency-Key", "m")
 	reordered := `{ "definition": ` + strings.Replace(requiring("s\u0069te"), `"type":"object",`, "", 1)
 	reordered = strings.Replace(reordered, `"]}`, `"], "type": "object"}`, 1) +
 		`, "is_active": true, "description": "Names its site.", "name": "Site report", "slug": "repeated"}` + "\n"
@@ -151,6 +153,10 @@ func TestSavesAreComparedByMeaning(t *testing.T) {
 		{
 			imported, s.importing("i", "# again\n"+siteReport),
 			s.importing("i", strings.Replace(siteReport, "Shape", "Form", 1)), "content",
+		},
+		{
+			invited, json(invited, `{"role":"viewer", "email":"a@b.example"}`),
+			json(invited, `{"email":"b@b.example","role":"viewer"}`), "content",
 		},
 	} {
 		first := s.Must(t, http.StatusCreated, tt.first)

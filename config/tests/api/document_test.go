@@ -23,7 +23,7 @@ func (s *stage) checked(tb testing.TB, document string) string {
 
 func (s *stage) window(tb testing.TB, path string) api.DocumentWindow {
 	tb.Helper()
-	answered := s.Must(tb, http.StatusOK, call{Path: path, Token: s.Harbour.Tokens.Viewer})
+	answered := s.Must(tb, http.StatusOK, s.reading(path))
 	return fixture.Decoded[api.DocumentWindow](tb, answered)
 }
 
@@ -55,9 +55,7 @@ func TestDocumentWindows(t *testing.T) {
 			if want := strings.Count(document, "much"); faults != min(want, 100) {
 				t.Errorf("%d findings on the lines, want %d", faults, want)
 			}
-			content := s.Must(t, http.StatusOK, call{
-				Path: validations.RunAddress(id) + "document/content/", Token: s.Harbour.Tokens.Viewer,
-			})
+			content := s.Must(t, http.StatusOK, s.reading(validations.RunAddress(id)+"document/content/"))
 			if string(content.Body) != document {
 				t.Errorf("the content has %d bytes, want the %d of the document", len(content.Body), len(document))
 			}
@@ -84,9 +82,7 @@ func TestDocumentLines(t *testing.T) {
 		t.Errorf("window = %+v, want no line of 25", beyond)
 	}
 	for _, query := range []string{"from=0", "from=-1", "from=x", "lines=201", "lines=0", "from=99999999999999999999"} {
-		s.Refused(t, api.CodeInvalidParameter, call{
-			Path: validations.RunAddress(id) + "document/?" + query, Token: s.Harbour.Tokens.Viewer,
-		})
+		s.Refused(t, api.CodeInvalidParameter, s.reading(validations.RunAddress(id)+"document/?"+query))
 	}
 }
 
@@ -101,12 +97,9 @@ func TestDocumentsAreDownloads(t *testing.T) {
 		"a\"b;c.csv":   `attachment; filename="a\"b;c.csv"`,
 		"zähler.csv":   "attachment; filename*=utf-8''z%C3%A4hler.csv",
 	} {
-		start := fixture.Upload{Filename: filename, ContentType: "text/csv", Content: document}
 		run := s.Started(t, s.Start(t, "").WithBody("text/csv", document))
-		s.Exec(t, `UPDATE submissions SET filename = $2 WHERE id = $1`, run.Submission, start.Filename)
-		got := s.Must(t, http.StatusOK, call{
-			Path: validations.RunAddress(run.ID) + "document/content/", Token: s.Harbour.Tokens.Viewer,
-		})
+		s.Exec(t, `UPDATE submissions SET filename = $2 WHERE id = $1`, run.Submission, filename)
+		got := s.Must(t, http.StatusOK, s.reading(validations.RunAddress(run.ID)+"document/content/"))
 		fixture.WantHeader(t, got, map[string]string{
 			"Content-Disposition": want, "Content-Type": "application/octet-stream", "Cache-Control": "no-store",
 			"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "default-src 'none'; sandbox",

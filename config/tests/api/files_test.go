@@ -50,7 +50,8 @@ func TestImportWorkflow(t *testing.T) {
 	before := s.tally(t)
 	reordered := strings.Replace(siteReport, "{type: object, required: [site]}", "{required: [site], type: object}", 1)
 	for _, file := range []string{siteReport, reordered + "# a comment\n"} {
-		if diff := cmp.Diff(api.WorkflowImport{Outcome: "unchanged", Workflow: workflow}, s.imported(t, http.StatusOK, file)); diff != "" {
+		want := api.WorkflowImport{Outcome: "unchanged", Workflow: workflow}
+		if diff := cmp.Diff(want, s.imported(t, http.StatusOK, file)); diff != "" {
 			t.Errorf("import of what is there (-want +got):\n%s", diff)
 		}
 	}
@@ -105,7 +106,7 @@ func TestExportWorkflow(t *testing.T) {
 	s := setup(t)
 	for _, slug := range []string{"building", "meter-readings"} {
 		got := s.Must(t, http.StatusOK,
-			call{Path: "/api/workflows/" + slug + "/export/", Token: s.Harbour.Tokens.Viewer})
+			s.reading("/api/workflows/"+slug+"/export/"))
 		fixture.WantHeader(t, got, map[string]string{
 			"Content-Type": "application/yaml", "Content-Disposition": `attachment; filename="` + slug + `.yaml"`,
 		})
@@ -129,7 +130,7 @@ func TestExportWorkflow(t *testing.T) {
 	s.imported(t, http.StatusCreated, strings.Replace(siteReport, "[site]", "[floor]", 1))
 	for query, want := range map[string]string{"": "- floor", "?version=1": "- site"} {
 		path := "/api/workflows/from-file/export/" + query
-		got := s.Must(t, http.StatusOK, call{Path: path, Token: s.Harbour.Tokens.Viewer})
+		got := s.Must(t, http.StatusOK, s.reading(path))
 		if !strings.Contains(string(got.Body), want) {
 			t.Errorf("%s = %s, want %q in it", path, got.Body, want)
 		}

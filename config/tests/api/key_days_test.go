@@ -16,7 +16,8 @@ import (
 // days reads the activity of an organization's keys; the days themselves are left out.
 func (s *stage) days(tb testing.TB, token string) []api.KeyActivityDay {
 	tb.Helper()
-	body := fixture.Decoded[api.KeyActivity](tb, s.Must(tb, http.StatusOK, call{Path: "/api/idempotency-keys/activity/", Token: token}))
+	activity := call{Path: "/api/idempotency-keys/activity/", Token: token}
+	body := fixture.Decoded[api.KeyActivity](tb, s.Must(tb, http.StatusOK, activity))
 	for i, day := range body.Days {
 		if i > 0 && day.Day >= body.Days[i-1].Day {
 			tb.Errorf("%s comes after %s, want the latest first", day.Day, body.Days[i-1].Day)

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -106,22 +105,14 @@ func TestOwnersLeaveAtOnce(t *testing.T) {
 		tokens = append(tokens, s.TokenOf(t, ids[i+1], api.RoleOwner))
 	}
 	for round := range rounds {
-		var group sync.WaitGroup
-		answers := make([]answer, owners)
-		for i := range owners {
-			leave := remove(ids[i], tokens[i])
+		calls := make([]call, owners)
+		for i := range calls {
+			calls[i] = remove(ids[i], tokens[i])
 			if (i+round)%2 == 0 {
-				leave = setRole(ids[i], tokens[i], api.RoleViewer)
+				calls[i] = setRole(ids[i], tokens[i], api.RoleViewer)
 			}
-			group.Go(func() {
-				got, err := s.Send(t.Context(), leave)
-				if err != nil {
-					t.Error(err)
-				}
-				answers[i] = got
-			})
 		}
-		group.Wait()
+		answers := s.Together(t, calls)
 		stayed := slices.IndexFunc(answers, func(a answer) bool { return a.Status == http.StatusUnprocessableEntity })
 		if stayed < 0 {
 			t.Fatalf("round %d: nobody was refused", round)
@@ -141,14 +132,8 @@ func TestListMembers(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	var emails []string
-	address := "/api/members/?page_size=2"
-	for address != "" {
-		got := s.Must(t, http.StatusOK, call{Path: address, Token: s.Harbour.Tokens.Viewer})
-		page := fixture.Decoded[api.Page[api.Member]](t, got)
-		for _, member := range page.Results {
-			emails = append(emails, member.Email)
-		}
-		address = string(page.Next)
+	for _, member := range thereAndBack[api.Member](t, s, s.reading("/api/members/?page_size=2"), 2) {
+		emails = append(emails, member.Email)
 	}
 	slices.Sort(emails)
 	want := "executor@harbour-energy.example owner@harbour-energy.example viewer@harbour-energy.example"

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -237,20 +237,9 @@ func TestRotateToken(t *testing.T) {
 	t.Run("OnceHoweverManyTryIt", func(t *testing.T) {
 		t.Parallel()
 		old := made(t, "raced")
-		var group sync.WaitGroup
-		answers := make([]answer, 8)
-		for i := range answers {
-			group.Go(func() {
-				got, err := s.Send(t.Context(), rotate(old.ID, s.Harbour.Tokens.Executor, ""))
-				if err != nil {
-					t.Error(err)
-				}
-				answers[i] = got
-			})
-		}
-		group.Wait()
 		created := 0
-		for _, got := range answers {
+		rotation := rotate(old.ID, s.Harbour.Tokens.Executor, "")
+		for _, got := range s.Together(t, slices.Repeat([]call{rotation}, 8)) {
 			if got.Status == http.StatusCreated {
 				created++
 				continue

@@ -1,10 +1,7 @@
 package api
 
 import (
-	"bufio"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"os"
 	"path"
@@ -12,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -75,28 +71,7 @@ func (s *stage) sendUpload(tb testing.TB, r recordedUpload, to, key, filename, d
 		Replace(r.body)
 	header := strings.NewReplacer("{path}", to, "{token}", s.Harbour.Tokens.Executor, "{name}", filename,
 		"{length}", strconv.Itoa(len(body))).Replace(r.header)
-	var dialer net.Dialer
-	conn, err := dialer.DialContext(tb.Context(), "tcp", s.Address)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }() // Nothing is lost with it.
-	if err := conn.SetDeadline(time.Now().Add(fixture.Patience)); err != nil {
-		tb.Fatal(err)
-	}
-	if _, err := fmt.Fprintf(conn, "%s\r\nIdempotency-Key: %s\r\n\r\n%s", header, key, body); err != nil {
-		tb.Fatal(err)
-	}
-	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return answer{Status: response.StatusCode, Header: response.Header, Body: text}
+	return s.exchange(tb, header+"\r\nIdempotency-Key: "+key+"\r\n\r\n"+body)
 }
 
 // mediaType is the stored type of the document of a run.

@@ -104,11 +104,6 @@ func listV1[T any](tb testing.TB, c v1Client, address string) ([]T, []int) {
 	return items, sizes
 }
 
-func (c v1Client) whoami(tb testing.TB) v1User {
-	tb.Helper()
-	return mustV1[v1User](tb, c, "/api/v1/auth/me/")
-}
-
 func (c v1Client) workflowsAddress() string {
 	return "/api/v1/orgs/" + url.PathEscape(c.org) + "/workflows/"
 }
