@@ -94,7 +94,7 @@ func ReadPage[T any](
 	if err != nil {
 		return api.Page[T]{}, err
 	}
-	return NewPage(cursor, rows, id, *c.Request().URL), nil
+	return NewPage(cursor, rows, uuid.Nil, id, *c.Request().URL), nil
 }
 
 // Window returns how a list's query reads the page: the ids on this side of one, in this order. The
@@ -117,8 +117,11 @@ func (c Cursor) Of(query *gorm.DB, id string) *gorm.DB {
 }
 
 // NewPage makes the page from up to Size+1 rows in the order that they were read (backward pages are
-// read oldest first). The row beyond the size only shows that there is more.
-func NewPage[T any](cursor Cursor, rows []T, id func(T) uuid.UUID, address url.URL) api.Page[T] {
+// read oldest first). The row beyond the size only shows that there is more. A search that has stopped at an id before
+// the page was full has a link to what it has not looked at; the zero UUID stands for one that has not stopped.
+func NewPage[T any](
+	cursor Cursor, rows []T, stopped uuid.UUID, id func(T) uuid.UUID, address url.URL,
+) api.Page[T] {
 	more := len(rows) > cursor.Size
 	if more {
 		rows = rows[:cursor.Size]
@@ -126,23 +129,16 @@ func NewPage[T any](cursor Cursor, rows []T, id func(T) uuid.UUID, address url.U
 	if cursor.Backward {
 		slices.Reverse(rows)
 	}
-	page := api.Page[T]{Results: rows}
-	if len(rows) == 0 {
-		page.Results = []T{}
-		return page
+	if rows == nil {
+		rows = []T{}
 	}
-	if more || cursor.Backward {
+	page := api.Page[T]{Results: rows}
+	if len(rows) > 0 && (more || cursor.Backward) {
 		page.Next = pageAddress(address, pageNext, id(rows[len(rows)-1]))
 	}
-	if (more && cursor.Backward) || (!cursor.Backward && cursor.ID != uuid.Nil) {
+	if len(rows) > 0 && (more && cursor.Backward || !cursor.Backward && cursor.ID != uuid.Nil) {
 		page.Previous = pageAddress(address, pagePrevious, id(rows[0]))
 	}
-	return page
-}
-
-// GoesOn returns the page with a link to what has not been looked at. A page that has stopped at an id is not full
-// though there may be more; the zero UUID stands for a page that has not.
-func GoesOn[T any](page api.Page[T], cursor Cursor, stopped uuid.UUID, address url.URL) api.Page[T] {
 	switch {
 	case stopped == uuid.Nil:
 	case cursor.Backward:

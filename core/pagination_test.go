@@ -91,7 +91,7 @@ func TestPagesCoverTheListInBothDirections(t *testing.T) {
 			if err != nil {
 				t.Fatalf("parse the cursor of %q: %v", link, err)
 			}
-			return core.NewPage(cursor, list(newestFirst, cursor), self, address)
+			return core.NewPage(cursor, list(newestFirst, cursor), uuid.Nil, self, address)
 		}
 		page := turn("")
 		if page.Previous != "" {

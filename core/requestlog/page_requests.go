@@ -31,8 +31,7 @@ func (a *App) requestsPage(c echo.Context, principal core.Principal) error {
 		return err
 	}
 	address := *c.Request().URL
-	page := core.NewPage(cursor, found.Requests, func(r Request) uuid.UUID { return r.ID }, address)
-	page = core.GoesOn(page, cursor, found.Stopped, address)
+	page := core.NewPage(cursor, found.Requests, found.Stopped, func(r Request) uuid.UUID { return r.ID }, address)
 	labels, err := a.labels(ctx, principal.OrgID, page.Results)
 	if err != nil {
 		return err

@@ -164,7 +164,7 @@ func (a *App) auditPage(c echo.Context, principal core.Principal) error {
 	if err != nil {
 		return err
 	}
-	page.Page = core.MapPage(core.NewPage(cursor, entries, auditEntry.id, *c.Request().URL),
+	page.Page = core.MapPage(core.NewPage(cursor, entries, uuid.Nil, auditEntry.id, *c.Request().URL),
 		auditRowFor(principal, names))
 	return a.renderAudits(c, http.StatusOK, page)
 }

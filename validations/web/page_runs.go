@@ -84,8 +84,8 @@ func (a *App) runsPage(c echo.Context, principal core.Principal) error {
 		return err
 	}
 	address := *c.Request().URL
-	page := core.NewPage(cursor, rows, func(run listedRun) uuid.UUID { return run.ID }, address)
-	view := newRunsView(base, query, names, core.GoesOn(page, cursor, found.Stopped, address))
+	page := core.NewPage(cursor, rows, found.Stopped, func(run listedRun) uuid.UUID { return run.ID }, address)
+	view := newRunsView(base, query, names, page)
 	view.selectable(principal)
 	if found.Stopped != uuid.Nil {
 		view.Scanned = validations.MaxScanned
