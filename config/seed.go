@@ -6,13 +6,13 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base32"
+	"errors"
 	"fmt"
 	"io"
 	"time"
 
 	"github.com/google/uuid"
 
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/users"
 	"github.com/simplevalidations/simplevalidations/users/access"
@@ -191,7 +191,7 @@ func (p *Project) ensureWorkflow(
 	ctx context.Context, orgID uuid.UUID, draft workflows.Draft,
 ) (workflows.Version, error) {
 	found, err := p.workflowService.Find(ctx, orgID, draft.Slug, 0)
-	if !core.IsNotFound(err) {
+	if !errors.Is(err, api.CodeNotFound) {
 		return found, err
 	}
 	return p.workflowService.Create(ctx, orgID, draft)

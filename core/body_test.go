@@ -141,7 +141,7 @@ func TestReadJSONRefusesLargeBodies(t *testing.T) {
 	t.Parallel()
 	body := `{"name":"` + strings.Repeat("a", bodyLimit-10) + `"}`
 	_, _, err := readJSON(bodyRequest("application/json", body))
-	if !core.HasCode(err, api.CodePayloadTooLarge) {
+	if !errors.Is(err, api.CodePayloadTooLarge) {
 		t.Errorf("ReadJSON = %v, want %s", err, api.CodePayloadTooLarge)
 	}
 }
@@ -150,7 +150,7 @@ func TestReadJSONRefusesOtherTypes(t *testing.T) {
 	t.Parallel()
 	for _, contentType := range []string{"", "text/plain", "application/problem+json", "application/json; ="} {
 		_, _, err := readJSON(bodyRequest(contentType, `{"name":"a"}`))
-		if !core.HasCode(err, api.CodeUnsupportedMediaType) {
+		if !errors.Is(err, api.CodeUnsupportedMediaType) {
 			t.Errorf("ReadJSON of %q = %v, want %s", contentType, err, api.CodeUnsupportedMediaType)
 		}
 	}
@@ -169,7 +169,7 @@ func TestReadJSONOfABodyThatBreaksOff(t *testing.T) {
 			t.Parallel()
 			request := httptest.NewRequest(http.MethodPost, "/", iotest.ErrReader(tt.err))
 			request.Header.Set("Content-Type", "application/json")
-			if _, _, err := readJSON(request); !core.HasCode(err, tt.code) {
+			if _, _, err := readJSON(request); !errors.Is(err, tt.code) {
 				t.Errorf("ReadJSON = %v, want %s", err, tt.code)
 			}
 		})

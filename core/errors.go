@@ -1,7 +1,6 @@
 package core
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -49,9 +48,6 @@ func NewError(code api.Code, detail string) *Error {
 func NotFound(what string) *Error {
 	return NewError(api.CodeNotFound, fmt.Sprintf("There is no such %s in your organization.", what))
 }
-
-// IsNotFound reports whether the error is, or wraps, one that says that there is no such thing.
-func IsNotFound(err error) bool { return HasCode(err, api.CodeNotFound) }
 
 // PermissionDenied says what the caller may not do, and who may.
 func PermissionDenied(detail string) *Error { return NewError(api.CodePermissionDenied, detail) }
@@ -128,6 +124,3 @@ func (e *Error) Is(target error) bool {
 	code, ok := target.(api.Code)
 	return ok && code == e.Code
 }
-
-// HasCode reports whether the error is, or wraps, one of the code.
-func HasCode(err error, code api.Code) bool { return errors.Is(err, code) }

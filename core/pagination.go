@@ -33,13 +33,6 @@ type PageQuery struct {
 	Cursor string `query:"cursor"`
 }
 
-// Page is one page of a list, newest first. Next and Previous are relative addresses, absent at the ends of the list.
-type Page[T any] struct {
-	Next     api.Optional `json:"next"`
-	Previous api.Optional `json:"previous"`
-	Results  []T          `json:"results"`
-}
-
 // Cursor is a position in a list that is ordered by UUIDv7, newest first.
 type Cursor struct {
 	// ID is the row next to the page; the zero UUID stands for the list's beginning.
@@ -92,16 +85,16 @@ type ListQuery interface {
 func ReadPage[T any](
 	c echo.Context, check *Validator, query ListQuery, id func(T) uuid.UUID,
 	read func(ctx context.Context, cursor Cursor) ([]T, error),
-) (Page[T], error) {
+) (api.Page[T], error) {
 	cursor, err := BindList(c, check, query)
 	if err != nil {
-		return Page[T]{}, err
+		return api.Page[T]{}, err
 	}
 	rows, err := read(c.Request().Context(), cursor)
 	if err != nil {
-		return Page[T]{}, err
+		return api.Page[T]{}, err
 	}
-	return NewPage(cursor, rows, id, *c.Request().URL), nil
+	return NewPage(cursor, rows, uuid.Nil, id, *c.Request().URL), nil
 }
 
 // Window returns how a list's query reads the page: the ids on this side of one, in this order. The
@@ -124,8 +117,11 @@ func (c Cursor) Of(query *gorm.DB, id string) *gorm.DB {
 }
 
 // NewPage makes the page from up to Size+1 rows in the order that they were read (backward pages are
-// read oldest first). The row beyond the size only shows that there is more.
-func NewPage[T any](cursor Cursor, rows []T, id func(T) uuid.UUID, address url.URL) Page[T] {
+// read oldest first). The row beyond the size only shows that there is more. A search that has stopped at an id before
+// the page was full has a link to what it has not looked at; the zero UUID stands for one that has not stopped.
+func NewPage[T any](
+	cursor Cursor, rows []T, stopped uuid.UUID, id func(T) uuid.UUID, address url.URL,
+) api.Page[T] {
 	more := len(rows) > cursor.Size
 	if more {
 		rows = rows[:cursor.Size]
@@ -133,31 +129,24 @@ func NewPage[T any](cursor Cursor, rows []T, id func(T) uuid.UUID, address url.U
 	if cursor.Backward {
 		slices.Reverse(rows)
 	}
-	page := Page[T]{Results: rows}
-	if len(rows) == 0 {
-		page.Results = []T{}
-		return page
+	if rows == nil {
+		rows = []T{}
 	}
-	if more || cursor.Backward {
+	page := api.Page[T]{Results: rows}
+	if len(rows) > 0 && (more || cursor.Backward) {
 		page.Next = pageAddress(address, pageNext, id(rows[len(rows)-1]))
 	}
-	if (more && cursor.Backward) || (!cursor.Backward && cursor.ID != uuid.Nil) {
+	if len(rows) > 0 && (more && cursor.Backward || !cursor.Backward && cursor.ID != uuid.Nil) {
 		page.Previous = pageAddress(address, pagePrevious, id(rows[0]))
 	}
-	return page
-}
-
-// GoesOn returns the page with a link to what has not been looked at. A page that has stopped at an id is not full
-// though there may be more; the zero UUID stands for a page that has not.
-func (p Page[T]) GoesOn(cursor Cursor, stopped uuid.UUID, address url.URL) Page[T] {
 	switch {
 	case stopped == uuid.Nil:
 	case cursor.Backward:
-		p.Previous = pageAddress(address, pagePrevious, stopped)
+		page.Previous = pageAddress(address, pagePrevious, stopped)
 	default:
-		p.Next = pageAddress(address, pageNext, stopped)
+		page.Next = pageAddress(address, pageNext, stopped)
 	}
-	return p
+	return page
 }
 
 func pageAddress(address url.URL, direction byte, id uuid.UUID) api.Optional {
@@ -168,10 +157,10 @@ func pageAddress(address url.URL, direction byte, id uuid.UUID) api.Optional {
 }
 
 // MapPage renders every row of a page.
-func MapPage[T, U any](page Page[T], render func(T) U) Page[U] {
+func MapPage[T, U any](page api.Page[T], render func(T) U) api.Page[U] {
 	results := make([]U, len(page.Results))
 	for i, row := range page.Results {
 		results[i] = render(row)
 	}
-	return Page[U]{Next: page.Next, Previous: page.Previous, Results: results}
+	return api.Page[U]{Next: page.Next, Previous: page.Previous, Results: results}
 }

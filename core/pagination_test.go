@@ -2,6 +2,7 @@ package core_test
 
 import (
 	"encoding/base64"
+	"errors"
 	"net/url"
 	"slices"
 	"strings"
@@ -49,7 +50,7 @@ func TestPageQuery(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := query.Parse()
-			if !core.HasCode(err, api.CodeInvalidParameter) {
+			if !errors.Is(err, api.CodeInvalidParameter) {
 				t.Errorf("Parse = %v, want %s", err, api.CodeInvalidParameter)
 			}
 		})
@@ -77,7 +78,7 @@ func TestPagesCoverTheListInBothDirections(t *testing.T) {
 		for i := range newestFirst {
 			newestFirst[i] = uuid.UUID{15: byte(total - i)}
 		}
-		turn := func(link api.Optional) core.Page[uuid.UUID] {
+		turn := func(link api.Optional) api.Page[uuid.UUID] {
 			query := core.PageQuery{Size: "7"}
 			if link != "" {
 				next, err := url.Parse(string(link))
@@ -90,7 +91,7 @@ func TestPagesCoverTheListInBothDirections(t *testing.T) {
 			if err != nil {
 				t.Fatalf("parse the cursor of %q: %v", link, err)
 			}
-			return core.NewPage(cursor, list(newestFirst, cursor), self, address)
+			return core.NewPage(cursor, list(newestFirst, cursor), uuid.Nil, self, address)
 		}
 		page := turn("")
 		if page.Previous != "" {
@@ -117,13 +118,13 @@ func TestPagesCoverTheListInBothDirections(t *testing.T) {
 
 func TestMapPageKeepsTheLinks(t *testing.T) {
 	t.Parallel()
-	page := core.Page[int]{Next: "n", Previous: "p", Results: []int{1, 2}}
+	page := api.Page[int]{Next: "n", Previous: "p", Results: []int{1, 2}}
 	got := core.MapPage(page, func(n int) string { return strings.Repeat("x", n) })
-	want := core.Page[string]{Next: "n", Previous: "p", Results: []string{"x", "xx"}}
+	want := api.Page[string]{Next: "n", Previous: "p", Results: []string{"x", "xx"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("page (-want +got):\n%s", diff)
 	}
-	if empty := core.MapPage(core.Page[int]{}, func(int) int { return 0 }); empty.Results == nil {
+	if empty := core.MapPage(api.Page[int]{}, func(int) int { return 0 }); empty.Results == nil {
 		t.Error("results of an empty page are null, want an empty list")
 	}
 }

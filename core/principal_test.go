@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -44,7 +45,7 @@ func TestPrincipalRequire(t *testing.T) {
 	if err := executor.Require(api.RoleExecutor, "start runs"); err != nil {
 		t.Errorf("Require of the own role = %v, want nil", err)
 	}
-	if err := executor.Require(api.RoleAuthor, "edit"); !core.HasCode(err, api.CodePermissionDenied) {
+	if err := executor.Require(api.RoleAuthor, "edit"); !errors.Is(err, api.CodePermissionDenied) {
 		t.Errorf("Require of more = %v, want %s", err, api.CodePermissionDenied)
 	}
 	for needed, want := range map[api.Role]string{

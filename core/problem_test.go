@@ -180,7 +180,7 @@ func TestErrorsCompareByCode(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("cause")
 	err := fmt.Errorf("wrapped: %w", core.Unavailable(cause))
-	if !core.HasCode(err, api.CodeUnavailable) || core.IsNotFound(err) || core.HasCode(nil, "") {
+	if !errors.Is(err, api.CodeUnavailable) || errors.Is(err, api.CodeNotFound) {
 		t.Error("an error is not told by its code")
 	}
 	if !errors.Is(err, cause) || !strings.Contains(err.Error(), "cause") {

@@ -67,7 +67,7 @@ func TestValidatorBody(t *testing.T) {
 func TestValidatorRefusesWhatIsNoStruct(t *testing.T) {
 	t.Parallel()
 	err := core.NewValidator().Body("text")
-	if err == nil || core.HasCode(err, api.CodeInvalidPayload) {
+	if err == nil || errors.Is(err, api.CodeInvalidPayload) {
 		t.Errorf("Body of no struct = %v, want an error that is not the client's", err)
 	}
 }
@@ -120,7 +120,7 @@ func TestBindQuery(t *testing.T) {
 	t.Run("WrongType", func(t *testing.T) {
 		t.Parallel()
 		var got checkedQuery
-		if err := bindQuery(t, "size=x", &got); !core.HasCode(err, api.CodeInvalidParameter) {
+		if err := bindQuery(t, "size=x", &got); !errors.Is(err, api.CodeInvalidParameter) {
 			t.Errorf("BindQuery = %v, want %s", err, api.CodeInvalidParameter)
 		}
 	})

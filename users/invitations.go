@@ -247,7 +247,7 @@ func (s *Service) makeLink(
 func (s *Service) revokeInvitation(ctx context.Context, principal core.Principal, id uuid.UUID) error {
 	return db.DoGorm(ctx, s.db, func(tx db.GormTx) error {
 		open, err := lockInvitation(ctx, tx, principal, id)
-		if core.IsNotFound(err) {
+		if errors.Is(err, api.CodeNotFound) {
 			return nil
 		}
 		if err != nil {
@@ -285,7 +285,7 @@ func (s *Service) accept(ctx context.Context, key invitationKey, userID uuid.UUI
 
 func acceptIn(ctx context.Context, tx db.GormTx, key invitationKey, userID uuid.UUID) (Invitation, error) {
 	accepted, err := oneInvitation(key.in(locked(ctx, tx), userID).Where(validInvitation))
-	if core.IsNotFound(err) {
+	if errors.Is(err, api.CodeNotFound) {
 		return oneInvitation(key.in(tx.Gorm(ctx), userID).Where("i.state = 'accepted' AND i.accepted_by = ?", userID))
 	}
 	if err != nil {

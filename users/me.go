@@ -55,5 +55,5 @@ func (a *App) meV1(c echo.Context, principal core.Principal) error {
 
 // orgs is GET /api/orgs/. A token is for one organization, so the user's other organizations are not listed.
 func (a *App) orgs(c echo.Context, principal core.Principal) error {
-	return c.JSON(http.StatusOK, core.Page[api.Organization]{Results: []api.Organization{renderOrg(principal)}})
+	return c.JSON(http.StatusOK, api.Page[api.Organization]{Results: []api.Organization{renderOrg(principal)}})
 }

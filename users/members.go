@@ -78,7 +78,7 @@ func (a *App) listMembers(c echo.Context, principal core.Principal) error {
 }
 
 // readMembers reads a page of the organization's members, for the API and for the dashboard.
-func (a *App) readMembers(c echo.Context, principal core.Principal) (core.Page[Member], error) {
+func (a *App) readMembers(c echo.Context, principal core.Principal) (api.Page[Member], error) {
 	return core.ReadPage(c, a.check, &core.PageQuery{}, func(m Member) uuid.UUID { return m.ID },
 		func(ctx context.Context, cursor core.Cursor) ([]Member, error) {
 			return a.service.members(ctx, principal.OrgID, cursor)
@@ -228,7 +228,7 @@ func (s *Service) setRole(
 func (s *Service) removeMember(ctx context.Context, principal core.Principal, userID uuid.UUID) error {
 	return db.DoGorm(ctx, s.db, func(tx db.GormTx) error {
 		member, err := lockManaged(ctx, tx, principal, userID)
-		if core.IsNotFound(err) {
+		if errors.Is(err, api.CodeNotFound) {
 			return nil
 		}
 		if err != nil {

@@ -1,6 +1,7 @@
 package users
 
 import (
+	"errors"
 	"net/http"
 	"time"
 
@@ -15,7 +16,7 @@ import (
 
 // membersPage lists members, with the form for a new one.
 type membersPage struct {
-	core.Page[memberRow]
+	api.Page[memberRow]
 	// Manages says that the visitor may invite members.
 	Manages bool
 	// Invitations are those that are open, up to a page of them; only those who manage members see them.
@@ -89,7 +90,7 @@ func (a *App) renderMembers(
 		Title: "Members", Section: pages.SectionMembers,
 		Data: membersPage{
 			Page: core.MapPage(page, memberRowFor(principal)), Manages: manages,
-			Invitations: core.MapPage(core.Page[Invitation]{Results: open}, invitationRowFor(principal)).Results,
+			Invitations: core.MapPage(api.Page[Invitation]{Results: open}, invitationRowFor(principal)).Results,
 			Form:        form, Roles: account.RolesUpTo(principal.Role, form.Role), Problem: problem,
 		},
 	})
@@ -110,7 +111,7 @@ func (a *App) inviteForm(c echo.Context, principal core.Principal) error {
 	if err == nil {
 		issued, err = a.service.inviteWithLink(c.Request().Context(), principal, form)
 	}
-	if err != nil && !core.HasCode(err, api.CodePermissionDenied) {
+	if err != nil && !errors.Is(err, api.CodePermissionDenied) {
 		return pages.Refuse(c, err, func(c echo.Context, status int, problem *core.Error) error {
 			return a.renderMembers(c, status, principal, form, problem)
 		})

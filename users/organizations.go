@@ -152,7 +152,7 @@ func auditOperator(ctx context.Context, batch *db.Batch, orgID uuid.UUID, action
 // EnsureOrganization returns the organization with the slug and creates it when it is not there.
 func (s *Service) EnsureOrganization(ctx context.Context, slug, name string, limit *int64) (Organization, error) {
 	org, err := s.Organization(ctx, slug)
-	if !core.IsNotFound(err) {
+	if !errors.Is(err, api.CodeNotFound) {
 		return org, err
 	}
 	org, err = s.CreateOrganization(ctx, slug, name, limit)

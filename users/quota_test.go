@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/db"
@@ -338,7 +337,7 @@ func TestSetRunQuota(t *testing.T) {
 		t.Parallel()
 		b := setup(t)
 		err := b.service.SetRunQuota(t.Context(), b.org(t, "org", 1), number(-1))
-		if !core.HasCode(err, api.CodeInvalidPayload) {
+		if !errors.Is(err, api.CodeInvalidPayload) {
 			t.Errorf("SetRunQuota(-1) = %v, want %s", err, api.CodeInvalidPayload)
 		}
 	})

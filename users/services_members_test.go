@@ -1,13 +1,13 @@
 package users_test
 
 import (
+	"errors"
 	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/google/uuid"
 
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
@@ -20,7 +20,7 @@ func TestLastOwner(t *testing.T) {
 		org := b.org(t, "org", 1)
 		owner := b.member(t, org, "owner@org.example", api.RoleOwner)
 		err := b.service.SetMembership(t.Context(), org, owner, api.RoleAdmin)
-		if !core.HasCode(err, api.CodeLastOwner) {
+		if !errors.Is(err, api.CodeLastOwner) {
 			t.Errorf("SetMembership = %v, want %s", err, api.CodeLastOwner)
 		}
 		other := b.member(t, org, "other@org.example", api.RoleOwner)
@@ -47,7 +47,7 @@ func TestLastOwner(t *testing.T) {
 			for _, member := range members {
 				group.Go(func() {
 					err := b.service.SetMembership(t.Context(), org, member, api.RoleViewer)
-					if core.HasCode(err, api.CodeLastOwner) {
+					if errors.Is(err, api.CodeLastOwner) {
 						refused.Add(1)
 					} else if err != nil {
 						t.Errorf("SetMembership = %v, want no error or %s", err, api.CodeLastOwner)

@@ -1,11 +1,11 @@
 package users_test
 
 import (
+	"errors"
 	"sync"
 	"sync/atomic"
 	"testing"
 
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/db"
@@ -35,7 +35,7 @@ func TestTokenLimitHoldsForManyAtOnce(t *testing.T) {
 				switch _, err := b.service.Access.CreateToken(t.Context(), request); {
 				case err == nil:
 					made.Add(1)
-				case !core.HasCode(err, api.CodeTooManyTokens):
+				case !errors.Is(err, api.CodeTooManyTokens):
 					t.Errorf("CreateToken = %v, want %s", err, api.CodeTooManyTokens)
 				}
 			})
@@ -91,7 +91,7 @@ func TestTokenLimitCountsATokenThatIsBeingIssued(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := <-second; !core.HasCode(err, api.CodeTooManyTokens) {
+	if err := <-second; !errors.Is(err, api.CodeTooManyTokens) {
 		t.Errorf("second token = %v, want %s", err, api.CodeTooManyTokens)
 	}
 }
@@ -101,7 +101,7 @@ func TestSetTokenLimit(t *testing.T) {
 	b := setup(t)
 	org := b.org(t, "org", -1)
 	for _, wrong := range []int{-1, 0, 10001} {
-		if err := b.service.SetTokenLimit(t.Context(), org, wrong); !core.HasCode(err, api.CodeInvalidPayload) {
+		if err := b.service.SetTokenLimit(t.Context(), org, wrong); !errors.Is(err, api.CodeInvalidPayload) {
 			t.Errorf("SetTokenLimit(%d) = %v, want %s", wrong, err, api.CodeInvalidPayload)
 		}
 	}

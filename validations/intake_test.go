@@ -12,7 +12,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
@@ -146,7 +145,7 @@ func TestIntakeThatLosesChunks(t *testing.T) {
 			arriving := io.MultiReader(bytes.NewReader(whole[:5*MaxInlineBytes/2]), event,
 				bytes.NewReader(whole[5*MaxInlineBytes/2:]))
 			_, err := b.service.NewIntake(b.orgID).Read(t.Context(), arriving, 0)
-			if !core.HasCode(err, api.CodeUnavailable) {
+			if !errors.Is(err, api.CodeUnavailable) {
 				t.Errorf("error = %v, want %s", err, api.CodeUnavailable)
 			}
 		})

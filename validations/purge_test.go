@@ -1,6 +1,7 @@
 package validations
 
 import (
+	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -227,7 +228,7 @@ func TestPurgeKeepsWhatRerunsNeed(t *testing.T) {
 		b := newBundle(t)
 		first := b.ended(t, 3*day)
 		b.purge(t, policy, Purged{Contents: 1})
-		if _, err := b.rerun(t, first); !core.HasCode(err, api.CodeDocumentGone) {
+		if _, err := b.rerun(t, first); !errors.Is(err, api.CodeDocumentGone) {
 			t.Errorf("rerun = %v, want document_gone", err)
 		}
 	})
@@ -254,7 +255,7 @@ func TestPurgeKeepsWhatRerunsNeed(t *testing.T) {
 			racers.Wait()
 			got := b.kept(t, first)
 			if (refused == nil) != got.Content || got.Content == got.ContentPurged ||
-				(refused != nil && !core.HasCode(refused, api.CodeDocumentGone)) {
+				(refused != nil && !errors.Is(refused, api.CodeDocumentGone)) {
 				t.Fatalf("rerun = %v and kept = %+v, want either the rerun or the purge", refused, got)
 			}
 		}

@@ -2,11 +2,11 @@ package validations
 
 import (
 	"bytes"
+	"errors"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/db"
@@ -167,7 +167,7 @@ func TestPurgeOfLargeDocuments(t *testing.T) {
 	b.age(t, shared, 2*day)
 	b.purge(t, Retention{Content: day}, Purged{Contents: 1})
 	b.wantUploads(t, 1, 2)
-	if _, err := b.rerun(t, old); !core.HasCode(err, api.CodeDocumentGone) {
+	if _, err := b.rerun(t, old); !errors.Is(err, api.CodeDocumentGone) {
 		t.Errorf("rerun: error = %v, want %s", err, api.CodeDocumentGone)
 	}
 	if !bytes.Equal(b.documentOf(t, again), text) {

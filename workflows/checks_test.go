@@ -48,7 +48,7 @@ func TestChecksAreBounded(t *testing.T) {
 		},
 	}
 	for name, check := range attempts {
-		if err := check(byOrg(t, org)); !core.HasCode(err, api.CodeUnavailable) {
+		if err := check(byOrg(t, org)); !errors.Is(err, api.CodeUnavailable) {
 			t.Errorf("%s while the place is taken = %v, want %s", name, err, api.CodeUnavailable)
 		}
 		if err := check(byOrg(t, uuid.New())); err != nil {

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"errors"
 	"net/http"
 	"path"
 	"strings"
@@ -25,7 +26,7 @@ func (a *App) rerunForm(c echo.Context, principal core.Principal) error {
 	runs := pages.Base(principal.OrgSlug) + "runs/"
 	key, err := a.guard.FormKey(principal, c.FormValue(idempotency.FormField))
 	idempotency.EchoFormKey(c, key)
-	if core.HasCode(err, api.CodeKeyInvalid) {
+	if errors.Is(err, api.CodeKeyInvalid) {
 		core.NoteRefusal(c, core.AsError(err))
 		// The run's page has a form with a new key.
 		return pages.Redirect(c, runs+id.String()+"/", core.AsError(err).Detail)
@@ -173,7 +174,7 @@ func (a *App) cancelEach(c echo.Context, principal core.Principal, ids []uuid.UU
 	for _, id := range ids {
 		err := a.runPages.Cancel(c, principal, id)
 		switch {
-		case core.HasCode(err, api.CodeRunCompleted):
+		case errors.Is(err, api.CodeRunCompleted):
 			ended++
 		case err != nil:
 			return "", err

@@ -18,7 +18,7 @@ const recentCount = 20
 
 // workflowsPage is the list of workflows.
 type workflowsPage struct {
-	core.Page[workflowRow]
+	api.Page[workflowRow]
 
 	MayRun, MayEdit bool
 }
@@ -30,7 +30,7 @@ type workflowRow struct {
 }
 
 func newWorkflowsPage(
-	principal core.Principal, page core.Page[Version], results map[uuid.UUID][]api.RunResult,
+	principal core.Principal, page api.Page[Version], results map[uuid.UUID][]api.RunResult,
 ) workflowsPage {
 	return workflowsPage{
 		Page: core.MapPage(page, func(v Version) workflowRow {

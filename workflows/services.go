@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -185,7 +186,7 @@ func (s *Service) versions(ctx context.Context, orgID, workflowID uuid.UUID, bel
 // Search finds a workflow by its id or its slug.
 func (s *Service) Search(ctx context.Context, principal core.Principal, text string) ([]pages.Found, error) {
 	workflow, err := s.Find(ctx, principal.OrgID, text, 0)
-	if core.IsNotFound(err) {
+	if errors.Is(err, api.CodeNotFound) {
 		return nil, nil
 	}
 	if err != nil {

@@ -63,7 +63,7 @@ func (a *App) list(c echo.Context, principal core.Principal) error {
 }
 
 // readWorkflows reads a page of the organization's workflows, for the API and for the dashboard.
-func (a *App) readWorkflows(c echo.Context, principal core.Principal) (core.Page[Version], error) {
+func (a *App) readWorkflows(c echo.Context, principal core.Principal) (api.Page[Version], error) {
 	return core.ReadPage(c, a.check, &core.PageQuery{}, func(v Version) uuid.UUID { return v.ID },
 		func(ctx context.Context, cursor core.Cursor) ([]Version, error) {
 			return a.service.list(ctx, principal.OrgID, cursor)

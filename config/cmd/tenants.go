@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config/archive"
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
@@ -30,7 +32,7 @@ func (p Program) deleteOrgCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.withProject(cmd.Context(), func(ctx context.Context, in opened) error {
 				org, err := in.Users.Organization(ctx, args[0])
-				if id, isID := core.ParseID(args[0]); isID && core.IsNotFound(err) {
+				if id, isID := core.ParseID(args[0]); isID && errors.Is(err, api.CodeNotFound) {
 					org.ID, org.Slug, err = id, args[0], nil
 				}
 				if err != nil {

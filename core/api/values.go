@@ -26,16 +26,23 @@ func MaybeAt(at *time.Time) Time {
 	return Time{*at}
 }
 
+const timeLayout = "2006-01-02T15:04:05.000Z"
+
 // String returns the time as it is in JSON, RFC 3339 in UTC with milliseconds; "" for the zero time.
 func (t Time) String() string {
 	if t.IsZero() {
 		return ""
 	}
-	return t.UTC().Format("2006-01-02T15:04:05.000Z")
+	return t.UTC().Format(timeLayout)
 }
 
 // MarshalJSON writes the time, or null for the zero time.
-func (t Time) MarshalJSON() ([]byte, error) { return Optional(t.String()).MarshalJSON() }
+func (t Time) MarshalJSON() ([]byte, error) {
+	if t.IsZero() {
+		return []byte("null"), nil
+	}
+	return t.UTC().AppendFormat(nil, `"`+timeLayout+`"`), nil
+}
 
 // UnmarshalJSON reads a time, or null.
 func (t *Time) UnmarshalJSON(text []byte) error {
@@ -67,6 +74,14 @@ func (o Optional) MarshalJSON() ([]byte, error) {
 		return []byte("null"), nil
 	}
 	return json.Marshal(string(o))
+}
+
+// Page is one page of a list, newest first. Next and Previous are the relative addresses of the pages beside it, absent
+// at the ends of the list.
+type Page[T any] struct {
+	Next     Optional `json:"next"`
+	Previous Optional `json:"previous"`
+	Results  []T      `json:"results"`
 }
 
 // Roles lists the roles from the least to the most.

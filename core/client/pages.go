@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // Pages is a list that the service answers page by page. Nothing is read before it is asked for.
@@ -22,14 +24,6 @@ type Pages[T any] struct {
 	whole bool
 }
 
-// Page is one page of a list.
-type Page[T any] struct {
-	Results []T `json:"results"`
-	// Next and Previous are the addresses of the pages beside this one, for Pages.Page. They are empty at the ends.
-	Next     string `json:"next"`
-	Previous string `json:"previous"`
-}
-
 func pagesOf[T any](c *Client, path string, paged bool, filter map[string]any) Pages[T] {
 	return Pages[T]{client: c, path: path, query: queryOf(filter), PageSize: 100, whole: !paged}
 }
@@ -37,7 +31,7 @@ func pagesOf[T any](c *Client, path string, paged bool, filter map[string]any) P
 // All iterates over the items of all pages, and reads a page when it is needed. The first error ends it.
 func (p Pages[T]) All(ctx context.Context) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		for next := ""; ; {
+		for next := api.Optional(""); ; {
 			page, err := p.Page(ctx, next)
 			if err != nil {
 				var none T
@@ -57,15 +51,15 @@ func (p Pages[T]) All(ctx context.Context) iter.Seq2[T, error] {
 }
 
 // Page reads one page: that of an address in another page, or the first one if the address is empty.
-func (p Pages[T]) Page(ctx context.Context, address string) (Page[T], error) {
-	r := request{method: http.MethodGet, path: address}
+func (p Pages[T]) Page(ctx context.Context, address api.Optional) (api.Page[T], error) {
+	r := request{method: http.MethodGet, path: string(address)}
 	if address == "" {
 		r.path, r.query = p.path, p.query
 		if !p.whole {
 			r.query.Set("page_size", strconv.Itoa(p.PageSize))
 		}
 	}
-	return do[Page[T]](ctx, p.client, r)
+	return do[api.Page[T]](ctx, p.client, r)
 }
 
 // queryOf makes a query of what is not zero.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"net"
@@ -32,35 +31,19 @@ type failure struct {
 // Error returns the cause.
 func (f *failure) Error() string { return f.err.Error() }
 
-// sourceError says that the document could not be read, which is not the service's fault.
-type sourceError struct {
-	err error
-}
-
-// Error says so.
-func (e *sourceError) Error() string { return "read the document: " + e.err.Error() }
+// callerError is why a request could not be sent, which is not the service's fault: the document cannot be read, or an
+// address, such as a link to a next page, leads away from the service.
+type callerError struct{ error }
 
 // Unwrap returns why.
-func (e *sourceError) Unwrap() error { return e.err }
-
-// addressError says that an address, such as a link to a next page, leads away from the service.
-type addressError struct {
-	address string
-}
-
-// Error names the address.
-func (e *addressError) Error() string { return fmt.Sprintf("the address %q is not a path", e.address) }
+func (e callerError) Unwrap() error { return e.error }
 
 // failureOf judges an attempt without an answer. The context is that of the whole call.
 func failureOf(ctx context.Context, err error) *failure {
-	_, unreadable := errors.AsType[*sourceError](err)
-	_, forged := errors.AsType[*addressError](err)
-	if unreadable || forged {
-		return &failure{err: err, final: true}
-	}
+	_, own := errors.AsType[callerError](err)
 	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
 	_, unencrypted := errors.AsType[tls.RecordHeaderError](err)
-	if untrusted || unencrypted || errors.Is(err, http.ErrSchemeMismatch) {
+	if own || untrusted || unencrypted || errors.Is(err, http.ErrSchemeMismatch) {
 		return &failure{err: err, final: true}
 	}
 	return &failure{err: err, lost: !isUnsent(err), final: ctx.Err() != nil}
@@ -101,10 +84,9 @@ func (f *failure) retryAfter() time.Duration {
 // later answer settles it.
 func (r request) conclude(f *failure, lost bool, attempts int) error {
 	refused := f.refused
-	_, unreadable := errors.AsType[*sourceError](f.err)
-	_, forged := errors.AsType[*addressError](f.err)
+	_, own := errors.AsType[callerError](f.err)
 	switch {
-	case forged, unreadable && !lost:
+	case own && !lost:
 		return f.err
 	case refused != nil && (!r.creates || !lost || tellsTheOutcome(refused.Code)):
 		return refused

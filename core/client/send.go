@@ -162,7 +162,7 @@ func (c *Client) exchange(ctx context.Context, r request) (Answer, error) {
 	response, err := c.http.Do(ready)
 	if err != nil {
 		if sendErr := sending.failed(); sendErr != nil {
-			return Answer{}, &sourceError{err: sendErr}
+			return Answer{}, callerError{fmt.Errorf("read the document: %w", sendErr)}
 		}
 		return Answer{}, err
 	}
@@ -183,7 +183,7 @@ func (c *Client) prepare(ctx context.Context, r request) (*http.Request, *sendin
 	}
 	sending, err := r.body.open()
 	if err != nil {
-		return nil, nil, &sourceError{err: err}
+		return nil, nil, callerError{fmt.Errorf("read the document: %w", err)}
 	}
 	ready, err := http.NewRequestWithContext(ctx, r.method, target, sending.reader())
 	if err != nil {
@@ -206,7 +206,7 @@ func (c *Client) prepare(ctx context.Context, r request) (*http.Request, *sendin
 func (c *Client) resolve(path string) (string, error) {
 	target, err := url.Parse(path)
 	if err != nil || target.IsAbs() || target.Host != "" || target.Path == "" || target.Path[0] != '/' {
-		return "", &addressError{address: path}
+		return "", callerError{fmt.Errorf("the address %q is not a path", path)}
 	}
 	return c.base.String() + target.String(), nil
 }

@@ -117,32 +117,6 @@ func TestClaims(t *testing.T) {
 		}
 	})
 
-	t.Run("SecondUseSeesTheFirst", func(t *testing.T) {
-		t.Parallel()
-		first := newClaim(org, "second", "a")
-		mustClaim(t, database, first)
-		for content, wantCode := range map[string]api.Code{"a": "", "b": api.CodeKeyReused} {
-			second := newClaim(org, "second", content)
-			outcome := mustClaim(t, database, second)[0]
-			if outcome.Claimed || outcome.Existing == nil || outcome.Existing.ID != first.ID {
-				t.Fatalf("outcome = %+v, want the record of the first", outcome)
-			}
-			checkCode(t, outcome.Existing.Decide(second.Fingerprint, "thing"), wantCode)
-		}
-	})
-
-	t.Run("OrganizationsAndEndpointsNeverMeet", func(t *testing.T) {
-		t.Parallel()
-		mine, theirs := newClaim(org, "scope", "a"), newClaim(uuid.New(), "scope", "a")
-		elsewhere := newClaim(org, "scope", "a")
-		elsewhere.Endpoint = "other"
-		for i, outcome := range mustClaim(t, database, mine, theirs, elsewhere) {
-			if !outcome.Claimed {
-				t.Errorf("claim %d = %+v, want claimed", i, outcome)
-			}
-		}
-	})
-
 	t.Run("ExpiredKeyIsTakenOverWithNothingLeftOfTheOldUse", func(t *testing.T) {
 		t.Parallel()
 		mustClaim(t, database, newClaim(org, "expired", "old"))
@@ -392,16 +366,6 @@ func TestGrantedClaims(t *testing.T) {
 		})
 		if err != nil {
 			t.Fatal(err)
-		}
-	})
-
-	t.Run("TakeAnExpiredKeyOver", func(t *testing.T) {
-		t.Parallel()
-		mustClaim(t, database, newClaim(org, "expired-start", "a"))
-		expire(t, database, "expired-start")
-		claim := newStart(org, "expired-start", "b")
-		if claimed, _ := claimGranted(t, database, nil, claim); len(claimed) != 1 {
-			t.Errorf("claimed = %v, want it claimed", claimed)
 		}
 	})
 }

@@ -29,19 +29,6 @@ func (r *rig) driveStale(t *testing.T, locked idempotency.Record) *sync.WaitGrou
 func TestEngineTakesOver(t *testing.T) {
 	t.Parallel()
 
-	t.Run("WhenTheLockOfADeadHolderHasRunOut", func(t *testing.T) {
-		t.Parallel()
-		r := newRig(t, longLock)
-		locked := r.begin(t, "k")
-		_, err := r.engine.Resume(t.Context(), r.flow, locked)
-		checkCode(t, err, api.CodeKeyInProgress)
-		r.exec(t, `UPDATE idempotency_keys SET locked_until = now()`)
-		if _, err := r.resume(t, "k"); err != nil {
-			t.Fatalf("resume: %v", err)
-		}
-		r.wantFinished(t, "k", 2)
-	})
-
 	t.Run("NotWhileTheKeyIsHeld", func(t *testing.T) {
 		t.Parallel()
 		r := newRig(t, longLock)

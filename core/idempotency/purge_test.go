@@ -29,19 +29,6 @@ func countKeys(tb testing.TB, database *db.DB) int64 {
 func TestPurge(t *testing.T) {
 	t.Parallel()
 
-	t.Run("DeletesExpiredFinishedKeysOnly", func(t *testing.T) {
-		t.Parallel()
-		database := coretest.OpenDatabase(t)
-		insertKeys(t, database, 5, -time.Hour, true)
-		insertKeys(t, database, 4, -time.Hour, false)
-		insertKeys(t, database, 3, time.Hour, true)
-		insertKeys(t, database, 2, time.Hour, false)
-		wantPurged(t, database, 2, 5)
-		if got := countKeys(t, database); got != 9 {
-			t.Errorf("keys left = %d, want 9", got)
-		}
-	})
-
 	t.Run("DeletesNothingBeforeItsTime", func(t *testing.T) {
 		t.Parallel()
 		database := coretest.OpenDatabase(t)

@@ -1,7 +1,6 @@
 package requestlog
 
 import (
-	"context"
 	"encoding/hex"
 	"net/http"
 
@@ -31,21 +30,16 @@ func renderRequest(r Request) api.LoggedRequest {
 // list is GET /api/requests/.
 func (a *App) list(c echo.Context, principal core.Principal) error {
 	var query requestsQuery
-	var stopped uuid.UUID
-	page, err := core.ReadPage(c, a.check, &query, func(r Request) uuid.UUID { return r.ID },
-		func(ctx context.Context, cursor core.Cursor) ([]Request, error) {
-			found, err := a.reader.List(ctx, principal, query.Filter, cursor)
-			stopped = found.Stopped
-			return found.Requests, err
-		})
+	cursor, err := core.BindList(c, a.check, &query)
 	if err != nil {
 		return err
 	}
-	cursor, err := query.Parse()
+	found, err := a.reader.List(c.Request().Context(), principal, query.Filter, cursor)
 	if err != nil {
 		return err
 	}
-	page = page.GoesOn(cursor, stopped, *c.Request().URL)
+	page := core.NewPage(cursor, found.Requests, found.Stopped, func(r Request) uuid.UUID { return r.ID },
+		*c.Request().URL)
 	return c.JSON(http.StatusOK, core.MapPage(page, renderRequest))
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
@@ -30,8 +31,7 @@ func (a *App) requestsPage(c echo.Context, principal core.Principal) error {
 		return err
 	}
 	address := *c.Request().URL
-	page := core.NewPage(cursor, found.Requests, func(r Request) uuid.UUID { return r.ID }, address).
-		GoesOn(cursor, found.Stopped, address)
+	page := core.NewPage(cursor, found.Requests, found.Stopped, func(r Request) uuid.UUID { return r.ID }, address)
 	labels, err := a.labels(ctx, principal.OrgID, page.Results)
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func (a *App) labels(ctx context.Context, orgID uuid.UUID, requests []Request) (
 
 // requestsView lists requests.
 type requestsView struct {
-	core.Page[requestRow]
+	api.Page[requestRow]
 	Filter   pageQuery
 	Filtered bool
 	// OnlyStarts says that the visitor's role sees only requests that start runs.

@@ -56,7 +56,7 @@ func (a *App) listTokens(c echo.Context, principal core.Principal) error {
 }
 
 // readTokens reads a page of tokens, for the API and for the dashboard.
-func (a *App) readTokens(c echo.Context, principal core.Principal, query *tokensQuery) (core.Page[Token], error) {
+func (a *App) readTokens(c echo.Context, principal core.Principal, query *tokensQuery) (api.Page[Token], error) {
 	return core.ReadPage(c, a.check, query, func(t Token) uuid.UUID { return t.ID },
 		func(ctx context.Context, cursor core.Cursor) ([]Token, error) {
 			return a.service.tokens(ctx, principal, query.TokenFilter, cursor)

@@ -39,7 +39,7 @@ func tokenLives(chosen int64) []pages.Choice {
 
 // tokensPage lists tokens, with the form for a new one.
 type tokensPage struct {
-	core.Page[tokenRow]
+	api.Page[tokenRow]
 	// All is set if the tokens of all members are listed.
 	All     bool
 	State   api.TokenState

@@ -24,7 +24,7 @@ func TestPasswordsAreHashedInTurn(t *testing.T) {
 	}
 	// What is too long is refused before it waits for anything.
 	_, err = passwords.Hash(t.Context(), strings.Repeat("p", 1025))
-	if !core.HasCode(err, api.CodeInvalidPayload) {
+	if !errors.Is(err, api.CodeInvalidPayload) {
 		t.Errorf("Hash of 1025 bytes = %v, want %s", err, api.CodeInvalidPayload)
 	}
 	empty()

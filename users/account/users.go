@@ -106,7 +106,7 @@ func (s *Service) User(ctx context.Context, email string) (User, error) {
 // EnsureUser returns the user with the e-mail address and creates one without a password when there is none.
 func (s *Service) EnsureUser(ctx context.Context, email, name string) (User, error) {
 	user, err := s.User(ctx, email)
-	if !core.IsNotFound(err) {
+	if !errors.Is(err, api.CodeNotFound) {
 		return user, err
 	}
 	user, err = s.CreateUser(ctx, email, name, "")

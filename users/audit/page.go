@@ -13,6 +13,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/users/account"
 )
@@ -26,7 +27,7 @@ type auditPageQuery struct {
 
 // auditPage is the audit log.
 type auditPage struct {
-	core.Page[auditRow]
+	api.Page[auditRow]
 	Actions []pages.Choice
 	Span    pages.Span
 	Chips   []pages.Chip
@@ -163,7 +164,7 @@ func (a *App) auditPage(c echo.Context, principal core.Principal) error {
 	if err != nil {
 		return err
 	}
-	page.Page = core.MapPage(core.NewPage(cursor, entries, auditEntry.id, *c.Request().URL),
+	page.Page = core.MapPage(core.NewPage(cursor, entries, uuid.Nil, auditEntry.id, *c.Request().URL),
 		auditRowFor(principal, names))
 	return a.renderAudits(c, http.StatusOK, page)
 }

@@ -52,10 +52,8 @@ func (a *App) newPasswordForm(c echo.Context) error {
 	if err == nil {
 		err = a.service.resetPassword(c.Request().Context(), c.Param("token"), form.New, BrowserOf(c))
 	}
-	if core.IsNotFound(err) {
-		return err
-	}
 	if err != nil {
+		// For a link that does not work any more, the form answers that there is no such page.
 		return pages.Refuse(c, err, a.renderNewPassword)
 	}
 	return pages.Redirect(c, pages.SignInAddress, "The password is set. Sign in with it.")

@@ -43,7 +43,7 @@ func (s *Service) askForPassword(ctx context.Context, email string) error {
 // link. Users who only sign in at the provider get none: a password would outlive the account there.
 func (s *Service) WriteForgotten(ctx context.Context, email string) (*mails.Letter, error) {
 	user, err := s.accounts.User(ctx, email)
-	if core.IsNotFound(err) {
+	if errors.Is(err, api.CodeNotFound) {
 		return nil, nil //nolint:nilnil // nobody to write to
 	}
 	if err != nil {

@@ -73,7 +73,7 @@ func (a *App) fromProvider(c echo.Context) error {
 			"The provider has not signed you in. Try again, or sign in with your password."))
 	}
 	visitor, err := a.visitorOf(c)
-	if err != nil && !core.HasCode(err, api.CodeNotAuthenticated) {
+	if err != nil && !errors.Is(err, api.CodeNotAuthenticated) {
 		return err
 	}
 	into, waiting, err := a.service.finishProvider(c.Request().Context(), secret, c.QueryParam("code"), visitor,
@@ -90,7 +90,7 @@ func (a *App) fromProvider(c echo.Context) error {
 // signInAgain shows the sign-in with what went wrong. If the provider is down, the password still works.
 func (a *App) signInAgain(c echo.Context, next string, err error) error {
 	problem := pages.Refusal(err)
-	if problem == nil && core.HasCode(err, api.CodeUnavailable) {
+	if problem == nil && errors.Is(err, api.CodeUnavailable) {
 		problem, _ = errors.AsType[*core.Error](err)
 	}
 	if problem == nil {

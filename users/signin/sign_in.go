@@ -2,6 +2,7 @@ package signin
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 
@@ -29,7 +30,7 @@ type Browser struct {
 // same time.
 func (s *Service) signIn(ctx context.Context, email, password, next string, from Browser) (outcome, error) {
 	user, err := s.accounts.User(ctx, email)
-	if err != nil && !core.IsNotFound(err) {
+	if err != nil && !errors.Is(err, api.CodeNotFound) {
 		return outcome{}, err
 	}
 	matches, err := s.accounts.Match(ctx, password, user.PasswordHash)

@@ -2,6 +2,7 @@ package signin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -146,7 +147,7 @@ func (a *App) Visit(trust time.Duration) echo.MiddlewareFunc {
 		return func(c echo.Context) error {
 			address, secret := c.Request().URL.EscapedPath(), SessionSecret(c)
 			found, err := a.service.visit(c.Request().Context(), secret)
-			if core.HasCode(err, api.CodeNotAuthenticated) && isForStrangers(address) {
+			if errors.Is(err, api.CodeNotAuthenticated) && isForStrangers(address) {
 				return next(c)
 			}
 			if err != nil {

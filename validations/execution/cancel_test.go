@@ -2,6 +2,7 @@ package execution
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -122,7 +123,7 @@ func TestCancel(t *testing.T) {
 			b := setup(t, testConfig())
 			job := b.start(t, passing)
 			b.exec(t, tt.before)
-			if err := b.cancel(t.Context(), job); !core.HasCode(err, tt.code) {
+			if err := b.cancel(t.Context(), job); !errors.Is(err, tt.code) {
 				t.Errorf("Cancel = %v, want %s", err, tt.code)
 			}
 			if got := b.canceledAudits(t); got != 0 {
@@ -173,7 +174,7 @@ func TestCancelRacesWithCompletion(t *testing.T) {
 		switch {
 		case err == nil && result == api.RunResultCanceled:
 			canceled++
-		case core.HasCode(err, api.CodeRunCompleted) && result == api.RunResultPass:
+		case errors.Is(err, api.CodeRunCompleted) && result == api.RunResultPass:
 		default:
 			t.Fatalf("Cancel = %v with result %s, want nil with CANCELED or run_completed with PASS", err, result)
 		}

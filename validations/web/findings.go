@@ -45,7 +45,8 @@ func (a *App) listFindings(c echo.Context, principal core.Principal, id uuid.UUI
 	if err != nil {
 		return err
 	}
-	page := core.NewPage(cursor, findings, func(f validations.Finding) uuid.UUID { return f.ID }, *c.Request().URL)
+	page := core.NewPage(cursor, findings, uuid.Nil, func(f validations.Finding) uuid.UUID { return f.ID },
+		*c.Request().URL)
 	return c.JSON(http.StatusOK, core.MapPage(page, func(f validations.Finding) api.Finding {
 		return api.Finding{StepID: definition.Steps[f.StepOrdinal].ID, Issue: validations.RenderIssue(f)}
 	}))

@@ -65,7 +65,8 @@ type findingView struct {
 }
 
 func newFindingsView(report runReport, cursor core.Cursor, address url.URL) findingsView {
-	page := core.NewPage(cursor, report.Findings, func(f validations.Finding) uuid.UUID { return f.ID }, address)
+	page := core.NewPage(cursor, report.Findings, uuid.Nil, func(f validations.Finding) uuid.UUID { return f.ID },
+		address)
 	view := findingsView{Next: string(page.Next), Previous: string(page.Previous)}
 	view.Summary = findingsSummary(report, len(page.Results))
 	name := words.Document(report.submission.Filename)

@@ -62,7 +62,7 @@ func (a *App) runsPage(c echo.Context, principal core.Principal) error {
 		return nameErr
 	}
 	if refusal := pages.Refusal(err); refusal != nil {
-		view := newRunsView(base, query, names, core.Page[listedRun]{})
+		view := newRunsView(base, query, names, api.Page[listedRun]{})
 		view.Problem = refusal
 		return a.pages.Render(c, pages.RefusalStatus(c, refusal), "runs",
 			pages.Page{Title: "Runs", Section: pages.SectionRuns, Data: view})
@@ -84,8 +84,8 @@ func (a *App) runsPage(c echo.Context, principal core.Principal) error {
 		return err
 	}
 	address := *c.Request().URL
-	page := core.NewPage(cursor, rows, func(run listedRun) uuid.UUID { return run.ID }, address)
-	view := newRunsView(base, query, names, page.GoesOn(cursor, found.Stopped, address))
+	page := core.NewPage(cursor, rows, found.Stopped, func(run listedRun) uuid.UUID { return run.ID }, address)
+	view := newRunsView(base, query, names, page)
 	view.selectable(principal)
 	if found.Stopped != uuid.Nil {
 		view.Scanned = validations.MaxScanned
@@ -212,7 +212,7 @@ func newListRow(base string, run listedRun) listRow {
 
 // runsView is the list of runs.
 type runsView struct {
-	core.Page[listRow]
+	api.Page[listRow]
 	Filter   filterView
 	Filtered bool
 	Problem  *core.Error
@@ -233,7 +233,7 @@ type runsView struct {
 
 // newRunsView makes a page of the list.
 func newRunsView(
-	base string, query runsPageQuery, names []validations.WorkflowName, page core.Page[listedRun],
+	base string, query runsPageQuery, names []validations.WorkflowName, page api.Page[listedRun],
 ) runsView {
 	return runsView{
 		Page:   core.MapPage(page, func(run listedRun) listRow { return newListRow(base, run) }),

@@ -146,8 +146,7 @@ func (a *App) listRuns(c echo.Context, principal core.Principal) error {
 		return err
 	}
 	address := *c.Request().URL
-	page := core.NewPage(cursor, found.Runs, func(r validations.Run) uuid.UUID { return r.ID }, address)
-	page = page.GoesOn(cursor, found.Stopped, address)
+	page := core.NewPage(cursor, found.Runs, found.Stopped, func(r validations.Run) uuid.UUID { return r.ID }, address)
 	return c.JSON(http.StatusOK, core.MapPage(page, func(run validations.Run) api.Run {
 		return validations.RenderRun(run, principal.OrgSlug)
 	}))

@@ -2,6 +2,7 @@ package files
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -24,13 +25,13 @@ func TestCheckThatTakesTooLong(t *testing.T) {
 		return ctx.Err()
 	}
 	c := ChecksOf(1, time.Second, time.Millisecond)
-	if err := c.Run(byOrg(t, uuid.New()), endless); !core.HasCode(err, api.CodeInvalidPayload) {
+	if err := c.Run(byOrg(t, uuid.New()), endless); !errors.Is(err, api.CodeInvalidPayload) {
 		t.Errorf("error = %v, want %s", err, api.CodeInvalidPayload)
 	}
 	// Whoever has gone is told nothing, and has not done anything wrong.
 	ctx, cancel := context.WithCancel(byOrg(t, uuid.New()))
 	cancel()
-	if err := NewChecks().Run(ctx, endless); core.HasCode(err, api.CodeInvalidPayload) {
+	if err := NewChecks().Run(ctx, endless); errors.Is(err, api.CodeInvalidPayload) {
 		t.Errorf("error = %v, want that of the context", err)
 	}
 }

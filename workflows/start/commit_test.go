@@ -26,21 +26,6 @@ func TestCommit(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 
-	t.Run("OneStartIsOneOfEach", func(t *testing.T) {
-		t.Parallel()
-		tn := b.tenant(t, 10)
-		b.checkOutcomes(t, b.commit(t.Context(), tn.start(t, "k", "a")), "created")
-		b.checkCounts(t, tn, all(1))
-	})
-
-	t.Run("WithoutAKeyNothingIsRemembered", func(t *testing.T) {
-		t.Parallel()
-		tn := b.tenant(t, 10)
-		group := []*attempt{tn.start(t, "", "a"), tn.start(t, "", "a")}
-		b.checkOutcomes(t, b.commit(t.Context(), group...), "created", "created")
-		b.checkCounts(t, tn, counts{submissions: 2, runs: 2, jobs: 2, audits: 2, used: 2})
-	})
-
 	t.Run("EqualKeysInAGroupAreOneStart", func(t *testing.T) {
 		t.Parallel()
 		tn, other := b.tenant(t, 10), b.tenant(t, 10)
@@ -143,7 +128,7 @@ func TestChargeIsForgottenWithItsTransaction(t *testing.T) {
 	}
 	b.checkOutcomes(t, b.commit(t.Context(), tn.start(t, "other", "a")), "created")
 	b.commit(t.Context(), granted)
-	if !core.HasCode(granted.err, api.CodeQuotaExceeded) {
+	if !errors.Is(granted.err, api.CodeQuotaExceeded) {
 		t.Fatalf("err = %v, want that the quota is used up", granted.err)
 	}
 	reserved, err := b.starter.reserved(granted)

@@ -3,13 +3,13 @@ package start
 import (
 	"bytes"
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coalesce"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
@@ -119,7 +119,7 @@ func TestStartsGivePlacesBack(t *testing.T) {
 			t.Helper()
 			poor := b.tenant(t, 0)
 			_, err := b.starter.Start(t.Context(), poor.request("", `"a"`))
-			if !core.HasCode(err, api.CodeQuotaExceeded) {
+			if !errors.Is(err, api.CodeQuotaExceeded) {
 				t.Errorf("err = %v, want %s", err, api.CodeQuotaExceeded)
 			}
 		},
@@ -139,7 +139,7 @@ func TestStartsGivePlacesBack(t *testing.T) {
 					return nil
 				})
 			_, err := starter.Start(t.Context(), tn.request("", `"a"`))
-			if !core.HasCode(err, api.CodeOutcomeUnknown) {
+			if !errors.Is(err, api.CodeOutcomeUnknown) {
 				t.Errorf("err = %v, want %s", err, api.CodeOutcomeUnknown)
 			}
 		},

@@ -2,6 +2,7 @@ package start
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -124,7 +125,7 @@ func (s *Starter) unlessAnswered(ctx context.Context, r Request, refusal error) 
 // answer answers an attempt that was committed or refused.
 func (s *Starter) answer(ctx context.Context, a *attempt) (Answer, error) {
 	switch {
-	case core.HasCode(a.err, api.CodeQuotaExceeded) && a.mayExceedQuota() && s.overage != nil:
+	case errors.Is(a.err, api.CodeQuotaExceeded) && a.mayExceedQuota() && s.overage != nil:
 		return s.startBeyondQuota(ctx, a)
 	case a.err != nil:
 		return Answer{}, a.err
@@ -143,7 +144,7 @@ func (s *Starter) answerFrom(
 	ctx context.Context, record idempotency.Record, fingerprint idempotency.Fingerprint,
 ) (Answer, error) {
 	answer, err := s.guard.Answer(record, fingerprint)
-	if core.HasCode(err, api.CodeKeyInProgress) && record.Abandoned() {
+	if errors.Is(err, api.CodeKeyInProgress) && record.Abandoned() {
 		return s.resume(ctx, record)
 	}
 	return Answer{Answer: answer, RunID: record.Subject}, err

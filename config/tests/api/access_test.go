@@ -150,6 +150,8 @@ func TestObjectsOfOtherOrganizationsAreNotFound(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	run := s.Started(t, s.Start(t, "theirs").By(s.Tiny.Tokens.Executor))
+	key := coretest.One[string](t, s.DB, `SELECT id::text FROM idempotency_keys WHERE key = 'theirs'`)
+	const keys = "/api/idempotency-keys/"
 	for _, tt := range []struct {
 		name           string
 		theirs, absent call
@@ -165,6 +167,10 @@ func TestObjectsOfOtherOrganizationsAreNotFound(t *testing.T) {
 			s.Start(t, "theirs").To("/api/workflows/" + unknownID + "/start/"),
 		},
 		{"RunOfNoID", call{Path: "/api/runs/" + run.ID + "/"}, call{Path: "/api/runs/nonsense/"}},
+		{"Key", call{Path: keys + key + "/"}, call{Path: keys + unknownID + "/"}},
+		{"KeyOfNoID", call{Path: keys + key + "/"}, call{Path: keys + "nonsense/"}},
+		{"ReleaseOfAKey", s.release(key), s.release(unknownID)},
+		{"ReleaseOfNoID", s.release(key), s.release("nonsense")},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -39,7 +39,7 @@ func TestCancel(t *testing.T) {
 		if diff := cmp.Diff(string(got.Body), string(read.Body)); diff != "" {
 			t.Errorf("run after its job was delivered (-canceled +read):\n%s", diff)
 		}
-		s.WantAudit(t, "run.cancel", "run", uuid.MustParse(run.ID), "req-cancel", "")
+		s.WantAudit(t, "run.cancel", "run", run.ID, "req-cancel", "")
 		fixture.WantReplay(t, first, s.Do(t, start))
 		if used := coretest.One[int64](t, s.DB, `SELECT used FROM usage_counters`); used != 1 {
 			t.Errorf("used = %d, want 1: a canceled run counts", used)
@@ -51,9 +51,9 @@ func TestCancel(t *testing.T) {
 		s := setup(t)
 		run := s.Started(t, s.Start(t, ""))
 		s.Work(t)
-		before := s.Do(t, call{Path: validations.RunAddress(run.ID), Token: s.Harbour.Tokens.Viewer})
+		before := s.Do(t, s.reading(validations.RunAddress(run.ID)))
 		s.Refused(t, api.CodeRunCompleted, s.Cancel(run.ID))
-		after := s.Do(t, call{Path: validations.RunAddress(run.ID), Token: s.Harbour.Tokens.Viewer})
+		after := s.Do(t, s.reading(validations.RunAddress(run.ID)))
 		if diff := cmp.Diff(string(before.Body), string(after.Body)); diff != "" {
 			t.Errorf("run (-before +after):\n%s", diff)
 		}

@@ -31,17 +31,17 @@ func (s *stage) audited(tb testing.TB, action string) int64 {
 func TestActivation(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	created := fixture.Decoded[workflowAnswer](t, s.Must(t, http.StatusCreated, s.creation("", "switched")))
+	created := fixture.Decoded[api.Workflow](t, s.Must(t, http.StatusCreated, s.creation("", "switched")))
 	start := s.Start(t, "").To("/api/workflows/switched/start/").WithBody("application/json", `{"site":1}`)
 	// Each is done twice: a repetition is a success that changes nothing.
 	for range 2 {
 		got := s.Must(t, http.StatusOK, s.change(http.MethodPost, "/api/workflows/switched/deactivate/", ""))
-		if workflow := fixture.Decoded[workflowAnswer](t, got); workflow.IsActive || workflow.Version != 1 {
+		if workflow := fixture.Decoded[api.Workflow](t, got); workflow.IsActive || workflow.Version != 1 {
 			t.Errorf("workflow = %+v, want it inactive in version 1", workflow)
 		}
 		s.Refused(t, api.CodeWorkflowInactive, start)
 	}
-	address := "/api/workflows/" + created.ID.String() + "/activate/"
+	address := "/api/workflows/" + created.ID + "/activate/"
 	first := s.Must(t, http.StatusOK, s.change(http.MethodPost, address, ""))
 	second := s.Must(t, http.StatusOK, s.change(http.MethodPost, address, ""))
 	if diff := cmp.Diff(string(first.Body), string(second.Body)); diff != "" {
@@ -58,10 +58,10 @@ func TestActivation(t *testing.T) {
 func TestUpdateWorkflow(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	created := fixture.Decoded[workflowAnswer](t, s.Must(t, http.StatusCreated, s.creation("", "renamed")))
+	created := fixture.Decoded[api.Workflow](t, s.Must(t, http.StatusCreated, s.creation("", "renamed")))
 	const address = "/api/workflows/renamed/"
 
-	got := fixture.Decoded[workflowAnswer](t,
+	got := fixture.Decoded[api.Workflow](t,
 		s.Must(t, http.StatusOK, s.change(http.MethodPatch, address, `{"name":"Other","description":""}`)))
 	want := created
 	want.Name, want.Description, want.UpdatedAt = "Other", "", got.UpdatedAt
@@ -69,7 +69,7 @@ func TestUpdateWorkflow(t *testing.T) {
 		t.Errorf("workflow (-want +got):\n%s", diff)
 	}
 	for _, body := range []string{`{}`, `{"name":"Other"}`} {
-		same := fixture.Decoded[workflowAnswer](t, s.Must(t, http.StatusOK, s.change(http.MethodPatch, address, body)))
+		same := fixture.Decoded[api.Workflow](t, s.Must(t, http.StatusOK, s.change(http.MethodPatch, address, body)))
 		if diff := cmp.Diff(got, same); diff != "" {
 			t.Errorf("after %s (-before +after):\n%s", body, diff)
 		}

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"net/http"
 	"strings"
 	"testing"
 
@@ -22,9 +21,7 @@ func TestComparison(t *testing.T) {
 	}
 	compare := func(id string) api.Comparison {
 		t.Helper()
-		return fixture.Decoded[api.Comparison](t, s.Must(t, http.StatusOK, call{
-			Path: validations.RunAddress(id) + "comparison/", Token: s.Harbour.Tokens.Viewer,
-		}))
+		return read[api.Comparison](t, s, validations.RunAddress(id)+"comparison/")
 	}
 	bad := fixture.SampleText(t, "bad/meter-readings.csv")
 	first := checked("a.csv", bad)

@@ -127,38 +127,24 @@ func TestCreateRefusals(t *testing.T) {
 	foreign := "/api/workflows/" + s.Tiny.Workflows[0].ID.String() + "/"
 	large := drafted("large", requiring(strings.Repeat("a", 2<<20)))
 	executor, viewer := s.Harbour.Tokens.Executor, s.Harbour.Tokens.Viewer
-	before := s.tally(t)
-	for _, tt := range []struct {
-		name string
-		call call
-		code api.Code
-	}{
-		{"CreateByNobody", s.creation("", "a").By(""), api.CodeNotAuthenticated},
-		{"CreateByExecutor", s.creation("", "a").By(executor), api.CodePermissionDenied},
-		{"CreateByViewer", s.creation("", "a").By(viewer), api.CodePermissionDenied},
-		{"CreateTooLarge", s.creation("", "a").WithBody("application/json", large), api.CodePayloadTooLarge},
-		{"CreateOfYAML", s.creation("", "a").WithBody("application/yaml", "{}"), api.CodeUnsupportedMediaType},
-		{"CreateOfAForm", s.creation("", "a").WithBody(form("X", `name="a"`, "", "a")), api.CodeUnsupportedMediaType},
-		{"CreateOfNoType", s.creation("", "a").WithBody("", drafted("a", "{}")), api.CodeUnsupportedMediaType},
-		{"RoleBeforeBody", s.creation("", "a").By(viewer).WithBody("text/csv", ""), api.CodePermissionDenied},
-		{"VersionByExecutor", s.versionOf("", building).By(executor), api.CodePermissionDenied},
-		{"VersionByViewer", s.versionOf("", building).By(viewer), api.CodePermissionDenied},
-		{"VersionOfNothing", s.versionOf("", "/api/workflows/nothing/"), api.CodeNotFound},
-		{"VersionOfAnothersWorkflow", s.versionOf("", foreign), api.CodeNotFound},
-		{"WorkflowBeforeRole", s.versionOf("", foreign).By(viewer), api.CodeNotFound},
-		{"VersionTooLarge", s.versionOf("", building).WithBody("application/json", large), api.CodePayloadTooLarge},
-		{"VersionOfText", s.versionOf("", building).WithBody("text/plain", "{}"), api.CodeUnsupportedMediaType},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			c := tt.call
-			if c.Header.Values("Idempotency-Key") == nil {
-				c = c.With("Idempotency-Key", tt.name)
-			}
-			s.Refused(t, tt.code, c)
-			if after := s.tally(t); after != before {
-				t.Errorf("rows = %s, want %s", after, before)
-			}
-		})
-	}
+	s.wantRefusals(t, []refusal{
+		{"CreateByNobody", s.creation("", "a").By(""), api.CodeNotAuthenticated, ""},
+		{"CreateByExecutor", s.creation("", "a").By(executor), api.CodePermissionDenied, ""},
+		{"CreateByViewer", s.creation("", "a").By(viewer), api.CodePermissionDenied, ""},
+		{"CreateTooLarge", s.creation("", "a").WithBody("application/json", large), api.CodePayloadTooLarge, ""},
+		{"CreateOfYAML", s.creation("", "a").WithBody("application/yaml", "{}"), api.CodeUnsupportedMediaType, ""},
+		{
+			"CreateOfAForm", s.creation("", "a").WithBody(form("X", `name="a"`, "", "a")),
+			api.CodeUnsupportedMediaType, "",
+		},
+		{"CreateOfNoType", s.creation("", "a").WithBody("", drafted("a", "{}")), api.CodeUnsupportedMediaType, ""},
+		{"RoleBeforeBody", s.creation("", "a").By(viewer).WithBody("text/csv", ""), api.CodePermissionDenied, ""},
+		{"VersionByExecutor", s.versionOf("", building).By(executor), api.CodePermissionDenied, ""},
+		{"VersionByViewer", s.versionOf("", building).By(viewer), api.CodePermissionDenied, ""},
+		{"VersionOfNothing", s.versionOf("", "/api/workflows/nothing/"), api.CodeNotFound, ""},
+		{"VersionOfAnothersWorkflow", s.versionOf("", foreign), api.CodeNotFound, ""},
+		{"WorkflowBeforeRole", s.versionOf("", foreign).By(viewer), api.CodeNotFound, ""},
+		{"VersionTooLarge", s.versionOf("", building).WithBody("application/json", large), api.CodePayloadTooLarge, ""},
+		{"VersionOfText", s.versionOf("", building).WithBody("text/plain", "{}"), api.CodeUnsupportedMediaType, ""},
+	}, s.tally)
 }

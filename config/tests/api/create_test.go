@@ -8,36 +8,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
-
-// workflowAnswer is a workflow as clients see it.
-type workflowAnswer struct {
-	ID          uuid.UUID    `json:"id"`
-	Slug        string       `json:"slug"`
-	Name        string       `json:"name"`
-	Description string       `json:"description"`
-	Version     int          `json:"version"`
-	OrgSlug     string       `json:"org_slug"`
-	IsActive    bool         `json:"is_active"`
-	Accepts     []string     `json:"accepts"`
-	Steps       []stepAnswer `json:"steps"`
-	Constants   []string     `json:"constants"`
-	CreatedAt   string       `json:"created_at"`
-	UpdatedAt   string       `json:"updated_at"`
-}
-
-type stepAnswer struct {
-	ID            string `json:"id"`
-	Name          string `json:"name"`
-	ValidatorType string `json:"validator_type"`
-	Order         int    `json:"order"`
-}
 
 // requiring is a definition that takes JSON objects with the member.
 func requiring(member string) string {
@@ -85,15 +61,15 @@ func TestCreateWorkflow(t *testing.T) {
 	s := setup(t)
 	author, _ := s.AddToken(t, s.Harbour, api.RoleOwner, api.RoleAuthor)
 	got := s.Must(t, http.StatusCreated, s.creation("new", "site-report").By(author).With("Request-Id", "req-new"))
-	workflow := fixture.Decoded[workflowAnswer](t, got)
-	address := "/api/workflows/" + workflow.ID.String() + "/"
+	workflow := fixture.Decoded[api.Workflow](t, got)
+	address := "/api/workflows/" + workflow.ID + "/"
 
 	t.Run("AnswersWithTheWorkflow", func(t *testing.T) {
 		t.Parallel()
-		want := workflowAnswer{
+		want := api.Workflow{
 			ID: workflow.ID, Slug: "site-report", Name: "Site report", Description: "Names its site.", Version: 1,
 			OrgSlug: "harbour-energy", IsActive: true, Accepts: []string{"application/json"},
-			Steps:     []stepAnswer{{ID: "shape", Name: "Shape", ValidatorType: "json_schema", Order: 1}},
+			Steps:     []api.WorkflowStep{{ID: "shape", Name: "Shape", ValidatorType: "json_schema", Order: 1}},
 			Constants: []string{}, CreatedAt: workflow.CreatedAt, UpdatedAt: workflow.CreatedAt,
 		}
 		if diff := cmp.Diff(want, workflow); diff != "" {
@@ -107,8 +83,8 @@ func TestCreateWorkflow(t *testing.T) {
 			t.Errorf("Idempotency-Expires: %v", err)
 		}
 		for _, path := range []string{address, "/api/workflows/site-report/"} {
-			shown := s.Must(t, http.StatusOK, call{Path: path, Token: s.Harbour.Tokens.Viewer})
-			if diff := cmp.Diff(workflow, fixture.Decoded[workflowAnswer](t, shown)); diff != "" {
+			shown := s.Must(t, http.StatusOK, s.reading(path))
+			if diff := cmp.Diff(workflow, fixture.Decoded[api.Workflow](t, shown)); diff != "" {
 				t.Errorf("%s (-created +shown):\n%s", path, diff)
 			}
 		}
@@ -140,7 +116,7 @@ func TestCreateWorkflow(t *testing.T) {
 // shown reads a run.
 func (s *stage) shown(tb testing.TB, id string) api.Run {
 	tb.Helper()
-	address := call{Path: validations.RunAddress(id), Token: s.Harbour.Tokens.Viewer}
+	address := s.reading(validations.RunAddress(id))
 	return fixture.Decoded[api.Run](tb, s.Must(tb, http.StatusOK, address))
 }
 
@@ -152,6 +128,8 @@ func TestSavesAreComparedByMeaning(t *testing.T) {
 	const building = "/api/workflows/building/"
 	create, version := s.creation("c", "repeated"), s.versionOf("v", building)
 	imported := s.importing("i", siteReport)
+	invited := fixture.Adding(s.Harbour.Tokens.Owner, `{"email":"a@b.example","role":"viewer"}`).
+		With("Idempotency-Key", "m")
 	reordered := `{ "definition": ` + strings.Replace(requiring("s\u0069te"), `"type":"object",`, "", 1)
 	reordered = strings.Replace(reordered, `"]}`, `"], "type": "object"}`, 1) +
 		`, "is_active": true, "description": "Names its site.", "name": "Site report", "slug": "repeated"}` + "\n"
@@ -175,6 +153,10 @@ func TestSavesAreComparedByMeaning(t *testing.T) {
 		{
 			imported, s.importing("i", "# again\n"+siteReport),
 			s.importing("i", strings.Replace(siteReport, "Shape", "Form", 1)), "content",
+		},
+		{
+			invited, json(invited, `{"role":"viewer", "email":"a@b.example"}`),
+			json(invited, `{"email":"b@b.example","role":"viewer"}`), "content",
 		},
 	} {
 		first := s.Must(t, http.StatusCreated, tt.first)

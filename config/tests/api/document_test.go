@@ -13,25 +13,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations"
 )
 
-type documentWindow struct {
-	Filename  string `json:"filename"`
-	MediaType string `json:"media_type"`
-	SHA256    string `json:"sha256"`
-	Size      int64  `json:"size"`
-	Kind      string `json:"kind"`
-	LineCount int    `json:"line_count"`
-	Next      string `json:"next"`
-	Previous  string `json:"previous"`
-	Lines     []struct {
-		Number int    `json:"number"`
-		Text   string `json:"text"`
-		Length int    `json:"length"`
-		Cut    bool   `json:"cut"`
-	} `json:"lines"`
-	Findings []api.Finding `json:"findings"`
-	Content  string        `json:"content"`
-}
-
 // checked starts a run on a table and executes it.
 func (s *stage) checked(tb testing.TB, document string) string {
 	tb.Helper()
@@ -40,10 +21,10 @@ func (s *stage) checked(tb testing.TB, document string) string {
 	return run.ID
 }
 
-func (s *stage) window(tb testing.TB, path string) documentWindow {
+func (s *stage) window(tb testing.TB, path string) api.DocumentWindow {
 	tb.Helper()
-	answered := s.Must(tb, http.StatusOK, call{Path: path, Token: s.Harbour.Tokens.Viewer})
-	return fixture.Decoded[documentWindow](tb, answered)
+	answered := s.Must(tb, http.StatusOK, s.reading(path))
+	return fixture.Decoded[api.DocumentWindow](tb, answered)
 }
 
 func TestDocumentWindows(t *testing.T) {
@@ -66,7 +47,7 @@ func TestDocumentWindows(t *testing.T) {
 						faults++
 					}
 				}
-				path = got.Next
+				path = string(got.Next)
 			}
 			if got := strings.TrimSuffix(text.String(), "\n"); got != strings.TrimSuffix(document, "\n") {
 				t.Errorf("the windows have %d bytes, want the %d of the document", len(got), len(document))
@@ -74,9 +55,7 @@ func TestDocumentWindows(t *testing.T) {
 			if want := strings.Count(document, "much"); faults != min(want, 100) {
 				t.Errorf("%d findings on the lines, want %d", faults, want)
 			}
-			content := s.Must(t, http.StatusOK, call{
-				Path: validations.RunAddress(id) + "document/content/", Token: s.Harbour.Tokens.Viewer,
-			})
+			content := s.Must(t, http.StatusOK, s.reading(validations.RunAddress(id)+"document/content/"))
 			if string(content.Body) != document {
 				t.Errorf("the content has %d bytes, want the %d of the document", len(content.Body), len(document))
 			}
@@ -93,8 +72,8 @@ func TestDocumentLines(t *testing.T) {
 		got.Kind != "table" || len(got.Findings) != 1 || got.Findings[0].Column != 31 {
 		t.Errorf("window = %+v, want line 5 of 25 with its finding", got)
 	}
-	for previous, want := range map[string]int{got.Previous: 4, got.Next: 6} {
-		if other := s.window(t, previous); other.Lines[0].Number != want {
+	for previous, want := range map[api.Optional]int{got.Previous: 4, got.Next: 6} {
+		if other := s.window(t, string(previous)); other.Lines[0].Number != want {
 			t.Errorf("%s begins with line %d, want %d", previous, other.Lines[0].Number, want)
 		}
 	}
@@ -103,9 +82,7 @@ func TestDocumentLines(t *testing.T) {
 		t.Errorf("window = %+v, want no line of 25", beyond)
 	}
 	for _, query := range []string{"from=0", "from=-1", "from=x", "lines=201", "lines=0", "from=99999999999999999999"} {
-		s.Refused(t, api.CodeInvalidParameter, call{
-			Path: validations.RunAddress(id) + "document/?" + query, Token: s.Harbour.Tokens.Viewer,
-		})
+		s.Refused(t, api.CodeInvalidParameter, s.reading(validations.RunAddress(id)+"document/?"+query))
 	}
 }
 
@@ -120,12 +97,9 @@ func TestDocumentsAreDownloads(t *testing.T) {
 		"a\"b;c.csv":   `attachment; filename="a\"b;c.csv"`,
 		"zähler.csv":   "attachment; filename*=utf-8''z%C3%A4hler.csv",
 	} {
-		start := fixture.Upload{Filename: filename, ContentType: "text/csv", Content: document}
 		run := s.Started(t, s.Start(t, "").WithBody("text/csv", document))
-		s.Exec(t, `UPDATE submissions SET filename = $2 WHERE id = $1`, run.Submission, start.Filename)
-		got := s.Must(t, http.StatusOK, call{
-			Path: validations.RunAddress(run.ID) + "document/content/", Token: s.Harbour.Tokens.Viewer,
-		})
+		s.Exec(t, `UPDATE submissions SET filename = $2 WHERE id = $1`, run.Submission, filename)
+		got := s.Must(t, http.StatusOK, s.reading(validations.RunAddress(run.ID)+"document/content/"))
 		fixture.WantHeader(t, got, map[string]string{
 			"Content-Disposition": want, "Content-Type": "application/octet-stream", "Cache-Control": "no-store",
 			"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "default-src 'none'; sandbox",

@@ -1,14 +1,10 @@
 package api
 
 import (
-	"bufio"
-	"io"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/labstack/echo/v4"
@@ -81,7 +77,7 @@ func TestHeadIsGetWithoutItsBody(t *testing.T) {
 	} {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
-			get := call{Path: path, Token: s.Harbour.Tokens.Viewer}.With("Request-Id", "same")
+			get := s.reading(path).With("Request-Id", "same")
 			head := get
 			head.Method = http.MethodHead
 			got, err := s.Send(t.Context(), head)
@@ -356,36 +352,17 @@ func onlyLetters(r rune) rune {
 // wantNoServerError sends bytes as they are, as an HTTP client would not, with harbour's executor's token.
 func (s *stage) wantNoServerError(tb testing.TB, requestLine, header, body string) {
 	tb.Helper()
-	conn, err := net.DialTimeout("tcp", s.Address, fixture.Patience)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(fixture.Patience)); err != nil {
-		tb.Fatal(err)
-	}
 	request := requestLine + "\r\nHost: localhost\r\nConnection: close\r\nContent-Length: " +
 		strconv.Itoa(len(body)) + "\r\n"
 	if !strings.HasPrefix(header, "Authorization") {
 		request += "Authorization: Bearer " + s.Harbour.Tokens.Executor + "\r\n"
 	}
-	if _, err := io.WriteString(conn, request+header+"\r\n"+body); err != nil {
-		tb.Fatal(err)
-	}
-	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		tb.Fatalf("%.200q %.200q: %v", requestLine, header, err)
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if response.StatusCode >= http.StatusInternalServerError {
+	got := s.exchange(tb, request+header+"\r\n"+body)
+	if got.Status >= http.StatusInternalServerError {
 		tb.Errorf("%.200q %.200q %.200q: status = %d %s, want none of the server's errors",
-			requestLine, header, body, response.StatusCode, text)
+			requestLine, header, body, got.Status, got.Body)
 	}
-	if response.Header.Get("Set-Cookie") != "" {
+	if got.Header.Get("Set-Cookie") != "" {
 		tb.Errorf("%.200q %.200q: a header was injected", requestLine, header)
 	}
 }

@@ -86,8 +86,7 @@ func TestExternalValidator(t *testing.T) {
 		t.Parallel()
 		s := setupExternal(t)
 		s.validator.Script(outside.Fail)
-		got := fixture.Decoded[api.Run](t, s.Must(t, http.StatusOK,
-			call{Path: s.run(t), Token: s.Harbour.Tokens.Viewer}))
+		got := read[api.Run](t, s.stage, s.run(t))
 		if got.Result != api.RunResultFail || got.Steps[0].Issues[0].Code != "external.demo.wrong" {
 			t.Errorf("run = %+v, want FAIL with external.demo.wrong", got)
 		}
@@ -97,7 +96,7 @@ func TestExternalValidator(t *testing.T) {
 		t.Parallel()
 		s := setupExternal(t)
 		s.validator.Usually(outside.Promise)
-		run := call{Path: s.run(t), Token: s.Harbour.Tokens.Viewer}
+		run := s.reading(s.run(t))
 		waiting := fixture.Decoded[api.Run](t, s.Must(t, http.StatusOK, run))
 		if waiting.State != api.RunStateRunning || waiting.Steps[0].Status != api.StepStatusRunning {
 			t.Errorf("run = %+v, want it running with its step", waiting)

@@ -28,21 +28,15 @@ steps:
       schema: {type: object, required: [site]}
 `
 
-// importAnswer is the answer to an import.
-type importAnswer struct {
-	Outcome  string         `json:"outcome"`
-	Workflow workflowAnswer `json:"workflow"`
-}
-
 // importing is an import of the file by harbour's owner, without a key if key is "".
 func (s *stage) importing(key, file string) call {
 	c := s.creation(key, "").To("/api/workflows/import/")
 	return c.WithBody("application/yaml", file)
 }
 
-func (s *stage) imported(tb testing.TB, status int, file string) importAnswer {
+func (s *stage) imported(tb testing.TB, status int, file string) api.WorkflowImport {
 	tb.Helper()
-	return fixture.Decoded[importAnswer](tb, s.Must(tb, status, s.importing("", file)))
+	return fixture.Decoded[api.WorkflowImport](tb, s.Must(tb, status, s.importing("", file)))
 }
 
 func TestImportWorkflow(t *testing.T) {
@@ -56,7 +50,8 @@ func TestImportWorkflow(t *testing.T) {
 	before := s.tally(t)
 	reordered := strings.Replace(siteReport, "{type: object, required: [site]}", "{required: [site], type: object}", 1)
 	for _, file := range []string{siteReport, reordered + "# a comment\n"} {
-		if diff := cmp.Diff(importAnswer{"unchanged", workflow}, s.imported(t, http.StatusOK, file)); diff != "" {
+		want := api.WorkflowImport{Outcome: "unchanged", Workflow: workflow}
+		if diff := cmp.Diff(want, s.imported(t, http.StatusOK, file)); diff != "" {
 			t.Errorf("import of what is there (-want +got):\n%s", diff)
 		}
 	}
@@ -93,7 +88,7 @@ func TestConcurrentImports(t *testing.T) {
 			t.Errorf("answer = %d %s, want an import", answer.Status, answer.Body)
 			continue
 		}
-		outcomes[fixture.Decoded[importAnswer](t, answer).Outcome]++
+		outcomes[fixture.Decoded[api.WorkflowImport](t, answer).Outcome]++
 	}
 	latest := coretest.One[int](t, s.DB, `SELECT latest_version FROM workflows WHERE slug = 'from-file'`)
 	if outcomes["created"] != 1 || outcomes["version_added"] != latest-1 {
@@ -111,7 +106,7 @@ func TestExportWorkflow(t *testing.T) {
 	s := setup(t)
 	for _, slug := range []string{"building", "meter-readings"} {
 		got := s.Must(t, http.StatusOK,
-			call{Path: "/api/workflows/" + slug + "/export/", Token: s.Harbour.Tokens.Viewer})
+			s.reading("/api/workflows/"+slug+"/export/"))
 		fixture.WantHeader(t, got, map[string]string{
 			"Content-Type": "application/yaml", "Content-Disposition": `attachment; filename="` + slug + `.yaml"`,
 		})
@@ -135,7 +130,7 @@ func TestExportWorkflow(t *testing.T) {
 	s.imported(t, http.StatusCreated, strings.Replace(siteReport, "[site]", "[floor]", 1))
 	for query, want := range map[string]string{"": "- floor", "?version=1": "- site"} {
 		path := "/api/workflows/from-file/export/" + query
-		got := s.Must(t, http.StatusOK, call{Path: path, Token: s.Harbour.Tokens.Viewer})
+		got := s.Must(t, http.StatusOK, s.reading(path))
 		if !strings.Contains(string(got.Body), want) {
 			t.Errorf("%s = %s, want %q in it", path, got.Body, want)
 		}

@@ -8,13 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
-
-// findingPage is a page of findings as clients see it.
-type findingPage = core.Page[api.Finding]
 
 // failed is the address of the findings of a run of the bad meter readings.
 func (s *stage) failed(tb testing.TB) string {
@@ -29,41 +25,24 @@ func TestListFindings(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	address := s.failed(t)
-	read := func(path string) findingPage {
-		return fixture.Decoded[findingPage](t, s.Must(t, http.StatusOK,
-			call{Path: path, Token: s.Harbour.Tokens.Viewer}))
-	}
-	all := read(address)
+	all := read[api.Page[api.Finding]](t, s, address).Results
 	lines := []int{}
-	for _, finding := range all.Results {
+	for _, finding := range all {
 		lines = append(lines, finding.Line)
 	}
 	if diff := cmp.Diff([]int{5, 9, 12, 14, 17, 20, 22, 24}, lines); diff != "" {
 		t.Fatalf("lines (-want +got):\n%s", diff)
 	}
-	if first := all.Results[0]; first.Code != "csv.type.number" || first.StepID == "" || first.Column != 31 {
+	if first := all[0]; first.Code != "csv.type.number" || first.StepID == "" || first.Column != 31 {
 		t.Errorf("first = %+v, want the number in column 31 with its step", first)
 	}
 
-	var forward []api.Finding
-	var last findingPage
-	for path := address + "?page_size=3&format=json"; path != ""; path = string(last.Next) {
-		last = read(path)
-		forward = append(forward, last.Results...)
-	}
-	if diff := cmp.Diff(all.Results, forward); diff != "" {
+	pages := thereAndBack[api.Finding](t, s, s.reading(address+"?page_size=3&format=json"), 3)
+	if diff := cmp.Diff(all, pages); diff != "" {
 		t.Errorf("page by page (-all +pages):\n%s", diff)
 	}
-	backward := last.Results
-	for last.Previous != "" {
-		last = read(string(last.Previous))
-		backward = append(last.Results, backward...)
-	}
-	if diff := cmp.Diff(all.Results, backward); diff != "" {
-		t.Errorf("page by page, backward (-all +pages):\n%s", diff)
-	}
 	for _, query := range []string{"?format=yaml", "?page_size=0", "?cursor=x"} {
-		s.Refused(t, api.CodeInvalidParameter, call{Path: address + query, Token: s.Harbour.Tokens.Viewer})
+		s.Refused(t, api.CodeInvalidParameter, s.reading(address+query))
 	}
 }
 
@@ -78,7 +57,7 @@ func TestFindingsAsReports(t *testing.T) {
 		"github": {"text/plain; charset=utf-8", "::error file=meter-readings.csv,line=5,col=31,"},
 		"csv":    {"text/csv; charset=utf-8", "csv.type.number"},
 	} {
-		got := s.Must(t, http.StatusOK, call{Path: address + "?format=" + format, Token: s.Harbour.Tokens.Viewer})
+		got := s.Must(t, http.StatusOK, s.reading(address+"?format="+format))
 		fixture.WantHeader(t, got, map[string]string{"Content-Type": want.mediaType})
 		if !strings.Contains(string(got.Body), want.part) {
 			t.Errorf("%s = %s, want %s in it", format, got.Body, want.part)
@@ -92,7 +71,7 @@ func TestFindingsAsReports(t *testing.T) {
 		for format, part := range map[string]string{
 			"text": "! PENDING", "sarif": `"executionSuccessful": false`, "junit": `errors="1"`, "github": "::error ",
 		} {
-			got := s.Must(t, http.StatusOK, call{Path: path + format, Token: s.Harbour.Tokens.Viewer})
+			got := s.Must(t, http.StatusOK, s.reading(path+format))
 			if !strings.Contains(string(got.Body), part) {
 				t.Errorf("%s = %s, want %s in it", format, got.Body, part)
 			}
@@ -109,7 +88,7 @@ func TestFindingsAsReports(t *testing.T) {
 			"text": "8 errors, 0 warnings in all", "sarif": "found more than it lists", "junit": `failures="1"`,
 			"github": "and 8 more",
 		} {
-			got := s.Must(t, http.StatusOK, call{Path: address + "?format=" + format, Token: s.Harbour.Tokens.Viewer})
+			got := s.Must(t, http.StatusOK, s.reading(address+"?format="+format))
 			if !strings.Contains(string(got.Body), part) {
 				t.Errorf("%s = %s, want %s in it", format, got.Body, part)
 			}

@@ -105,11 +105,8 @@ func (h *hotPath) run(tb testing.TB) {
 	first := h.Started(tb, good)
 	failed, kept := h.Started(tb, bad), h.Started(tb, bad.With("Idempotency-Key", key+"-kept"))
 	h.hand(tb)
-	for _, id := range []uuid.UUID{uuid.MustParse(first.ID), uuid.MustParse(failed.ID), uuid.MustParse(kept.ID)} {
-		job := jobs.Job{Kind: validations.JobExecute, OrgID: h.Harbour.ID, SubjectID: id, Epoch: 1}
-		if err := h.Executor.Execute(tb.Context(), job); err != nil {
-			tb.Fatal(err)
-		}
+	for _, id := range []string{first.ID, failed.ID, kept.ID} {
+		h.execute(tb, id)
 	}
 	h.Must(tb, http.StatusCreated, good)
 	changed := good
@@ -121,7 +118,7 @@ func (h *hotPath) run(tb testing.TB) {
 	h.Keys(tb, "/api/idempotency-keys/?key="+key)
 	h.Flush(tb)
 	h.lists(tb)
-	h.pages(tb, uuid.MustParse(failed.ID))
+	h.pages(tb, failed.ID)
 	h.Do(tb, good.By(h.Harbour.Tokens.Viewer))
 	for _, query := range []string{
 		"", "key=" + key, "run=" + first.ID, "status=4xx", "status=5xx", "code=idempotency_key_reused",
@@ -129,7 +126,7 @@ func (h *hotPath) run(tb testing.TB) {
 	} {
 		h.logged(tb, query)
 	}
-	for _, id := range []uuid.UUID{uuid.MustParse(first.ID), uuid.MustParse(failed.ID)} {
+	for _, id := range []string{first.ID, failed.ID} {
 		h.Exec(tb, `UPDATE validation_runs SET started_at = now() - interval '1 day',
 			ended_at = now() - interval '1 day' WHERE org_id = $1 AND id = $2`,
 			h.Harbour.ID, id)
@@ -137,6 +134,15 @@ func (h *hotPath) run(tb testing.TB) {
 	h.Exec(tb, `UPDATE idempotency_keys SET created_at = now() - interval '2 days', expires_at = now()
 		WHERE org_id = $1 AND key = $2`, h.Harbour.ID, key)
 	h.loops(tb)
+}
+
+// execute executes a run of harbour as a worker does.
+func (s *stage) execute(tb testing.TB, run string) {
+	tb.Helper()
+	job := jobs.Job{Kind: validations.JobExecute, OrgID: s.Harbour.ID, SubjectID: uuid.MustParse(run), Epoch: 1}
+	if err := s.Executor.Execute(tb.Context(), job); err != nil {
+		tb.Fatal(err)
+	}
 }
 
 // search looks for a part of a key or of a document's name that no run has, and for a part that no key has.
@@ -167,13 +173,13 @@ func (h *hotPath) lists(tb testing.TB) {
 }
 
 // pages visits the pages that everybody opens.
-func (h *hotPath) pages(tb testing.TB, run uuid.UUID) {
+func (h *hotPath) pages(tb testing.TB, run string) {
 	tb.Helper()
 	if h.session == "" {
 		h.session = h.Visitor(tb, api.RoleOwner)
 	}
 	for _, page := range []string{
-		"runs/", "runs/?state=PENDING", "runs/" + run.String() + "/", "keys/", "workflows/", "audit/", "members/",
+		"runs/", "runs/?state=PENDING", "runs/" + run + "/", "keys/", "workflows/", "audit/", "members/",
 		"runs/?period=month", "requests/?period=7d", "keys/?period=today", "audit/?period=1h",
 		"audit/?noun=everything&period=30d", "audit/" + longAgo,
 	} {
@@ -232,7 +238,7 @@ func (s *stage) wantFewReads(tb testing.TB, most int64, do func()) {
 // crowd adds rows like those of the last run to harbour.
 func (s *stage) crowd(tb testing.TB) {
 	tb.Helper()
-	run := coretest.One[uuid.UUID](tb, s.DB, `SELECT run_id FROM findings WHERE org_id = $1 LIMIT 1`, s.Harbour.ID)
+	run := coretest.One[string](tb, s.DB, `SELECT run_id::text FROM findings WHERE org_id = $1 LIMIT 1`, s.Harbour.ID)
 	s.multiply(tb, run, time.Now().Add(-time.Hour), historyOf()...)
 }
 
@@ -257,8 +263,8 @@ func historyOf() []string {
 // crowdOfOthers adds runs and keys to another organization that are not finished.
 func (s *stage) crowdOfOthers(tb testing.TB) {
 	tb.Helper()
-	run := coretest.One[uuid.UUID](tb, s.DB,
-		`SELECT validation_run_id FROM idempotency_keys WHERE org_id = $1 LIMIT 1`, s.Harbour.ID)
+	run := coretest.One[string](tb, s.DB,
+		`SELECT validation_run_id::text FROM idempotency_keys WHERE org_id = $1 LIMIT 1`, s.Harbour.ID)
 	other := `, 'org_id', '` + s.Tiny.ID.String() + `'`
 	s.multiply(tb, run, time.Now().Add(-time.Hour),
 		fixture.Multiplied("validation_runs", `one.id = $1::uuid`, other+`, 'submission_id', `+fixture.IDOfRow+
@@ -274,7 +280,7 @@ func (s *stage) crowdOfOthers(tb testing.TB) {
 
 // multiply inserts copies of a run's rows, the last one of the time until, without checks of foreign keys, on a
 // connection of its own.
-func (s *stage) multiply(tb testing.TB, run uuid.UUID, until time.Time, statements ...string) {
+func (s *stage) multiply(tb testing.TB, run string, until time.Time, statements ...string) {
 	tb.Helper()
 	conn, err := pgx.Connect(tb.Context(), s.DB.Pool.Config().ConnString())
 	if err != nil {
@@ -285,7 +291,7 @@ func (s *stage) multiply(tb testing.TB, run uuid.UUID, until time.Time, statemen
 		tb.Fatal(err)
 	}
 	for _, statement := range statements {
-		if _, err := conn.Exec(tb.Context(), statement, run.String(), crowdRows, s.Harbour.ID, until); err != nil {
+		if _, err := conn.Exec(tb.Context(), statement, run, crowdRows, s.Harbour.ID, until); err != nil {
 			tb.Fatalf("%s: %v", statement, err)
 		}
 	}

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core/api"
@@ -48,15 +48,9 @@ func TestKeyList(t *testing.T) {
 
 	t.Run("PagesThereAndBack", func(t *testing.T) {
 		t.Parallel()
-		first := s.Keys(t, "/api/idempotency-keys/?page_size=3")
-		second := s.Keys(t, string(first.Next))
-		third := s.Keys(t, string(second.Next))
-		got := slices.Concat(keysOf(first), keysOf(second), keysOf(third))
-		if diff := cmp.Diff(newestFirst, got); diff != "" || first.Previous != "" || third.Next != "" {
-			t.Errorf("pages end at %q and %q, want neither; keys (-want +got):\n%s", first.Previous, third.Next, diff)
-		}
-		if diff := cmp.Diff(second.Results, s.Keys(t, string(third.Previous)).Results); diff != "" {
-			t.Errorf("second page (-there +back):\n%s", diff)
+		got := thereAndBack[api.Key](t, s, s.reading("/api/idempotency-keys/?page_size=3"), 3)
+		if diff := cmp.Diff(newestFirst, keysOf(fixture.KeyPage{Results: got})); diff != "" {
+			t.Errorf("keys (-want +got):\n%s", diff)
 		}
 	})
 
@@ -96,35 +90,10 @@ func TestKeyList(t *testing.T) {
 			"state=done", "key=" + strings.Repeat("k", 256), "endpoint=" + strings.Repeat("e", 101), "page_size=0",
 			"cursor=x", "key=%00",
 		} {
-			refused := call{Path: "/api/idempotency-keys/?" + query, Token: s.Harbour.Tokens.Viewer}
+			refused := s.reading("/api/idempotency-keys/?" + query)
 			s.Refused(t, api.CodeInvalidParameter, refused)
 		}
 	})
-}
-
-func TestKeysOfOtherOrganizationsAreNotFound(t *testing.T) {
-	t.Parallel()
-	s := setup(t)
-	key := "/api/idempotency-keys/" + s.Abandoned(t, "ours").ID + "/"
-	for _, method := range []string{http.MethodGet, http.MethodPost} {
-		t.Run(method, func(t *testing.T) {
-			t.Parallel()
-			ask := func(path string) answer {
-				c := s.release(uuid.Nil.String()).By(s.Tiny.Tokens.Owner).With("Request-Id", "same")
-				c.Method, c.Path = method, path
-				if method == http.MethodPost {
-					c.Path += "release/"
-				}
-				return s.Must(t, http.StatusNotFound, c)
-			}
-			want := string(ask("/api/idempotency-keys/" + unknownID + "/").Body)
-			for _, path := range []string{key, "/api/idempotency-keys/nonsense/"} {
-				if diff := cmp.Diff(want, string(ask(path).Body)); diff != "" {
-					t.Errorf("%s (-unknown +asked):\n%s", path, diff)
-				}
-			}
-		})
-	}
 }
 
 func TestKeyStates(t *testing.T) {
@@ -198,6 +167,9 @@ func TestKeyTimeline(t *testing.T) {
 	}
 	if diff := cmp.Diff(rest, got); diff != "" {
 		t.Errorf("key (-want +got):\n%s", diff)
+	}
+	if life := got.ExpiresAt.Sub(got.CreatedAt.Time); life != 24*time.Hour {
+		t.Errorf("the key lives for %s, want 24 hours", life)
 	}
 	if listed := s.Keys(t, "/api/idempotency-keys/").Results[0].Timeline; len(listed) != 0 {
 		t.Errorf("timeline in the list = %v, want none", listed)

@@ -13,21 +13,11 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 )
 
-// dayOfKeys is what an organization's requests met with their keys on one day.
-type dayOfKeys struct {
-	Day        string `json:"day"`
-	Replayed   int    `json:"replayed"`
-	InProgress int    `json:"in_progress"`
-	Reused     int    `json:"reused"`
-	Misnamed   int    `json:"misnamed"`
-}
-
 // days reads the activity of an organization's keys; the days themselves are left out.
-func (s *stage) days(tb testing.TB, token string) []dayOfKeys {
+func (s *stage) days(tb testing.TB, token string) []api.KeyActivityDay {
 	tb.Helper()
-	body := fixture.Decoded[struct {
-		Days []dayOfKeys `json:"days"`
-	}](tb, s.Must(tb, http.StatusOK, call{Path: "/api/idempotency-keys/activity/", Token: token}))
+	activity := call{Path: "/api/idempotency-keys/activity/", Token: token}
+	body := fixture.Decoded[api.KeyActivity](tb, s.Must(tb, http.StatusOK, activity))
 	for i, day := range body.Days {
 		if i > 0 && day.Day >= body.Days[i-1].Day {
 			tb.Errorf("%s comes after %s, want the latest first", day.Day, body.Days[i-1].Day)
@@ -57,14 +47,14 @@ func TestDaysOfKeys(t *testing.T) {
 		s.Flush(t)
 		s.Exec(t, `INSERT INTO key_activity_days (org_id, day, replayed)
 			SELECT $1, (now() AT TIME ZONE 'UTC')::date - ago, ago FROM generate_series(1, 40) AS ago`, s.Harbour.ID)
-		want := []dayOfKeys{{Replayed: 2, Reused: 1, Misnamed: 2}}
+		want := []api.KeyActivityDay{{Replayed: 2, Reused: 1, Misnamed: 2}}
 		for ago := range 29 {
-			want = append(want, dayOfKeys{Replayed: ago + 1})
+			want = append(want, api.KeyActivityDay{Replayed: ago + 1})
 		}
 		if diff := cmp.Diff(want, s.days(t, s.Harbour.Tokens.Viewer)); diff != "" {
 			t.Errorf("days (-want +got):\n%s", diff)
 		}
-		if diff := cmp.Diff(make([]dayOfKeys, 30), s.days(t, s.Tiny.Tokens.Viewer)); diff != "" {
+		if diff := cmp.Diff(make([]api.KeyActivityDay, 30), s.days(t, s.Tiny.Tokens.Viewer)); diff != "" {
 			t.Errorf("days of another organization (-want +got):\n%s", diff)
 		}
 	})

@@ -1,13 +1,13 @@
 package api
 
 import (
+	"errors"
 	"net/http"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/users"
@@ -20,7 +20,7 @@ func TestKeyPolicyIsBounded(t *testing.T) {
 		-time.Hour, time.Nanosecond, time.Minute - time.Millisecond, 30*24*time.Hour + time.Second, 1 << 62,
 	} {
 		err := s.Users.SetKeyPolicy(t.Context(), s.Harbour.ID, users.KeyPolicy{Lifetime: lifetime})
-		if !core.HasCode(err, api.CodeInvalidPayload) {
+		if !errors.Is(err, api.CodeInvalidPayload) {
 			t.Errorf("SetKeyPolicy with %v = %v, want %s", lifetime, err, api.CodeInvalidPayload)
 		}
 	}

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core/api"
@@ -57,7 +56,7 @@ func (s *stage) forms(tb testing.TB, document string) map[string]call {
 }
 
 // findings are what a run has found, as one text.
-func (s *stage) findings(tb testing.TB, runID uuid.UUID) string {
+func (s *stage) findings(tb testing.TB, runID string) string {
 	tb.Helper()
 	return coretest.One[string](tb, s.DB, `
 		SELECT r.result || ' ' || r.error_count || ' ' || coalesce(string_agg(concat_ws('|', f.severity, f.code,
@@ -68,7 +67,7 @@ func (s *stage) findings(tb testing.TB, runID uuid.UUID) string {
 }
 
 // keptInChunks reports how a document was stored, and that it is whole.
-func (s *stage) keptInChunks(tb testing.TB, submission uuid.UUID, document string) bool {
+func (s *stage) keptInChunks(tb testing.TB, submission, document string) bool {
 	tb.Helper()
 	digest := fmt.Sprintf(`\x%x`, sha256.Sum256([]byte(document)))
 	coretest.WantRow(tb, s.DB, coretest.Row{
@@ -101,12 +100,12 @@ func TestStartWithALargeDocument(t *testing.T) {
 				first := s.Must(t, http.StatusCreated, c)
 				fixture.WantReplay(t, first, s.Do(t, c))
 				run := fixture.Decoded[api.Run](t, first)
-				chunks := s.keptInChunks(t, uuid.MustParse(run.Submission), document)
+				chunks := s.keptInChunks(t, run.Submission, document)
 				if chunks != (size > validations.MaxInlineBytes) {
 					t.Errorf("%s: kept in chunks: %t", form, chunks)
 				}
 				s.Work(t)
-				found = append(found, s.findings(t, uuid.MustParse(run.ID)))
+				found = append(found, s.findings(t, run.ID))
 			}
 			if !strings.HasPrefix(found[0], "FAIL") || !strings.Contains(found[0], `"much"`) {
 				t.Errorf("found %.200q, want the faults of the table", found[0])
@@ -129,7 +128,7 @@ func (s *stage) findingsInline(tb testing.TB) string {
 		WHERE upload_id IS NOT NULL`)
 	run := s.Started(tb, s.Rerun("", coretest.One[string](tb, s.DB, `SELECT id::text FROM validation_runs LIMIT 1`)))
 	s.Work(tb)
-	return s.findings(tb, uuid.MustParse(run.ID))
+	return s.findings(tb, run.ID)
 }
 
 func TestStartsWithLargeDocumentsAtOnce(t *testing.T) {
@@ -271,14 +270,14 @@ func TestOverageOfALargeDocument(t *testing.T) {
 	c := s.Start(t, "beyond").WithBody("text/csv", document)
 	first := s.Do(t, c)
 	run := wantFirst(t, first)
-	if !s.keptInChunks(t, uuid.MustParse(run.Submission), document) {
+	if !s.keptInChunks(t, run.Submission, document) {
 		t.Error("the document was not kept in chunks")
 	}
 	fixture.WantReplay(t, first, s.Do(t, c))
 	s.wantUploads(t, 1)
 	s.wantBooks(t, books{Overage: 1, Runs: 1, Staged: 1, Charges: 1})
 	s.Work(t)
-	if found := s.findings(t, uuid.MustParse(run.ID)); !strings.HasPrefix(found, "FAIL") {
+	if found := s.findings(t, run.ID); !strings.HasPrefix(found, "FAIL") {
 		t.Errorf("found %.100q, want the faults of the table", found)
 	}
 }
@@ -298,7 +297,7 @@ func TestLaunchOfALargeDocument(t *testing.T) {
 		t.Errorf("the form sent again leads to %s, want %s", again, to)
 	}
 	s.wantUploads(t, 1)
-	if !s.keptInChunks(t, coretest.One[uuid.UUID](t, s.DB, `SELECT id FROM submissions`), document) {
+	if !s.keptInChunks(t, coretest.One[string](t, s.DB, `SELECT id::text FROM submissions`), document) {
 		t.Error("the document was not kept in chunks")
 	}
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
-	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
 
@@ -31,23 +30,17 @@ func TestLaterRunsAreNotRead(t *testing.T) {
 	bad.Body = fixture.SampleText(t, "bad/meter-readings.csv")
 	model, failed := s.Started(t, s.Start(t, "model")), s.Started(t, bad)
 	pending, again := s.Started(t, s.Start(t, "pending")), s.Started(t, s.Start(t, "again"))
-	execute := func(id uuid.UUID) {
-		job := jobs.Job{Kind: validations.JobExecute, OrgID: s.Harbour.ID, SubjectID: id, Epoch: 1}
-		if err := s.Executor.Execute(t.Context(), job); err != nil {
-			t.Fatal(err)
-		}
-	}
-	execute(uuid.MustParse(failed.ID))
-	execute(uuid.MustParse(again.ID))
+	s.execute(t, failed.ID)
+	s.execute(t, again.ID)
 	s.FlushRequests(t)
-	s.multiply(t, uuid.MustParse(failed.ID), time.Now().Add(later), historyOf()...)
+	s.multiply(t, failed.ID, time.Now().Add(later), historyOf()...)
 	s.Exec(t, `UPDATE validation_runs SET content_purged_at = now(), findings_purged_at = now(), sweep_after = NULL
 		WHERE org_id = $1 AND created_at > now() + interval '1 hour'`, s.Harbour.ID)
 	for _, table := range append(hotTables(), "external_calls") {
 		s.Exec(t, `VACUUM `+table)
 	}
 
-	s.wantFewBlocks(t, "execute", func() { execute(uuid.MustParse(pending.ID)) })
+	s.wantFewBlocks(t, "execute", func() { s.execute(t, pending.ID) })
 	s.wantFewBlocks(t, "run again", func() { s.Must(t, http.StatusCreated, s.Rerun("rerun", again.ID)) })
 	s.wantFewBlocks(t, "find", func() {
 		ids := []uuid.UUID{uuid.MustParse(model.ID), uuid.MustParse(failed.ID)}

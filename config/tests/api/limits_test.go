@@ -57,7 +57,7 @@ func TestLimitOfAllTokensOfAnOrganization(t *testing.T) {
 	t.Parallel()
 	s := setup(t, func(settings *config.Settings) { settings.OrgRequestsPerSecond = 0.01 })
 	const policy = `"organization-requests";q=1;w=100`
-	read := call{Path: "/api/me/", Token: s.Harbour.Tokens.Viewer}
+	read := s.reading("/api/me/")
 	fixture.WantHeader(t, s.Must(t, http.StatusOK, read), map[string]string{"RateLimit-Policy": policy})
 	refused := s.Do(t, read.By(s.Harbour.Tokens.Executor))
 	fixture.WantProblem(t, refused, api.CodeRateLimited)

@@ -365,11 +365,11 @@ func (s externalStage) exercisesOfTokens(tb testing.TB) []exercise {
 		{201, tokenCall(owner, `{"label":"short","role":"viewer","valid_for_ms":60000}`)},
 		{400, tokenCall(owner, `{"label":"","role":"viewer"}`)},
 		{403, tokenCall(s.Harbour.Tokens.Viewer, `{"label":"more","role":"owner"}`)},
-		{201, rotate(id, owner, `{"overlap_ms":1000}`)},
-		{422, rotate(id, owner, "")},
-		{400, rotate(id, owner, `{"overlap_ms":-1}`)},
-		{204, revoke(id, owner)},
-		{404, revoke(id, s.Tiny.Tokens.Owner)},
+		{201, rotate(id.String(), owner, `{"overlap_ms":1000}`)},
+		{422, rotate(id.String(), owner, "")},
+		{400, rotate(id.String(), owner, `{"overlap_ms":-1}`)},
+		{204, revoke(id.String(), owner)},
+		{404, revoke(id.String(), s.Tiny.Tokens.Owner)},
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
@@ -94,20 +96,14 @@ func TestPreconditionsRace(t *testing.T) {
 	read := s.change(http.MethodGet, "/api/workflows/shared/", "")
 	for round := range 10 {
 		tag := current(t, s, read)
-		statuses := make(chan int, 2)
+		var calls []call
 		for _, name := range []string{"a", "b"} {
 			body := `{"name":"` + name + string(rune('a'+round)) + `"}`
-			go func() {
-				renaming := s.change(http.MethodPatch, "/api/workflows/shared/", body).With("If-Match", tag)
-				got, err := s.Send(t.Context(), renaming)
-				if err != nil {
-					t.Error(err)
-				}
-				statuses <- got.Status
-			}()
+			calls = append(calls, s.change(http.MethodPatch, "/api/workflows/shared/", body).With("If-Match", tag))
 		}
-		if one, two := <-statuses, <-statuses; one+two != http.StatusOK+http.StatusPreconditionFailed {
-			t.Errorf("round %d: statuses = %d and %d, want 200 and 412", round, one, two)
+		want := map[int]int{http.StatusOK: 1, http.StatusPreconditionFailed: 1}
+		if diff := cmp.Diff(want, s.AtOnce(t, calls)); diff != "" {
+			t.Errorf("round %d: statuses (-want +got):\n%s", round, diff)
 		}
 	}
 }

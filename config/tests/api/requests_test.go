@@ -8,60 +8,25 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
-// loggedRequest is a request of the log as clients read it. Members that it does not have fail the decoding.
-type loggedRequest struct {
-	ID                uuid.UUID `json:"id"`
-	At                time.Time `json:"at"`
-	Method            string    `json:"method"`
-	Path              string    `json:"path"`
-	Endpoint          string    `json:"endpoint"`
-	Status            int       `json:"status"`
-	Code              string    `json:"code"`
-	Key               string    `json:"key"`
-	Token             string    `json:"token"`
-	Address           string    `json:"address"`
-	RequestID         string    `json:"request_id"`
-	Replayed          bool      `json:"replayed"`
-	OriginalRequestID string    `json:"original_request_id"`
-	Run               string    `json:"run"`
-	DurationMS        float64   `json:"duration_ms"`
-}
-
-// loggedDetail is a request of the log with what only its own address shows.
-type loggedDetail struct {
-	loggedRequest
-
-	Headers []struct {
-		Name   string `json:"name"`
-		Value  string `json:"value"`
-		Hidden bool   `json:"hidden"`
-	} `json:"headers"`
-	BodySize   int64        `json:"body_size"`
-	BodySHA256 string       `json:"body_sha256"`
-	Problem    *api.Problem `json:"problem"`
-}
-
 // logged reads a list of the log by harbour's owner, after what was sent before was written.
-func (s *stage) logged(tb testing.TB, query string) []loggedRequest {
+func (s *stage) logged(tb testing.TB, query string) []api.LoggedRequest {
 	tb.Helper()
 	s.FlushRequests(tb)
 	list := call{Path: "/api/requests/?" + query, Token: s.Harbour.Tokens.Owner}
-	return fixture.Decoded[core.Page[loggedRequest]](tb, s.Must(tb, http.StatusOK, list)).Results
+	return fixture.Decoded[api.Page[api.LoggedRequest]](tb, s.Must(tb, http.StatusOK, list)).Results
 }
 
-func (s *stage) loggedDetail(tb testing.TB, id uuid.UUID) loggedDetail {
+func (s *stage) loggedDetail(tb testing.TB, id string) api.LoggedRequestDetail {
 	tb.Helper()
-	one := call{Path: "/api/requests/" + id.String() + "/", Token: s.Harbour.Tokens.Owner}
-	return fixture.Decoded[loggedDetail](tb, s.Must(tb, http.StatusOK, one))
+	one := call{Path: "/api/requests/" + id + "/", Token: s.Harbour.Tokens.Owner}
+	return fixture.Decoded[api.LoggedRequestDetail](tb, s.Must(tb, http.StatusOK, one))
 }
 
 // Each way to refuse a start leaves a line, in the order of the requests.
@@ -73,7 +38,7 @@ func TestRequestLogHasEveryStart(t *testing.T) {
 	start := s.Start(t, "logged")
 	run := s.Started(t, start)
 	flushed := time.Now()
-	firstID := s.logged(t, "")[0].RequestID
+	firstID := api.Optional(s.logged(t, "")[0].RequestID)
 	late := time.Since(flushed)
 	changed := start
 	changed.Body += "\n"
@@ -91,10 +56,10 @@ func TestRequestLogHasEveryStart(t *testing.T) {
 	}
 	type line struct {
 		Status      int
-		Code, Key   string
+		Code, Key   api.Optional
 		Replay      bool
-		Original    string
-		Endpoint    string
+		Original    api.Optional
+		Endpoint    api.Optional
 		Run, Revoke bool
 	}
 	var lines []line
@@ -103,9 +68,9 @@ func TestRequestLogHasEveryStart(t *testing.T) {
 	for i, r := range requests {
 		lines = append(lines, line{
 			Status: r.Status, Code: r.Code, Key: r.Key, Replay: r.Replayed, Original: r.OriginalRequestID,
-			Endpoint: r.Endpoint, Run: r.Run == run.ID, Revoke: r.Token == revokedID.String(),
+			Endpoint: r.Endpoint, Run: string(r.Run) == run.ID, Revoke: string(r.Token) == revokedID.String(),
 		})
-		if i > 0 && r.At.Before(requests[i-1].At) {
+		if i > 0 && r.At.Before(requests[i-1].At.Time) {
 			t.Errorf("request %d is of %v, before %v", i, r.At, requests[i-1].At)
 		}
 		if r.Address != "127.0.0.1" || r.RequestID == "" || r.DurationMS <= 0 {
@@ -202,7 +167,7 @@ func TestRequestLogFilters(t *testing.T) {
 	s.Do(t, s.Start(t, "two").By(s.Harbour.Tokens.Viewer))
 	s.Do(t, s.Start(t, "one"))
 	all := s.logged(t, "")
-	tokens := []string{all[0].Token, all[1].Token}
+	tokens := []string{string(all[0].Token), string(all[1].Token)}
 	for query, want := range map[string]int{
 		"":                                   4,
 		"key=one":                            2,
@@ -231,22 +196,8 @@ func TestRequestLogFilters(t *testing.T) {
 	}
 	for _, query := range []string{"", "status=2xx"} {
 		list := call{Path: "/api/requests/?page_size=1&" + query, Token: s.Harbour.Tokens.Owner}
-		var forth, back []uuid.UUID
-		for list.Path != "" {
-			page := fixture.Decoded[core.Page[loggedRequest]](t, s.Must(t, http.StatusOK, list))
-			forth = append(forth, page.Results[0].ID)
-			if list.Path = string(page.Next); list.Path == "" {
-				for previous := string(page.Previous); previous != ""; previous = string(page.Previous) {
-					list.Path = previous
-					page = fixture.Decoded[core.Page[loggedRequest]](t, s.Must(t, http.StatusOK, list))
-					back = append(back, page.Results[0].ID)
-				}
-				break
-			}
-		}
-		slices.Reverse(back)
-		if diff := cmp.Diff(forth[:len(forth)-1], back); diff != "" || len(forth) < 3 {
-			t.Errorf("%q forth and back (-forth +back):\n%s", query, diff)
+		if pages := thereAndBack[api.LoggedRequest](t, s, list, 1); len(pages) < 3 {
+			t.Errorf("%q has %d pages, want 3 at least", query, len(pages))
 		}
 	}
 	for _, query := range []string{"status=6xx", "token=x", "run=x", "since=yesterday", "cursor=x"} {
@@ -265,23 +216,24 @@ func TestRequestLogIsPrivate(t *testing.T) {
 	if len(all) != 2 {
 		t.Fatalf("the owner sees %d requests, want 2", len(all))
 	}
-	for _, query := range []string{"", "key=ours", "token=" + all[1].Token, "code=" + all[0].Code, "status=4xx"} {
+	for _, query := range []string{
+		"", "key=ours", "token=" + string(all[1].Token), "code=" + string(all[0].Code), "status=4xx",
+	} {
 		list := call{Path: "/api/requests/?" + query, Token: s.Tiny.Tokens.Owner}
-		theirs := fixture.Decoded[core.Page[loggedRequest]](t, s.Must(t, http.StatusOK, list))
+		theirs := fixture.Decoded[api.Page[api.LoggedRequest]](t, s.Must(t, http.StatusOK, list))
 		if len(theirs.Results) != 0 {
 			t.Errorf("%q shows another organization %d requests", query, len(theirs.Results))
 		}
 	}
-	seen := fixture.Decoded[core.Page[loggedRequest]](t, s.Must(t, http.StatusOK,
-		call{Path: "/api/requests/", Token: s.Harbour.Tokens.Viewer}))
+	seen := read[api.Page[api.LoggedRequest]](t, s, "/api/requests/")
 	if len(seen.Results) != 1 || seen.Results[0].Key != "ours" {
 		t.Errorf("the viewer sees %+v, want the start alone", seen.Results)
 	}
-	for token, ids := range map[string][]uuid.UUID{
+	for token, ids := range map[string][]string{
 		s.Tiny.Tokens.Owner: {all[0].ID, all[1].ID}, s.Harbour.Tokens.Viewer: {all[0].ID},
 	} {
 		for _, id := range ids {
-			s.Refused(t, api.CodeNotFound, call{Path: "/api/requests/" + id.String() + "/", Token: token})
+			s.Refused(t, api.CodeNotFound, call{Path: "/api/requests/" + id + "/", Token: token})
 		}
 	}
 }

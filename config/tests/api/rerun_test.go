@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -53,7 +54,7 @@ func TestRerun(t *testing.T) {
 			JOIN idempotency_keys AS k ON k.id = r.idempotency_key_id AND k.validation_run_id = r.id
 			JOIN validation_runs AS f ON f.id = r.rerun_of
 			WHERE r.id = $1`, run.ID)
-		s.WantAudit(t, "run.rerun", "run", uuid.MustParse(run.ID), "req-again", "")
+		s.WantAudit(t, "run.rerun", "run", run.ID, "req-again", "")
 		s.wantRows(t, fixture.RowCounts{Keys: 2, Submissions: 1, Runs: 2, Jobs: 1, Audits: 1, Used: 2})
 	})
 }
@@ -128,24 +129,11 @@ func TestRerunRefusals(t *testing.T) {
 		{"InactiveWorkflow", s.Rerun("", idle.ID), api.CodeWorkflowInactive, "inactive"},
 		{"QuotaUsedUp", s.Rerun("", full.ID).By(tiny), api.CodeQuotaExceeded, "3 of 3 runs"},
 	}
-	before, reruns := s.RowCounts(t), `SELECT count(*) FROM audit_records WHERE action = 'run.rerun'`
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			c := tt.call
-			if c.Header.Values("Idempotency-Key") == nil {
-				c = c.With("Idempotency-Key", tt.name)
-			}
-			problem := fixture.WantProblem(t, s.Do(t, c), tt.code)
-			if !strings.Contains(problem.Detail, tt.detail) || problem.Retryable {
-				t.Errorf("problem = %+v, want one that says %q and is not retryable", problem, tt.detail)
-			}
-			s.wantRows(t, before)
-			if n := coretest.One[int64](t, s.DB, reruns); n != 0 {
-				t.Errorf("audited reruns = %d, want 0", n)
-			}
-		})
-	}
+	s.wantRefusals(t, tests, func(tb testing.TB) string {
+		tb.Helper()
+		reruns := coretest.One[int64](tb, s.DB, `SELECT count(*) FROM audit_records WHERE action = 'run.rerun'`)
+		return fmt.Sprintf("%s and %d audited reruns", s.rows(tb), reruns)
+	})
 }
 
 func TestRerunsAreBoundedAsStartsAre(t *testing.T) {

@@ -16,16 +16,15 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
-type runPage = core.Page[api.Run]
+type runPage = api.Page[api.Run]
 
 // page reads one page of runs as harbour's viewer; the path is relative, as next and previous are.
 func (s *stage) page(tb testing.TB, path string) runPage {
 	tb.Helper()
-	return fixture.Decoded[runPage](tb, s.Must(tb, http.StatusOK, call{Path: path, Token: s.Harbour.Tokens.Viewer}))
+	return read[runPage](tb, s, path)
 }
 
 func idsOf(page runPage) []string {
@@ -72,7 +71,7 @@ func TestRunPages(t *testing.T) {
 
 	t.Run("EndsAreNull", func(t *testing.T) {
 		t.Parallel()
-		got := s.Must(t, http.StatusOK, call{Path: "/api/runs?state=RUNNING", Token: s.Harbour.Tokens.Viewer})
+		got := s.Must(t, http.StatusOK, s.reading("/api/runs?state=RUNNING"))
 		if body := strings.TrimSpace(string(got.Body)); body != `{"next":null,"previous":null,"results":[]}` {
 			t.Errorf("empty page = %s", body)
 		}
@@ -92,7 +91,7 @@ func TestRunListRefusesBadQueries(t *testing.T) {
 	} {
 		t.Run(query[:min(len(query), 40)], func(t *testing.T) {
 			t.Parallel()
-			got := s.Do(t, call{Path: "/api/runs/?" + query, Token: s.Harbour.Tokens.Viewer})
+			got := s.Do(t, s.reading("/api/runs/?"+query))
 			problem := fixture.WantProblem(t, got, api.CodeInvalidParameter)
 			name, _, _ := strings.Cut(query, "=")
 			if len(problem.Errors) != 1 || problem.Errors[0].Parameter != name {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -70,31 +71,39 @@ func TestStartRefusals(t *testing.T) {
 		{"WorkflowWithoutSteps", good.To("/api/workflows/stepless/start/"), api.CodeWorkflowHasNoSteps, "no steps"},
 		{"QuotaUsedUp", good.By(s.Tiny.Tokens.Executor), api.CodeQuotaExceeded, "3 of 3 runs"},
 	}
-	before := s.RowCounts(t)
-	for i, tt := range tests {
+	s.wantRefusals(t, tests, s.rows)
+}
+
+// wantRefusals demands that each call is refused, so that a retry is of no use, and that it changes nothing of what is
+// counted. A call without a key gets one.
+func (s *stage) wantRefusals(t *testing.T, refusals []refusal, count func(testing.TB) string) {
+	t.Helper()
+	before := count(t)
+	for _, tt := range refusals {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			call := tt.call
-			if call.Header.Values("Idempotency-Key") == nil {
-				call = call.With("Idempotency-Key", "refused-"+strconv.Itoa(i))
+			c := tt.call
+			if c.Header.Values("Idempotency-Key") == nil {
+				c = c.With("Idempotency-Key", tt.name)
 			}
-			got := s.Do(t, call)
+			got := s.Do(t, c)
 			problem := fixture.WantProblem(t, got, tt.code)
-			if !strings.Contains(problem.Detail, tt.detail) {
-				t.Errorf("detail = %q, want it to say %q", problem.Detail, tt.detail)
+			if !strings.Contains(problem.Detail, tt.detail) || problem.Retryable {
+				t.Errorf("problem = %+v, want one that says %q and is not retryable", problem, tt.detail)
 			}
-			if problem.Retryable {
-				t.Error("retryable = true, want false: the same request would be refused again")
+			fixture.WantHeader(t, got,
+				map[string]string{"Location": "", "Idempotency-Expires": "", "Idempotent-Replayed": ""})
+			if after := count(t); after != before {
+				t.Errorf("rows = %s, want %s", after, before)
 			}
-			for _, name := range []string{"Location", "Idempotency-Expires", "Idempotent-Replayed"} {
-				if line := got.Header.Get(name); line != "" {
-					t.Errorf("%s = %q in a refusal, want none", name, line)
-				}
-			}
-			// All of these starts are refused, so the rows never change.
-			s.wantRows(t, before)
 		})
 	}
+}
+
+// rows counts what starts leave behind.
+func (s *stage) rows(tb testing.TB) string {
+	tb.Helper()
+	return fmt.Sprintf("%+v", s.RowCounts(tb))
 }
 
 // unknownID is a well-formed id of nothing.
@@ -142,8 +151,7 @@ func TestStartChecksInOrder(t *testing.T) {
 		Slug: "idle", Name: "Idle", Definition: validations.Definition{Accepts: []string{"text/csv"}},
 	})
 	used := good.With("Idempotency-Key", "used")
-	before := s.RowCounts(t)
-	for _, tt := range []refusal{
+	s.wantRefusals(t, []refusal{
 		{name: "TokenBeforeKey", call: good.By("").With("Idempotency-Key", ""), code: api.CodeNotAuthenticated},
 		{name: "TokenBeforeWorkflow", call: unknown.By("no"), code: api.CodeNotAuthenticated},
 		{
@@ -180,13 +188,7 @@ func TestStartChecksInOrder(t *testing.T) {
 			name: "AcceptanceBeforeQuota", call: tiny.WithBody("application/pdf", "%"),
 			code: api.CodeUnsupportedMediaType,
 		},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			s.Refused(t, tt.code, tt.call)
-			s.wantRows(t, before)
-		})
-	}
+	}, s.rows)
 }
 
 func TestStartRateLimits(t *testing.T) {

@@ -4,40 +4,21 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
-// tokenAnswer is a token as the API shows it. Its secret is there when it is new.
-type tokenAnswer struct {
-	ID         uuid.UUID `json:"id"`
-	Label      string    `json:"label"`
-	Prefix     string    `json:"prefix"`
-	Role       api.Role  `json:"role"`
-	User       uuid.UUID `json:"user"`
-	Email      string    `json:"email"`
-	State      string    `json:"state"`
-	ReplacedBy string    `json:"replaced_by"`
-	CreatedAt  string    `json:"created_at"`
-	ExpiresAt  string    `json:"expires_at"`
-	RevokedAt  string    `json:"revoked_at"`
-	LastUsedAt string    `json:"last_used_at"`
-	Secret     string    `json:"secret"`
-}
-
-func (s *stage) createsToken(tb testing.TB, by, body string) tokenAnswer {
+func (s *stage) createsToken(tb testing.TB, by, body string) api.TokenSecret {
 	tb.Helper()
-	return fixture.Decoded[tokenAnswer](tb, s.Must(tb, http.StatusCreated, tokenCall(by, body)))
+	return fixture.Decoded[api.TokenSecret](tb, s.Must(tb, http.StatusCreated, tokenCall(by, body)))
 }
 
 func tokenCall(by, body string) call {
@@ -45,24 +26,24 @@ func tokenCall(by, body string) call {
 }
 
 // rotate is the rotation of a token; without a body it has the default overlap.
-func rotate(id uuid.UUID, by, body string) call {
-	c := call{Method: http.MethodPost, Path: "/api/tokens/" + id.String() + "/rotate/", Token: by}
+func rotate(id, by, body string) call {
+	c := call{Method: http.MethodPost, Path: "/api/tokens/" + id + "/rotate/", Token: by}
 	if body == "" {
 		return c
 	}
 	return c.WithBody("application/json", body)
 }
 
-func revoke(id uuid.UUID, by string) call {
-	return call{Method: http.MethodDelete, Path: "/api/tokens/" + id.String() + "/", Token: by}
+func revoke(id, by string) call {
+	return call{Method: http.MethodDelete, Path: "/api/tokens/" + id + "/", Token: by}
 }
 
 // listedTokens returns the tokens of a list by their label.
-func (s *stage) listedTokens(tb testing.TB, by, query string) map[string]tokenAnswer {
+func (s *stage) listedTokens(tb testing.TB, by, query string) map[string]api.Token {
 	tb.Helper()
 	got := s.Must(tb, http.StatusOK, call{Path: "/api/tokens/?page_size=200" + query, Token: by})
-	found := make(map[string]tokenAnswer)
-	for _, token := range fixture.Decoded[core.Page[tokenAnswer]](tb, got).Results {
+	found := make(map[string]api.Token)
+	for _, token := range fixture.Decoded[api.Page[api.Token]](tb, got).Results {
 		found[token.Label] = token
 	}
 	return found
@@ -87,23 +68,20 @@ func TestCreateToken(t *testing.T) {
 		got := s.Must(t, http.StatusCreated,
 			tokenCall(s.Harbour.Tokens.Executor, `{"label":"nightly","role":"executor","valid_for_ms":3600000}`))
 		fixture.WantHeader(t, got, map[string]string{"Cache-Control": "no-store"})
-		made := fixture.Decoded[tokenAnswer](t, got)
+		made := fixture.Decoded[api.TokenSecret](t, got)
 		if !strings.HasPrefix(made.Secret, made.Prefix) || made.Email != "executor@harbour-energy.example" {
 			t.Errorf("token = %+v, want one of the caller with its secret", made)
 		}
-		created, expires := parsed(t, made.CreatedAt), parsed(t, made.ExpiresAt)
-		if life := expires.Sub(created).Round(time.Second); life != time.Hour {
+		if life := made.ExpiresAt.Sub(made.CreatedAt.Time).Round(time.Second); life != time.Hour {
 			t.Errorf("life = %s, want 1h", life)
 		}
 		s.works(t, made.Secret)
-		want := made
-		want.Secret = ""
 		list := call{Path: "/api/tokens/?page_size=200", Token: s.Harbour.Tokens.Executor}
 		if page := s.Must(t, http.StatusOK, list); bytes.Contains(page.Body, []byte(made.Secret[10:])) {
 			t.Errorf("the list has the secret: %s", page.Body)
 		}
 		shown := s.listedTokens(t, s.Harbour.Tokens.Executor, "")["nightly"]
-		if diff := cmp.Diff(want, shown); diff != "" {
+		if diff := cmp.Diff(made.Token, shown); diff != "" {
 			t.Errorf("listed (-created +listed):\n%s", diff)
 		}
 		if kept := coretest.One[int64](t, s.DB, `SELECT count(*) FROM idempotency_keys`); kept != 0 {
@@ -115,8 +93,8 @@ func TestCreateToken(t *testing.T) {
 		t.Parallel()
 		keyed := tokenCall(s.Harbour.Tokens.Viewer, `{"label":"twice","role":"viewer"}`).
 			With("Idempotency-Key", "twice")
-		first := fixture.Decoded[tokenAnswer](t, s.Must(t, http.StatusCreated, keyed))
-		if second := fixture.Decoded[tokenAnswer](t, s.Must(t, http.StatusCreated,
+		first := fixture.Decoded[api.TokenSecret](t, s.Must(t, http.StatusCreated, keyed))
+		if second := fixture.Decoded[api.TokenSecret](t, s.Must(t, http.StatusCreated,
 			keyed)); second.Secret == first.Secret {
 			t.Error("a secret was shown twice")
 		}
@@ -155,12 +133,12 @@ func TestListTokens(t *testing.T) {
 	s.Must(t, http.StatusNoContent, revoke(theirs.ID, s.Harbour.Tokens.Owner))
 	for _, tt := range []struct {
 		name, by, query string
-		mine, theirs    string
+		mine, theirs    api.TokenState
 	}{
 		{"OnesOwn", s.Harbour.Tokens.Executor, "", "expired", ""},
 		{"AllForTheOwner", s.Harbour.Tokens.Owner, "", "expired", "revoked"},
-		{"OfOneUser", s.Harbour.Tokens.Owner, "&user=" + mine.User.String(), "expired", ""},
-		{"OfAnotherUser", s.Harbour.Tokens.Executor, "&user=" + theirs.User.String(), "", ""},
+		{"OfOneUser", s.Harbour.Tokens.Owner, "&user=" + mine.User, "expired", ""},
+		{"OfAnotherUser", s.Harbour.Tokens.Executor, "&user=" + theirs.User, "", ""},
 		{"ByState", s.Harbour.Tokens.Owner, "&state=revoked", "", "revoked"},
 		{"Active", s.Harbour.Tokens.Owner, "&state=active", "", ""},
 		{"OfOthersNothing", s.Tiny.Tokens.Owner, "", "", ""},
@@ -194,8 +172,8 @@ func TestRevokeToken(t *testing.T) {
 		s.worksNot(t, made.Secret)
 		at := s.listedTokens(t, s.Harbour.Tokens.Viewer, "")["leaked"].RevokedAt
 		s.Must(t, http.StatusNoContent, revoke(made.ID, s.Harbour.Tokens.Owner))
-		if again := s.listedTokens(t, s.Harbour.Tokens.Viewer, "")["leaked"].RevokedAt; at == "" || again != at {
-			t.Errorf("revoked at %q and then at %q, want it once", at, again)
+		if again := s.listedTokens(t, s.Harbour.Tokens.Viewer, "")["leaked"].RevokedAt; at.IsZero() || again != at {
+			t.Errorf("revoked at %s and then at %s, want it once", at, again)
 		}
 		wantAudits(t, s, made.ID, "token.create", "token.revoke")
 	})
@@ -212,7 +190,7 @@ func TestRevokeToken(t *testing.T) {
 func TestRotateToken(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	made := func(tb testing.TB, label string) tokenAnswer {
+	made := func(tb testing.TB, label string) api.TokenSecret {
 		tb.Helper()
 		return s.createsToken(tb, s.Harbour.Tokens.Executor,
 			fmt.Sprintf(`{"label":%q,"role":"executor","valid_for_ms":7200000000}`, label))
@@ -221,14 +199,14 @@ func TestRotateToken(t *testing.T) {
 	t.Run("BothWorkForTheOverlap", func(t *testing.T) {
 		t.Parallel()
 		old := made(t, "overlap")
-		fresh := fixture.Decoded[tokenAnswer](t, s.Must(t, http.StatusCreated, rotate(old.ID, old.Secret, "")))
+		fresh := fixture.Decoded[api.TokenSecret](t, s.Must(t, http.StatusCreated, rotate(old.ID, old.Secret, "")))
 		if fresh.Label != "overlap" || fresh.Role != api.RoleExecutor || fresh.ID == old.ID ||
-			parsed(t, fresh.ExpiresAt).Sub(parsed(t, fresh.CreatedAt)).Round(time.Second) != 2000*time.Hour {
+			fresh.ExpiresAt.Sub(fresh.CreatedAt.Time).Round(time.Second) != 2000*time.Hour {
 			t.Errorf("token = %+v, want one like %+v", fresh, old)
 		}
 		s.works(t, old.Secret)
 		s.works(t, fresh.Secret)
-		coretest.WantRow(t, s.DB, coretest.Row{"replaced_by": fresh.ID.String(), "lifetime": "1 day"},
+		coretest.WantRow(t, s.DB, coretest.Row{"replaced_by": fresh.ID, "lifetime": "1 day"},
 			`SELECT t.replaced_by, t.expires_at - f.created_at AS lifetime
 			FROM api_tokens AS t JOIN api_tokens AS f ON f.id = t.replaced_by WHERE t.id = $1`, old.ID)
 		s.Exec(t, `UPDATE api_tokens SET expires_at = now() WHERE id = $1`, old.ID)
@@ -239,7 +217,7 @@ func TestRotateToken(t *testing.T) {
 	t.Run("AtOnce", func(t *testing.T) {
 		t.Parallel()
 		old := made(t, "at once")
-		fresh := fixture.Decoded[tokenAnswer](t, s.Must(t, http.StatusCreated,
+		fresh := fixture.Decoded[api.TokenSecret](t, s.Must(t, http.StatusCreated,
 			rotate(old.ID, old.Secret, `{"overlap_ms":0}`)))
 		s.worksNot(t, old.Secret)
 		s.works(t, fresh.Secret)
@@ -259,20 +237,9 @@ func TestRotateToken(t *testing.T) {
 	t.Run("OnceHoweverManyTryIt", func(t *testing.T) {
 		t.Parallel()
 		old := made(t, "raced")
-		var group sync.WaitGroup
-		answers := make([]answer, 8)
-		for i := range answers {
-			group.Go(func() {
-				got, err := s.Send(t.Context(), rotate(old.ID, s.Harbour.Tokens.Executor, ""))
-				if err != nil {
-					t.Error(err)
-				}
-				answers[i] = got
-			})
-		}
-		group.Wait()
 		created := 0
-		for _, got := range answers {
+		rotation := rotate(old.ID, s.Harbour.Tokens.Executor, "")
+		for _, got := range s.Together(t, slices.Repeat([]call{rotation}, 8)) {
 			if got.Status == http.StatusCreated {
 				created++
 				continue
@@ -290,7 +257,7 @@ func TestRotateToken(t *testing.T) {
 		revoked, expired := made(t, "revoked"), made(t, "expired")
 		s.Must(t, http.StatusNoContent, revoke(revoked.ID, revoked.Secret))
 		s.Exec(t, `UPDATE api_tokens SET expires_at = now() WHERE id = $1`, expired.ID)
-		for _, ended := range []tokenAnswer{revoked, expired} {
+		for _, ended := range []api.TokenSecret{revoked, expired} {
 			s.Refused(t, api.CodeTokenNotRotatable, rotate(ended.ID, s.Harbour.Tokens.Executor, ""))
 		}
 	})
@@ -299,11 +266,11 @@ func TestRotateToken(t *testing.T) {
 		t.Parallel()
 		strong, strongID := s.AddToken(t, s.Harbour, api.RoleOwner, api.RoleOwner)
 		weak, _ := s.AddToken(t, s.Harbour, api.RoleOwner, api.RoleExecutor)
-		s.Refused(t, api.CodePermissionDenied, rotate(strongID, weak, ""))
+		s.Refused(t, api.CodePermissionDenied, rotate(strongID.String(), weak, ""))
 		s.works(t, strong)
 		// A member's token may say more than the member may do, and is then worth no more than any other.
 		ceiling, ceilingID := s.AddToken(t, s.Harbour, api.RoleViewer, api.RoleOwner)
-		s.Must(t, http.StatusCreated, rotate(ceilingID, s.Harbour.Tokens.Viewer, ""))
+		s.Must(t, http.StatusCreated, rotate(ceilingID.String(), s.Harbour.Tokens.Viewer, ""))
 		s.works(t, ceiling)
 	})
 
@@ -317,20 +284,11 @@ func TestRotateToken(t *testing.T) {
 }
 
 // wantAudits demands audit records of actions on a subject with a token.
-func wantAudits(tb testing.TB, s *stage, id uuid.UUID, actions ...string) {
+func wantAudits(tb testing.TB, s *stage, id string, actions ...string) {
 	tb.Helper()
 	got := coretest.One[string](tb, s.DB, `SELECT coalesce(string_agg(action, ' ' ORDER BY id), '') FROM audit_records
-		WHERE target_id = $1 AND actor_id IS NOT NULL AND token_id IS NOT NULL AND request_id <> ''`, id.String())
+		WHERE target_id = $1 AND actor_id IS NOT NULL AND token_id IS NOT NULL AND request_id <> ''`, id)
 	if want := strings.Join(actions, " "); got != want {
 		tb.Errorf("audit records = %q, want %q", got, want)
 	}
-}
-
-func parsed(tb testing.TB, text string) time.Time {
-	tb.Helper()
-	at, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return at
 }

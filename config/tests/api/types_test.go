@@ -1,10 +1,7 @@
 package api
 
 import (
-	"bufio"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"os"
 	"path"
@@ -12,10 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core/api"
@@ -76,32 +71,11 @@ func (s *stage) sendUpload(tb testing.TB, r recordedUpload, to, key, filename, d
 		Replace(r.body)
 	header := strings.NewReplacer("{path}", to, "{token}", s.Harbour.Tokens.Executor, "{name}", filename,
 		"{length}", strconv.Itoa(len(body))).Replace(r.header)
-	var dialer net.Dialer
-	conn, err := dialer.DialContext(tb.Context(), "tcp", s.Address)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }() // Nothing is lost with it.
-	if err := conn.SetDeadline(time.Now().Add(fixture.Patience)); err != nil {
-		tb.Fatal(err)
-	}
-	if _, err := fmt.Fprintf(conn, "%s\r\nIdempotency-Key: %s\r\n\r\n%s", header, key, body); err != nil {
-		tb.Fatal(err)
-	}
-	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return answer{Status: response.StatusCode, Header: response.Header, Body: text}
+	return s.exchange(tb, header+"\r\nIdempotency-Key: "+key+"\r\n\r\n"+body)
 }
 
 // mediaType is the stored type of the document of a run.
-func (s *stage) mediaType(tb testing.TB, run uuid.UUID) string {
+func (s *stage) mediaType(tb testing.TB, run string) string {
 	tb.Helper()
 	return coretest.One[string](tb, s.DB, `SELECT s.media_type FROM submissions AS s JOIN validation_runs AS r
 		ON r.org_id = s.org_id AND r.submission_id = s.id WHERE r.id = $1`, run)
@@ -139,7 +113,7 @@ func TestStartTakesFilesOfAnyClient(t *testing.T) {
 					t.Errorf("%s: status = %d, want a new run; body %s", client.client, got.Status, got.Body)
 					continue
 				}
-				if found := s.mediaType(t, uuid.MustParse(fixture.Decoded[api.Run](t, got).ID)); found != tt.want {
+				if found := s.mediaType(t, fixture.Decoded[api.Run](t, got).ID); found != tt.want {
 					t.Errorf("%s: media type = %s, want %s", client.client, found, tt.want)
 				}
 				key := fmt.Sprintf("%s in a form: %t", tt.name, client.isForm())
@@ -194,7 +168,7 @@ func TestStartOfFoundTypes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := s.mediaType(t, uuid.MustParse(s.Started(t, tt.call).ID)); got != tt.want {
+			if got := s.mediaType(t, s.Started(t, tt.call).ID); got != tt.want {
 				t.Errorf("media type = %s, want %s", got, tt.want)
 			}
 		})
@@ -289,11 +263,7 @@ func TestLaunchTakesTheTypesThatTheAPITakes(t *testing.T) {
 			filled := fixture.FilledIn(t, s.Visit(t, http.StatusOK, fixture.Page(launch, session))).File(filename,
 				tt.declared, "<a/>")
 			to := s.Launched(t, filled.To(t, launch, session))
-			id, err := uuid.Parse(path.Base(to))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := s.mediaType(t, id); got != tt.want {
+			if got := s.mediaType(t, path.Base(to)); got != tt.want {
 				t.Errorf("media type = %s, want %s", got, tt.want)
 			}
 		})

@@ -29,10 +29,6 @@ func TestV1Lists(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		cli := s.v1(s.Harbour.Tokens.Viewer)
-		orgs, _ := listV1[v1Org](t, cli, "/api/v1/orgs/")
-		if len(orgs) != 1 || orgs[0].Slug != cli.org || orgs[0].Name == "" {
-			t.Errorf("organizations = %+v, want harbour-energy alone", orgs)
-		}
 		workflows, sizes := listV1[v1Workflow](t, cli, cli.workflowsAddress())
 		if diff := cmp.Diff([]int{3}, sizes); diff != "" {
 			t.Errorf("pages (-want +got):\n%s", diff)
@@ -63,12 +59,6 @@ func TestV1Commands(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	cli := s.v1(s.Harbour.Tokens.Executor)
-	want := v1User{
-		Email: "executor@harbour-energy.example", Name: "Demo executor", Username: "executor@harbour-energy.example",
-	}
-	if diff := cmp.Diff(want, cli.whoami(t)); diff != "" {
-		t.Errorf("whoami (-want +got):\n%s", diff)
-	}
 	orgs, _ := listV1[v1Org](t, cli, "/api/v1/orgs/")
 	cli.org = orgs[0].Slug
 	workflows, _ := listV1[v1Workflow](t, cli, cli.workflowsAddress())

@@ -33,7 +33,8 @@ func TestExistingClient(t *testing.T) {
 		t.Errorf("user (-want +got):\n%s", diff)
 	}
 	orgs := exchange[v1List[v1Org]](t, session, http.StatusOK)
-	if orgs.Next != nil || orgs.Previous != nil || len(orgs.Results) != 1 || orgs.Results[0].Slug != "harbour-energy" {
+	if orgs.Next != nil || orgs.Previous != nil || len(orgs.Results) != 1 || orgs.Results[0].Slug != "harbour-energy" ||
+		orgs.Results[0].Name == "" {
 		t.Errorf("organizations = %+v, want harbour-energy alone on the only page", orgs)
 	}
 	workflows := exchange[v1List[v1Workflow]](t, session, http.StatusOK)

@@ -16,12 +16,12 @@ import (
 func TestCreateVersion(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	created := fixture.Decoded[workflowAnswer](t, s.Must(t, http.StatusCreated, s.creation("", "grown")))
-	address := "/api/workflows/" + created.ID.String() + "/"
+	created := fixture.Decoded[api.Workflow](t, s.Must(t, http.StatusCreated, s.creation("", "grown")))
+	address := "/api/workflows/" + created.ID + "/"
 	author, _ := s.AddToken(t, s.Harbour, api.RoleOwner, api.RoleAuthor)
 	addition := s.versionOf("v", "/api/workflows/grown/").By(author).With("Request-Id", "req-v")
 	got := s.Must(t, http.StatusCreated, addition)
-	second := fixture.Decoded[workflowAnswer](t, got)
+	second := fixture.Decoded[api.Workflow](t, got)
 
 	t.Run("AnswersWithTheNextVersion", func(t *testing.T) {
 		t.Parallel()
@@ -34,7 +34,7 @@ func TestCreateVersion(t *testing.T) {
 			"Location": address, "Content-Type": "application/json", "Idempotency-Key": "v",
 			"Cache-Control": "no-store", "Idempotent-Replayed": "",
 		})
-		shown := fixture.Decoded[workflowAnswer](t, s.Must(t, http.StatusOK, call{Path: address, Token: author}))
+		shown := fixture.Decoded[api.Workflow](t, s.Must(t, http.StatusOK, call{Path: address, Token: author}))
 		if diff := cmp.Diff(second, shown); diff != "" {
 			t.Errorf("workflow (-answered +shown):\n%s", diff)
 		}
@@ -51,7 +51,7 @@ func TestCreateVersion(t *testing.T) {
 
 	t.Run("LeavesTheOldOneAsItWas", func(t *testing.T) {
 		t.Parallel()
-		old := fixture.Decoded[workflowAnswer](t, s.Must(t, http.StatusOK,
+		old := fixture.Decoded[api.Workflow](t, s.Must(t, http.StatusOK,
 			call{Path: address + "?version=1", Token: author}))
 		want := created
 		want.UpdatedAt = second.UpdatedAt
@@ -112,11 +112,11 @@ func TestConcurrentVersionsAreNumberedWithoutGaps(t *testing.T) {
 	numbers := make(map[int]bool)
 	for i, answer := range got {
 		if answer.Status != http.StatusConflict {
-			numbers[fixture.Decoded[workflowAnswer](t, answer).Version] = true
+			numbers[fixture.Decoded[api.Workflow](t, answer).Version] = true
 			continue
 		}
 		wantRetryLater(t, answer, api.CodeKeyInProgress, 60)
-		numbers[fixture.Decoded[workflowAnswer](t, s.Must(t, http.StatusCreated, calls[i])).Version] = true
+		numbers[fixture.Decoded[api.Workflow](t, s.Must(t, http.StatusCreated, calls[i])).Version] = true
 	}
 	want := make(map[int]bool)
 	for number := 2; number <= rivals+1; number++ {

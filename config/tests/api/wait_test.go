@@ -59,14 +59,10 @@ func TestStartWaitForTheWorkers(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	s.Waits(t)
-
-	t.Run("AnswersWhenAWorkerHasCompletedTheRun", func(t *testing.T) {
-		t.Parallel()
-		run := fixture.Decoded[api.Run](t, s.whileWorking(t, s.Start(t, "w").With("Prefer", "wait=20")))
-		if run.State != api.RunStateCompleted {
-			t.Errorf("state = %s, want COMPLETED", run.State)
-		}
-	})
+	run := fixture.Decoded[api.Run](t, s.whileWorking(t, s.Start(t, "w").With("Prefer", "wait=20")))
+	if run.State != api.RunStateCompleted {
+		t.Errorf("state = %s, want COMPLETED", run.State)
+	}
 }
 
 func TestStartWaitNeverDeniesARunThatWasStarted(t *testing.T) {

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -10,7 +11,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
@@ -109,7 +109,7 @@ func TestPasswordLink(t *testing.T) {
 		s.Visit(t, http.StatusSeeOther, setting(path, newPassword))
 		s.Visit(t, http.StatusSeeOther, fixture.SignIn("alone@b.example", newPassword))
 		_, _, err = s.Users.SignIn.LinkPassword(t.Context(), "alone@b.example", 73*time.Hour)
-		if !core.HasCode(err, api.CodeInvalidPayload) {
+		if !errors.Is(err, api.CodeInvalidPayload) {
 			t.Errorf("a link for 73 hours: %v, want invalid_payload", err)
 		}
 	})

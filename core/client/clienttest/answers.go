@@ -118,14 +118,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 			found = append([]api.Run{run}, found...)
 		}
 	}
-	write(w, http.StatusOK, page[api.Run]{Results: found})
-}
-
-// page is a list in one page.
-type page[T any] struct {
-	Next     api.Optional `json:"next"`
-	Previous api.Optional `json:"previous"`
-	Results  []T          `json:"results"`
+	write(w, http.StatusOK, api.Page[api.Run]{Results: found})
 }
 
 // findings is GET /api/runs/{id}/findings/, the issues of the steps in one page.
@@ -141,7 +134,7 @@ func (s *Server) findings(w http.ResponseWriter, r *http.Request) {
 			found = append(found, api.Finding{StepID: step.StepID, Issue: issue})
 		}
 	}
-	write(w, http.StatusOK, page[api.Finding]{Results: found})
+	write(w, http.StatusOK, api.Page[api.Finding]{Results: found})
 }
 
 // read is GET /api/runs/{id}/, with ?wait=.

@@ -63,13 +63,12 @@ func wrap(prefix, text string) string {
 // methodName is the name of an operation's method, in the spelling of TypeScript. It is the operation's name, without
 // the verb where that says only that something is read, and without what every other call is about.
 func methodName(id string) string {
-	for from, to := range map[string]string{
+	short := map[string]string{
 		"getDocument": "documentLines", "downloadDocument": "document", "streamEvents": "events",
 		"startRun": "start", "cancelRun": "cancel", "compareRun": "compare", "leaveOrganization": "leave",
-	} {
-		if id == from {
-			return to
-		}
+	}
+	if name := short[id]; name != "" {
+		return name
 	}
 	for _, verb := range []string{"list", "read"} {
 		if name, ok := strings.CutPrefix(id, verb); ok {

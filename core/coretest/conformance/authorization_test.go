@@ -29,16 +29,7 @@ func (s *site) testScope(t *testing.T) {
 		s.replayed(t, c.by(o.owner), theirs)
 	})
 
-	t.Run("AKeyCoversAllWorkflows", func(t *testing.T) {
-		t.Parallel()
-		c := s.start(t)
-		s.created(t, c)
-		s.refused(t, c.to(startReadings), api.CodeKeyReused)
-		s.wantRuns(t, t.Name(), 1)
-	})
-
 	for name, path := range map[string]string{
-		"WithAndWithoutTheSlash":          strings.TrimSuffix(startBuilding, "/"),
 		"BySlugAndById":                   "/api/workflows/" + s.buildingID(t) + "/start/",
 		"ByIdInCapitals":                  "/api/workflows/" + strings.ToUpper(s.buildingID(t)) + "/start/",
 		"BySlugAndByIdAndWithoutTheSlash": "/api/workflows/" + s.buildingID(t) + "/start",
@@ -97,17 +88,6 @@ func (s *site) testAuthorization(t *testing.T) {
 		s.testLoss(t, token, api.CodeNotAuthenticated, func(first program.Answer) {
 			program.Change(t, s.DB, `UPDATE api_tokens SET expires_at = now()`+thatStarted, first.Run(t).String())
 		})
-	})
-
-	t.Run("RotatedToken", func(t *testing.T) {
-		t.Parallel()
-		old, fresh := s.token(t, s.harbour(), "executor"), s.token(t, s.harbour(), "executor")
-		c := s.start(t).by(old)
-		first := s.created(t, c)
-		s.revoke(t, first)
-		s.replayed(t, c.by(fresh), first)
-		s.refused(t, c, api.CodeNotAuthenticated)
-		s.wantRuns(t, t.Name(), 1)
 	})
 }
 

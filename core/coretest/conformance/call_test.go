@@ -3,9 +3,7 @@ package conformance
 import (
 	"bytes"
 	"maps"
-	"mime/multipart"
 	"net/http"
-	"net/textproto"
 	"slices"
 	"testing"
 
@@ -104,39 +102,4 @@ func addition(email string) call {
 func definition(member string) string {
 	return `{"accepts":["application/json"],"steps":[{"id":"shape","name":"Shape","type":"json_schema",` +
 		`"config":{"schema":{"type":"object","required":["` + member + `"]}}}]}`
-}
-
-// part is a part of a form.
-type part struct {
-	name, filename, mediaType, content string
-}
-
-// form sends parts between boundaries as given.
-func (c call) form(tb testing.TB, boundary string, parts ...part) call {
-	tb.Helper()
-	var body bytes.Buffer
-	w := multipart.NewWriter(&body)
-	if err := w.SetBoundary(boundary); err != nil {
-		tb.Fatalf("set boundary: %v", err)
-	}
-	for _, p := range parts {
-		header := textproto.MIMEHeader{"Content-Disposition": {`form-data; name="` + p.name + `"`}}
-		if p.filename != "" {
-			header.Set("Content-Disposition", header.Get("Content-Disposition")+`; filename="`+p.filename+`"`)
-		}
-		if p.mediaType != "" {
-			header.Set("Content-Type", p.mediaType)
-		}
-		writer, err := w.CreatePart(header)
-		if err == nil {
-			_, err = writer.Write([]byte(p.content))
-		}
-		if err != nil {
-			tb.Fatalf("write a form: %v", err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		tb.Fatalf("write a form: %v", err)
-	}
-	return c.sending(w.FormDataContentType(), body.String())
 }

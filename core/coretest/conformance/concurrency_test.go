@@ -88,39 +88,6 @@ func (s *site) testConcurrency(t *testing.T) {
 	t.Helper()
 	t.Run("WhileTheFirstIsInFlight", s.testInFlight)
 	t.Run("PreferWait", s.testPreferWait)
-
-	t.Run("OneRequestFiftyTimes", func(t *testing.T) {
-		t.Parallel()
-		c := s.start(t)
-		first := wantOneFirst(t, s.atOnce(t, slices.Repeat([]call{c}, rivals)))
-		s.replayed(t, c, first.answer)
-		s.wantRuns(t, t.Name(), 1)
-	})
-
-	t.Run("TwoRequestsUnderOneKey", func(t *testing.T) {
-		t.Parallel()
-		c := s.start(t)
-		other := c.json(`{"another":"document"}`)
-		first := wantOneFirst(t, s.atOnce(t, slices.Repeat([]call{c, c, other, other}, rivals/4)))
-		loser := other
-		if first.call.body == other.body {
-			loser = c
-		}
-		s.replayed(t, first.call, first.answer)
-		s.refused(t, loser, api.CodeKeyReused)
-		s.wantRuns(t, t.Name(), 1)
-	})
-
-	t.Run("FiftyKeys", func(t *testing.T) {
-		t.Parallel()
-		calls := make([]call, rivals)
-		for i := range calls {
-			calls[i] = s.start(t).key(t.Name() + strconv.Itoa(i))
-		}
-		for _, r := range s.atOnce(t, calls) {
-			program.WantCreated(t, r.answer)
-		}
-	})
 }
 
 // testInFlight keeps the first request waiting for the counter of an organization, on a server that does nothing else:

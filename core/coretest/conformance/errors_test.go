@@ -23,21 +23,6 @@ func (s *site) testErrors(t *testing.T) {
 	t.Run("TooManyRequests", s.testTooManyRequests)
 	t.Run("InternalError", testInternalError)
 	t.Run("DatabaseGone", testDatabaseGone)
-
-	t.Run("QuotaUsedUpThenRaised", func(t *testing.T) {
-		t.Parallel()
-		o := s.organization(t, "raised", "--runs", "1")
-		s.created(t, s.startIn(t, o).key(t.Name()+"-before"))
-		c := s.startIn(t, o)
-		refusal := s.refused(t, c, api.CodeQuotaExceeded)
-		if refusal.Problem().Retryable || refusal.Header.Get("Retry-After") == "" {
-			t.Errorf("refusal = %s, want one that is not retryable and says when the quota is new", refusal.Body)
-		}
-		s.wantNothing(t, t.Name())
-		s.command(t, "org", "set", o.slug, "--runs", "2")
-		s.replayed(t, c, s.created(t, c))
-		s.wantRuns(t, t.Name(), 1)
-	})
 }
 
 func (s *site) testCorrections(t *testing.T) {

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -63,13 +64,6 @@ func (s *site) testLifetime(t *testing.T) {
 		s.wantRenewed(t, c, first)
 	})
 
-	t.Run("OverForAnotherRequest", func(t *testing.T) {
-		t.Parallel()
-		first := s.created(t, s.start(t))
-		s.expire(t, t.Name())
-		s.wantRenewed(t, s.start(t).to(startReadings).csv("another,document\n1,2\n"), first)
-	})
-
 	t.Run("OverAfterThePurge", func(t *testing.T) {
 		t.Parallel()
 		c := s.start(t)
@@ -87,11 +81,7 @@ func (s *site) testLifetime(t *testing.T) {
 		c := s.start(t)
 		first := s.created(t, c)
 		s.expire(t, t.Name())
-		calls := make([]call, rivals)
-		for i := range calls {
-			calls[i] = c
-		}
-		renewed := wantOneFirst(t, s.atOnce(t, calls))
+		renewed := wantOneFirst(t, s.atOnce(t, slices.Repeat([]call{c}, rivals)))
 		if renewed.answer.Run(t) == first.Run(t) {
 			t.Errorf("run = %s again, want a new one", first.Run(t))
 		}

@@ -18,7 +18,7 @@ func TestThroughPgBouncer(t *testing.T) {
 		return
 	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.parallel=4",
-		"-test.skip=^Test(ThroughPgBouncer|OneKeyAtOnce)$")
+		"-test.skip=^Test(ThroughPgBouncer|CrowdWithOneKey)$")
 	cmd.Env = append(os.Environ(), program.PoolerVariable+"=pgbouncer")
 	if output, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("the tests through PgBouncer: %v\n%s", err, output)

@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"crypto/sha256"
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -58,12 +57,8 @@ func TestCrowdWithAQuota(t *testing.T) {
 	const quota, starts = 3, 50
 	s := open(t)
 	start := s.start(t).by(s.Tiny.Tokens.Executor)
-	calls := make([]call, starts)
-	for k := range calls {
-		calls[k] = start.key(fmt.Sprintf("quota-%d", k))
-	}
 	var refused []call
-	for _, r := range s.atOnce(t, calls) {
+	for _, r := range s.atOnce(t, keyed(start, starts, "quota-")) {
 		if r.answer.Created() {
 			continue
 		}

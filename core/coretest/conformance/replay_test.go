@@ -16,24 +16,6 @@ func (s *site) testReplay(t *testing.T) {
 	t.Helper()
 	t.Run("Headers", s.testHeadersOfReplays)
 	t.Run("After", s.testLateReplays)
-
-	t.Run("TheSameBytesTenTimes", func(t *testing.T) {
-		t.Parallel()
-		c := s.start(t)
-		first := s.created(t, c)
-		for range 10 {
-			s.replayed(t, c, first)
-		}
-		s.wantRuns(t, t.Name(), 1)
-	})
-
-	t.Run("ForEveryMemberWhoMayStart", func(t *testing.T) {
-		t.Parallel()
-		c := s.start(t)
-		first := s.created(t, c)
-		s.replayed(t, c.by(s.Harbour.Tokens.Owner), first)
-		s.wantRuns(t, t.Name(), 1)
-	})
 }
 
 func (s *site) testHeadersOfReplays(t *testing.T) {
@@ -153,18 +135,6 @@ func (s *site) testLateReplays(t *testing.T) {
 		first := s.created(t, c)
 		program.Change(t, s.DB, `UPDATE workflows SET is_active = false WHERE slug = 'deactivated'`)
 		s.refused(t, c.key(t.Name()+"-new"), api.CodeWorkflowInactive)
-		s.replayed(t, c, first)
-	})
-
-	t.Run("TheQuotaIsUsedUp", func(t *testing.T) {
-		t.Parallel()
-		o := s.organization(t, "used-up", "--runs", "2")
-		c := s.startIn(t, o)
-		first := s.created(t, c)
-		// Replays use nothing of it.
-		s.replayed(t, c, first)
-		s.created(t, c.key(t.Name()+"-second"))
-		s.refused(t, c.key(t.Name()+"-third"), api.CodeQuotaExceeded)
 		s.replayed(t, c, first)
 	})
 }

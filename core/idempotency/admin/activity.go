@@ -2,13 +2,13 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/flush"
@@ -40,9 +40,9 @@ func (a *Activity) Repeated(orgID uuid.UUID, record *idempotency.Record, err err
 	switch {
 	case err == nil:
 		day.replayed = 1
-	case core.HasCode(err, api.CodeKeyReused):
+	case errors.Is(err, api.CodeKeyReused):
 		day.reused = 1
-	case core.HasCode(err, api.CodeKeyInProgress) && (record == nil || !record.Abandoned()):
+	case errors.Is(err, api.CodeKeyInProgress) && (record == nil || !record.Abandoned()):
 		day.inProgress = 1
 	default:
 		return

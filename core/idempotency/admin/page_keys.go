@@ -47,7 +47,7 @@ func (a *App) renderKeys(c echo.Context, status int, data *keysPage) error {
 
 // keysPage lists an organization's keys, with what they were used for.
 type keysPage struct {
-	core.Page[keyRow]
+	api.Page[keyRow]
 	Filter EntryFilter
 	States []pages.Choice
 	Span   pages.Span

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
@@ -61,7 +63,7 @@ func (a *App) selection(ctx context.Context, orgID uuid.UUID, ids []uuid.UUID) (
 	var view selectionPage
 	for _, id := range ids {
 		entry, err := a.inspector.Find(ctx, orgID, id)
-		if err != nil && !core.IsNotFound(err) {
+		if err != nil && !errors.Is(err, api.CodeNotFound) {
 			return selectionPage{}, err
 		}
 		if err == nil && entry.isStuck() {

@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -47,7 +48,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	open, one := newStreams(streamsPerHolder+1), holder(org)
 	enter := func(h streamHolder) bool {
 		err := open.enter(h, "Too many.")
-		if err != nil && !core.HasCode(err, api.CodeRateLimited) {
+		if err != nil && !errors.Is(err, api.CodeRateLimited) {
 			t.Fatalf("enter = %v, want %s", err, api.CodeRateLimited)
 		}
 		return err == nil

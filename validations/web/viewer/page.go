@@ -3,6 +3,7 @@ package viewer
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -380,7 +381,7 @@ func (a *App) Preview(
 		return nil, nil
 	}
 	shown, err := a.openDocument(ctx, run.OrgID, run.ID)
-	if core.HasCode(err, api.CodeDocumentGone) || err == nil && !shown.hasWindows() {
+	if errors.Is(err, api.CodeDocumentGone) || err == nil && !shown.hasWindows() {
 		return nil, nil
 	}
 	if err != nil {
