@@ -8,7 +8,6 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/simplevalidations/simplevalidations/validations/engines/ecma"
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
 
@@ -79,7 +78,7 @@ func (s *schemaSource) compileOnce(limits engine.Limits) (*compiledSchema, *engi
 	}
 	compiler.UseLoader(s.resources)
 	compiler.UseRegexpEngine(func(source string) (jsonschema.Regexp, error) {
-		p, err := ecma.Compile(source, limits)
+		p, err := engine.CompileECMA(source, limits)
 		if err != nil {
 			return nil, err
 		}
@@ -143,7 +142,7 @@ func (s *schemaSource) brokenPattern(limits engine.Limits) *engine.ConfigError {
 				patterns[pattern] = []string{"patternProperties", pattern}
 			}
 			for _, pattern := range slices.Sorted(maps.Keys(patterns)) {
-				if _, err := ecma.Compile(pattern, limits); err != nil && found == nil {
+				if _, err := engine.CompileECMA(pattern, limits); err != nil && found == nil {
 					tokens := append(slices.Clip(at.tokens), patterns[pattern]...)
 					found = one.fault(tokens, "schema.invalid", notARegex(pattern, err))
 				}

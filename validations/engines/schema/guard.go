@@ -8,7 +8,6 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
-	"github.com/simplevalidations/simplevalidations/validations/engines/ecma"
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
 
@@ -73,7 +72,7 @@ func (m *meter) exhaust(reason string) {
 
 // meteredPattern is a pattern that charges its work.
 type meteredPattern struct {
-	pattern *ecma.Pattern
+	pattern *engine.ECMAPattern
 	meter   *meter
 	limits  engine.Limits
 }
@@ -85,8 +84,8 @@ func (p *meteredPattern) String() string {
 
 // MatchString answers true for what is too costly to match; the run then ends without a verdict.
 func (p *meteredPattern) MatchString(text string) bool {
-	linear, ok := p.pattern.Linear()
-	if !ok {
+	linear := p.pattern.Linear
+	if linear == nil {
 		return p.search(text)
 	}
 	if p.meter.ended == nil {

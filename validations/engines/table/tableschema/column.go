@@ -78,9 +78,11 @@ type Column struct {
 	bounds    []bound
 	minLength *int
 	maxLength *int
-	pattern   *wholePattern
-	enum      []Cell
-	enumText  string
+	// pattern must match the whole of a text, and patternText is how the schema has it.
+	pattern     *engine.ECMAPattern
+	patternText string
+	enum        []Cell
+	enumText    string
 	// items are the column of the items of a list, which stand between delimiters.
 	items     *Column
 	delimiter string
@@ -141,9 +143,9 @@ func Compile(
 	}
 	faults = append(faults, c.compileEnum(field.Constraints.Enum, at+"/enum")...)
 	faults = append(faults, c.compileCategories(field, at)...)
-	if field.Constraints.Pattern != "" {
+	if c.patternText = field.Constraints.Pattern; c.patternText != "" {
 		var err error
-		if c.pattern, err = compilePattern(field.Constraints.Pattern, limits); err != nil {
+		if c.pattern, err = engine.CompileWholeECMA(c.patternText, limits); err != nil {
 			detail := engine.ClipTo(err.Error(), 2*engine.MaxQuoted)
 			faults = append(faults, engine.NewConfigError(at+"/pattern", "schema.pattern", detail))
 		}
