@@ -211,3 +211,13 @@ func scalar(value jsontext.Value) (Value, error) {
 	}
 	return f, err
 }
+
+// parseMoment reads a time of one of the layouts. A time without a zone is one in UTC.
+func parseMoment(text string, layouts []string) (time.Time, bool) {
+	for _, layout := range layouts {
+		if when, err := time.Parse(layout, text); err == nil {
+			return when.UTC(), true
+		}
+	}
+	return time.Time{}, false
+}

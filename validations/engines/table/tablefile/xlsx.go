@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -56,12 +57,7 @@ func openXLSX(
 
 // Blank implements Source.
 func (r *xlsxReader) Blank() bool {
-	for _, f := range r.cells {
-		if len(f.Text) > 0 {
-			return false
-		}
-	}
-	return true
+	return allEmpty(r.cells)
 }
 
 // Values implements Source.
@@ -297,10 +293,8 @@ func (r *xlsxReader) numeric(number float64, style cellStyle) Value {
 
 // isoCell is a cell that holds a time as a text.
 func isoCell(value string) Value {
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", time.DateOnly} {
-		if when, err := time.Parse(layout, value); err == nil {
-			return Value{Text: []byte(value), Native: NativeTime, When: when.UTC()}
-		}
+	if when, ok := parseMoment(value, []string{time.RFC3339Nano, layoutLocal, time.DateOnly}); ok {
+		return Value{Text: []byte(value), Native: NativeTime, When: when}
 	}
 	return Value{Text: []byte(value)}
 }
@@ -348,12 +342,7 @@ func malformedWorkbook(err error) error {
 }
 
 func allEmpty(fields []Value) bool {
-	for _, f := range fields {
-		if len(f.Text) > 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(fields, func(f Value) bool { return len(f.Text) > 0 })
 }
 
 // columnOf is the index of the column in a reference such as AB12.
