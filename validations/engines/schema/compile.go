@@ -27,48 +27,22 @@ type compiledSchema struct {
 }
 
 func readSchema(c stepConfig, limits engine.Limits) (schemaSource, *engine.ConfigError) {
-	draft, known := draftNamed(c.Draft)
-	if !known {
+	draft := draftOf(c.Draft, "")
+	if draft < 0 {
 		return schemaSource{}, fault("/draft", "schema.draft", "use one of 2020-12, 2019-09, 7, 6 and 4")
 	}
 	read, problem := readResources(c, limits)
-	return schemaSource{read, draft, c.Draft}, problem
-}
-
-func draftNamed(name string) (*jsonschema.Draft, bool) {
-	switch name {
-	case "", "2020-12":
-		return jsonschema.Draft2020, true
-	case "2019-09":
-		return jsonschema.Draft2019, true
-	case "7":
-		return jsonschema.Draft7, true
-	case "6":
-		return jsonschema.Draft6, true
-	case "4":
-		return jsonschema.Draft4, true
-	default:
-		return nil, false
-	}
+	return schemaSource{read, drafts[draft].library, c.Draft}, problem
 }
 
 // compile may be called again for the same source: each result serves one run at a time. The library panics in states
 // it believes impossible; a hostile schema must not take the process with it.
-func (s *schemaSource) compile(limits engine.Limits) (*compiledSchema, *engine.ConfigError) {
-	var compiled *compiledSchema
-	fault := fault("/schema", "schema.invalid", "the schema cannot be compiled")
-	func() {
-		defer func() {
-			if recover() != nil {
-				compiled = nil
-			}
-		}()
-		compiled, fault = s.compileOnce(limits)
+func (s *schemaSource) compile(limits engine.Limits) (compiled *compiledSchema, problem *engine.ConfigError) {
+	defer func() {
+		if recover() != nil {
+			compiled, problem = nil, fault("/schema", "schema.invalid", "the schema cannot be compiled")
+		}
 	}()
-	return compiled, fault
-}
-
-func (s *schemaSource) compileOnce(limits engine.Limits) (*compiledSchema, *engine.ConfigError) {
 	m := &meter{limit: limits.MaxSchemaWork}
 	compiler := jsonschema.NewCompiler()
 	compiler.DefaultDraft(s.draft)
@@ -92,7 +66,7 @@ func (s *schemaSource) compileOnce(limits engine.Limits) (*compiledSchema, *engi
 		}
 		roots = append(roots, root)
 	}
-	compiled := &compiledSchema{root: roots[0], meter: m, byLocation: map[string]*jsonschema.Schema{}}
+	compiled = &compiledSchema{root: roots[0], meter: m, byLocation: map[string]*jsonschema.Schema{}}
 	for _, address := range s.dynamic {
 		// What looks like an anchor may be part of an example, which need not compile.
 		if anchored, err := compiler.Compile(address); err == nil {
