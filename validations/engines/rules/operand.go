@@ -51,6 +51,11 @@ func (o *operand) any() any {
 	return o.value
 }
 
+// one is any value as the only one of a list.
+func (o *operand) one() []any {
+	return []any{o.any()}
+}
+
 func (o *operand) number() exact {
 	o.used = true
 	number, ok := o.value.(json.Number)
