@@ -3,6 +3,7 @@ package tablefile
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"unicode/utf8"
@@ -72,8 +73,14 @@ func (r *jsonLines) Next() error {
 	r.line++
 	clear(r.cells)
 	r.others = r.others[:0]
-	if err := r.readLine(); err != nil {
+	var err error
+	r.raw, err = r.source.read(r.raw[:0])
+	if err != nil && (!errors.Is(err, io.EOF) || len(r.raw) == 0) {
 		return err
+	}
+	r.raw = bytes.TrimRight(r.raw, "\r\n")
+	if r.line == 1 {
+		r.raw = engine.TrimBOM(r.raw)
 	}
 	for i := range r.cells {
 		r.cells[i].Native = NativeNull
@@ -85,20 +92,6 @@ func (r *jsonLines) Next() error {
 		return &Error{Code: "csv.encoding", Message: "the row is not text in UTF-8", Offset: at}
 	}
 	return r.readObject()
-}
-
-// readLine reads one line, without its end.
-func (r *jsonLines) readLine() error {
-	var err error
-	r.raw, err = r.source.read(r.raw[:0])
-	if err != nil && (!errors.Is(err, io.EOF) || len(r.raw) == 0) {
-		return err
-	}
-	r.raw = bytes.TrimRight(r.raw, "\r\n")
-	if r.line == 1 {
-		r.raw = engine.TrimBOM(r.raw)
-	}
-	return nil
 }
 
 func (r *jsonLines) readObject() error {
@@ -117,7 +110,7 @@ func (r *jsonLines) readObject() error {
 		if _, err = decoder.ReadToken(); errors.Is(err, io.EOF) {
 			return nil
 		}
-		err = cmpError(err, "text follows the object")
+		err = cmp.Or(err, errors.New("text follows the object"))
 	}
 	at := int(decoder.InputOffset())
 	if fault, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
@@ -128,14 +121,6 @@ func (r *jsonLines) readObject() error {
 	}
 	message := "the line is not a JSON object: " + engine.ClipTo(err.Error(), engine.MaxMessage)
 	return &Error{Code: "csv.malformed", Message: message, Offset: at}
-}
-
-// cmpError returns the error, or a new one with the words if it is nil.
-func cmpError(err error, words string) error {
-	if err != nil {
-		return err
-	}
-	return errors.New(words)
 }
 
 func (r *jsonLines) readMember(decoder *jsontext.Decoder) error {

@@ -254,7 +254,7 @@ func (r *xlsxReader) typed(kind, style, value, inline string) (Value, error) {
 // shared is one of the texts that the cells of a workbook share.
 func (r *xlsxReader) shared(index string) (Value, error) {
 	i, err := strconv.Atoi(index)
-	if err != nil || i < 0 || i >= r.book.strings.len() {
+	if err != nil || i < 0 || i >= len(r.book.strings.ends) {
 		return Value{}, r.malformed(fmt.Errorf("there is no shared string %s", engine.Quote(index)))
 	}
 	return Value{Text: r.book.strings.at(i)}, nil

@@ -209,10 +209,6 @@ type sharedStrings struct {
 	ends []int
 }
 
-func (s *sharedStrings) len() int {
-	return len(s.ends)
-}
-
 func (s *sharedStrings) at(i int) []byte {
 	start := 0
 	if i > 0 {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/table/tablefile"
@@ -91,8 +92,7 @@ func (c *Column) readNumber(text, shown string) Cell {
 			return value
 		}
 		return c.Parse(shown)
-	case TypeBoolean, TypeDate, TypeDatetime, TypeTime, TypeYearMonth, TypeObject, TypeArray, TypeGeopoint,
-		TypeDuration, TypeGeoJSON, TypeList:
+	default:
 		err = errNotOfType
 	}
 	value.Broken = err != nil
@@ -117,8 +117,7 @@ func (c *Column) readTime(text string, when time.Time) Cell {
 		value.canonical = value.When.Format("15:04:05.999999999")
 	case TypeString:
 		return c.Parse(text)
-	case TypeNumber, TypeInteger, TypeYear, TypeBoolean, TypeObject, TypeArray, TypeGeopoint, TypeDuration,
-		TypeGeoJSON, TypeList:
+	default:
 		value.Broken = true
 	}
 	return value
@@ -130,7 +129,9 @@ func (c *Column) Parse(text string) Cell {
 	var err error
 	switch c.Kind {
 	case TypeString:
-		err = c.parseString(text)
+		if holds := stringFormats[c.format]; holds != nil && !holds(text) {
+			err = errNotOfType
+		}
 	case TypeNumber, TypeInteger:
 		err = c.parseNumber(&value)
 	case TypeYear:
@@ -142,8 +143,22 @@ func (c *Column) Parse(text string) Cell {
 	case TypeTime:
 		value.When, err = c.times.parse(c.Kind, text)
 		value.canonical = value.When.Format("15:04:05.999999999")
-	case TypeObject, TypeArray, TypeGeopoint, TypeGeoJSON, TypeList, TypeDuration:
-		err = c.parseShape(&value)
+	case TypeObject, TypeArray:
+		value.canonical, err = parseJSON(text, c.Kind)
+	case TypeGeopoint:
+		value.canonical, err = parseGeopoint(text, c.format)
+	case TypeGeoJSON:
+		value.canonical, err = parseGeoJSON(text, c.format)
+	case TypeList:
+		for item := range strings.SplitSeq(text, c.delimiter) {
+			if c.items.Parse(item).Broken {
+				err = errNotOfType
+			}
+		}
+	case TypeDuration:
+		if !durationPattern.MatchString(text) || strings.HasSuffix(text, "P") || strings.HasSuffix(text, "T") {
+			err = errNotOfType
+		}
 	case TypeAny:
 	}
 	value.Broken = err != nil
@@ -166,11 +181,4 @@ func (c *Column) parseNumber(value *Cell) error {
 	value.whole, err = strconv.ParseInt(text, 10, 64)
 	value.Number = float64(value.whole)
 	return err
-}
-
-func (c *Column) parseString(text string) error {
-	if holds := stringFormats[c.format]; holds != nil && !holds(text) {
-		return errNotOfType
-	}
-	return nil
 }

@@ -127,13 +127,14 @@ func Compile(
 	}
 	faults := c.compileFormat(field, at)
 	at += "/constraints"
+	refuse := func(member, code, detail string) {
+		faults = append(faults, engine.NewConfigError(at+member, code, detail))
+	}
 	if (c.minLength != nil || c.maxLength != nil) && !c.Kind.hasLength() {
-		detail := "only strings, lists, arrays and objects have a length"
-		faults = append(faults, engine.NewConfigError(at, "schema.constraint", detail))
+		refuse("", "schema.constraint", "only strings, lists, arrays and objects have a length")
 	}
 	if len(field.Constraints.JSONSchema) > 0 {
-		detail := "values are not checked by a JSON Schema"
-		faults = append(faults, engine.NewConfigError(at+"/jsonSchema", "schema.constraint", detail))
+		refuse("/jsonSchema", "schema.constraint", "values are not checked by a JSON Schema")
 	}
 	for i, raw := range []json.RawMessage{
 		field.Constraints.Minimum, field.Constraints.Maximum,
@@ -146,8 +147,7 @@ func Compile(
 	if c.patternText = field.Constraints.Pattern; c.patternText != "" {
 		var err error
 		if c.pattern, err = engine.CompileWholeECMA(c.patternText, limits); err != nil {
-			detail := engine.ClipTo(err.Error(), 2*engine.MaxQuoted)
-			faults = append(faults, engine.NewConfigError(at+"/pattern", "schema.pattern", detail))
+			refuse("/pattern", "schema.pattern", engine.ClipTo(err.Error(), 2*engine.MaxQuoted))
 		}
 	}
 	return c, faults
