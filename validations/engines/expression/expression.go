@@ -89,7 +89,8 @@ func (c *Rules) compile(env *cel.Env, source string) (*Expression, error) {
 	if err != nil {
 		return nil, fmt.Errorf("plan expression: %w", err)
 	}
-	e := &Expression{program: program, AST: checked, loops: hasLoop(checked)}
+	loops := ast.MatchDescendants(ast.NavigateAST(checked.NativeRep()), ast.KindMatcher(ast.ComprehensionKind))
+	e := &Expression{program: program, AST: checked, loops: len(loops) > 0}
 	if e.loops {
 		e.cheaper = c.cheaper()
 	}
@@ -131,12 +132,6 @@ func (e *Expression) value(ctx context.Context, variables map[string]any) (ref.V
 	}
 }
 
-// decides reports whether the expression can be true or false, as far as its type is known.
-func (e *Expression) decides() bool {
-	t := e.AST.OutputType()
-	return t.IsExactType(cel.BoolType) || t.IsExactType(cel.DynType)
-}
-
 // Reads returns what the expression uses of a variable: v.name and v["name"] read one member.
 func (e *Expression) Reads(variable string) Members {
 	return e.reads(func(node ast.Expr) bool { return isIdent(node, variable) })
@@ -163,14 +158,6 @@ func (e *Expression) reads(isMeant func(node ast.Expr) bool) Members {
 		}
 	}))
 	found.Whole = all > len(found.Names)
-	return found
-}
-
-func hasLoop(checked *cel.Ast) bool {
-	found := false
-	ast.PostOrderVisit(checked.NativeRep().Expr(), ast.NewExprVisitor(func(node ast.Expr) {
-		found = found || node.Kind() == ast.ComprehensionKind
-	}))
 	return found
 }
 

@@ -35,12 +35,14 @@ func newTreeEnv(limits engine.Limits) (*cel.Env, error) {
 	if err != nil {
 		return nil, err
 	}
-	return expression.NewEnv(limits, append(treeFunctions(),
+	return expression.NewEnv(limits,
+		cel.Function("each", cel.Overload("each_dyn", []*cel.Type{cel.DynType}, cel.ListType(cel.DynType),
+			cel.UnaryBinding(listed))),
 		cel.CustomTypeAdapter(treeAdapter{registry}),
 		cel.OptionalTypes(),
 		cel.Variable(variableDoc, cel.DynType),
 		cel.Variable(variableValue, cel.DynType),
-	)...)
+	)
 }
 
 func newTreeExpression(e *expression.Expression) *treeExpression {

@@ -128,7 +128,8 @@ func (s *compiledSchema) guard(roots []*jsonschema.Schema) {
 		}
 		for _, applied := range branchSchemas(schema) {
 			// What refers to a branch without parts counts its failures as its own.
-			branches[applied] = applied != nil && (branches[applied] || hasAny(partsOf(applied)))
+			branches[applied] = applied != nil && (branches[applied] || slices.ContainsFunc(partsOf(applied),
+				func(part *jsonschema.Schema) bool { return part != nil }))
 		}
 		queue = append(queue, partsOf(schema)...)
 	}
@@ -148,10 +149,6 @@ func (s *compiledSchema) guard(roots []*jsonschema.Schema) {
 		countMembers(rules, s.meter)
 		countItems(rules, s.meter)
 	}
-}
-
-func hasAny(schemas []*jsonschema.Schema) bool {
-	return slices.ContainsFunc(schemas, func(s *jsonschema.Schema) bool { return s != nil })
 }
 
 func (s *compiledSchema) meterSchema(schema *jsonschema.Schema, weight int64) {

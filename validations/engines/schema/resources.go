@@ -94,8 +94,7 @@ func (r *resources) add(name, base string, text json.RawMessage, limits engine.L
 	}
 	one.name, one.address = name, addressWithin(base, name)
 	if _, taken := r.byAddress[one.address]; taken || one.address == base || one.address == "" {
-		detail := "schemas are named by the address that refers to them, and " +
-			"" + engine.Quote(name) + " is not an address"
+		detail := "schemas are named by the address that refers to them, and " + engine.Quote(name) + " is not an address"
 		if taken || one.address == base {
 			detail = engine.Quote(name) + " is the address of another schema of this step"
 		}
@@ -130,15 +129,14 @@ func readResource(text json.RawMessage, pointer string, limits engine.Limits) (r
 }
 
 func checkRoot(value any, pointer string) *engine.ConfigError {
+	hint := ""
 	switch v := value.(type) {
 	case map[string]any, bool:
 		return nil
 	case string:
-		const detail = "a schema is an object, true or false"
-		return fault(pointer, "schema.type", detail+engine.BundleHint(v))
-	default:
-		return fault(pointer, "schema.type", "a schema is an object, true or false")
+		hint = engine.BundleHint(v)
 	}
+	return fault(pointer, "schema.type", "a schema is an object, true or false"+hint)
 }
 
 // checkSize counts the objects, of which there are at least as many as sub-schemas.

@@ -161,11 +161,9 @@ func report(c *engine.Collector, t *tree.Tree, failures leaves) {
 		}
 		c.Add(l.check, f)
 	}
-	for _, key := range slices.SortedFunc(maps.Keys(failures.unlisted), compareChecks) {
+	for _, key := range slices.SortedFunc(maps.Keys(failures.unlisted), func(a, b engine.CheckKey) int {
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Code, b.Code))
+	}) {
 		c.AddUnlisted(key, failures.unlisted[key])
 	}
-}
-
-func compareChecks(a, b engine.CheckKey) int {
-	return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Code, b.Code))
 }

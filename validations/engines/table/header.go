@@ -3,7 +3,6 @@ package table
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -27,8 +26,7 @@ func (r *run) readHeader(ctx context.Context) (bool, error) {
 	text, isText := r.records.(*tablefile.CSV)
 	if isText {
 		if what := tablefile.ForeignFormat(text.Raw()); what != "" {
-			message := "the file is not CSV: it looks like " + what
-			r.find("", 0, engine.Finding{Code: "csv.encoding", Message: message})
+			r.fail("", 0, "csv.encoding", "the file is not CSV: it looks like %s", what)
 			return true, nil
 		}
 	}
@@ -37,8 +35,8 @@ func (r *run) readHeader(ctx context.Context) (bool, error) {
 	}
 	if isText {
 		if found := r.likelyDelimiter(); found != "" {
-			message := "the columns seem to be separated by " + found + "; set delimiter in the dialect of the step"
-			r.find("", 0, engine.Finding{Code: "csv.header.delimiter", Message: message})
+			r.fail("", 0, "csv.header.delimiter",
+				"the columns seem to be separated by %s; set delimiter in the dialect of the step", found)
 			return true, nil
 		}
 	}
@@ -100,15 +98,13 @@ func (r *run) checkHeader(names []tablefile.Value) {
 		}
 	}
 	if r.engine.match == matchPartial && len(missing) == len(r.engine.columns) {
-		message := "the header has no column of the schema"
-		r.find("", 0, engine.Finding{Code: "csv.header.missing", Message: message})
+		r.fail("", 0, "csv.header.missing", "the header has no column of the schema")
 	}
 	if r.engine.match.allowsMissing() {
 		return
 	}
 	for _, name := range missing {
-		message := "the header lacks the column " + engine.Clip(name)
-		r.find(name, 0, engine.Finding{Code: "csv.header.missing", Message: message})
+		r.fail(name, 0, "csv.header.missing", "the header lacks the column %s", engine.Clip(name))
 	}
 }
 
@@ -120,14 +116,12 @@ func (r *run) assign(names []tablefile.Value) []tablefile.Value {
 		at := columnIndex(r.engine.columns, name)
 		switch {
 		case name == "":
-			message := fmt.Sprintf("field %d of the header has no name", i+1)
-			r.find("", field.Start, engine.Finding{Code: "csv.header.empty", Message: message})
+			r.fail("", field.Start, "csv.header.empty", "field %d of the header has no name", i+1)
 		case at < 0:
 			unknown = append(unknown, field)
 		case r.present[at]:
 			at = -1
-			message := engine.Clip(name) + " occurs twice"
-			r.find(name, field.Start, engine.Finding{Code: "csv.header.duplicate", Message: message})
+			r.fail(name, field.Start, "csv.header.duplicate", "%s occurs twice", engine.Clip(name))
 		default:
 			r.present[at] = true
 		}
@@ -139,8 +133,8 @@ func (r *run) assign(names []tablefile.Value) []tablefile.Value {
 // findUnknown reports a name that no column has, and suggests a similar missing column.
 func (r *run) findUnknown(name tablefile.Value, missing []string) {
 	text := string(name.Text)
-	message := engine.Clip(text) + " is " + engine.NotAllowed(text, missing)
-	r.find(engine.Clip(text), name.Start, engine.Finding{Code: "csv.header.unknown", Message: message})
+	r.fail(engine.Clip(text), name.Start, "csv.header.unknown", "%s is %s", engine.Clip(text),
+		engine.NotAllowed(text, missing))
 }
 
 // checkOrder reports the first name of a header that is in another place than in the schema.
@@ -148,8 +142,8 @@ func (r *run) checkOrder(names []tablefile.Value) {
 	for i, name := range names {
 		text := string(name.Text)
 		if at := columnIndex(r.engine.columns, text); at >= 0 && at != i {
-			message := fmt.Sprintf("%s is column %d, the schema has it as column %d", engine.Clip(text), i+1, at+1)
-			r.find(engine.Clip(text), name.Start, engine.Finding{Code: "csv.header.order", Message: message})
+			r.fail(engine.Clip(text), name.Start, "csv.header.order",
+				"%s is column %d, the schema has it as column %d", engine.Clip(text), i+1, at+1)
 			return
 		}
 	}

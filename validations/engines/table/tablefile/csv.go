@@ -121,8 +121,7 @@ func (r *CSV) Next() error {
 			break
 		}
 		if len(r.cells) >= r.limits.MaxColumns {
-			message := fmt.Sprintf("row has more than %d fields; the rest is not read", r.limits.MaxColumns)
-			return &Error{Code: "csv.limit.columns", Message: message, Final: true}
+			return final("csv.limit.columns", "row has more than %d fields; the rest is not read", r.limits.MaxColumns)
 		}
 	}
 	begin := 0
@@ -265,8 +264,7 @@ func (r *CSV) byte() (byte, error) {
 		return 0, fmt.Errorf("read table: %w", err)
 	}
 	if len(r.raw) >= r.limits.MaxRecordBytes {
-		message := fmt.Sprintf("row is longer than %d bytes; is a quote not closed?", r.limits.MaxRecordBytes)
-		return 0, &Error{Code: "csv.limit.record", Message: message, Final: true}
+		return 0, final("csv.limit.record", "row is longer than %d bytes; is a quote not closed?", r.limits.MaxRecordBytes)
 	}
 	r.raw = append(r.raw, b)
 	return b, nil

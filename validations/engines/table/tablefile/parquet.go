@@ -107,7 +107,7 @@ func parquetEnd(reader program.Command, end program.End, said *program.Said) err
 	case end == program.End{}:
 		return nil
 	case end.Code == exitMalformed:
-		return &Error{Code: "csv.malformed", Message: "the file cannot be read: " + reason, Final: true}
+		return final("csv.malformed", "the file cannot be read: %s", reason)
 	case said.OutOfMemory():
 		return reader.OutOfMemory()
 	case end.OutOfTime:

@@ -83,10 +83,9 @@ func (e *Error) Error() string {
 	return e.Message
 }
 
-// tooLarge is the error of a part that is beyond a limit of bytes.
-func tooLarge(what string, size uint64, limit int64) error {
-	message := fmt.Sprintf("%s has %d bytes, at most %d are checked", what, size, limit)
-	return &Error{Code: "csv.limit.bytes", Message: message, Final: true}
+// final is the error after which nothing of a table can be read.
+func final(code, format string, args ...any) error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...), Final: true}
 }
 
 // Format is how a file holds a table.
@@ -182,8 +181,7 @@ func (r lineReader) read(line []byte) ([]byte, error) {
 		line = append(line, part...)
 		switch {
 		case len(line) > r.most:
-			message := fmt.Sprintf("row is longer than %d bytes", r.most)
-			return line, &Error{Code: "csv.limit.record", Message: message, Final: true}
+			return line, final("csv.limit.record", "row is longer than %d bytes", r.most)
 		case errors.Is(err, bufio.ErrBufferFull):
 		case err != nil && !errors.Is(err, io.EOF):
 			return line, fmt.Errorf("read table: %w", err)

@@ -178,8 +178,7 @@ func (r *xlsxReader) readCells() error {
 			continue
 		}
 		if at >= r.limits.MaxColumns {
-			message := fmt.Sprintf("row has more than %d fields; the rest is not read", r.limits.MaxColumns)
-			return &Error{Code: "csv.limit.columns", Message: message, Final: true}
+			return final("csv.limit.columns", "row has more than %d fields; the rest is not read", r.limits.MaxColumns)
 		}
 		for len(r.pending) < at {
 			r.pending = append(r.pending, Value{Start: len(r.pending), Native: NativeNull})
@@ -337,8 +336,7 @@ func (r *xlsxReader) malformed(err error) error {
 }
 
 func malformedWorkbook(err error) error {
-	message := "the workbook is damaged: " + engine.ClipTo(err.Error(), engine.MaxMessage)
-	return &Error{Code: "csv.malformed", Message: message, Final: true}
+	return final("csv.malformed", "the workbook is damaged: %s", engine.ClipTo(err.Error(), engine.MaxMessage))
 }
 
 func allEmpty(fields []Value) bool {
