@@ -21,23 +21,21 @@ type reference struct {
 }
 
 // eachReference visits the references of all schemas of the step.
-func (r *resources) eachReference(draft string, visit func(one *resource, to reference)) {
-	for i := range r.list {
-		walk(r.list[i], draft, func(s spot) {
-			for _, keyword := range []string{"$schema", "$ref", "$dynamicRef", "$recursiveRef"} {
-				if written, _ := s.object[keyword].(string); written != "" {
-					visit(&r.list[i], reference{s, keyword, written, addressWithin(s.base, written)})
-				}
+func (r *resources) eachReference(visit func(one *resource, to reference)) {
+	r.walk(func(one *resource, s spot) {
+		for _, keyword := range []string{"$schema", "$ref", "$dynamicRef", "$recursiveRef"} {
+			if written, _ := s.object[keyword].(string); written != "" {
+				visit(one, reference{s, keyword, written, addressWithin(s.base, written)})
 			}
-		})
-	}
+		}
+	})
 }
 
 // brokenReference returns the fault of the first reference that cannot be resolved, or nil.
-func (r *resources) brokenReference(draft string) *engine.ConfigError {
+func (r *resources) brokenReference() *engine.ConfigError {
 	var found *engine.ConfigError
 	builtIn := map[string]bool{}
-	r.eachReference(draft, func(one *resource, to reference) {
+	r.eachReference(func(one *resource, to reference) {
 		if found != nil {
 			return
 		}
@@ -141,7 +139,7 @@ func FindMissing(config json.RawMessage, limits engine.Limits) ([]Missing, []eng
 	var missing []Missing
 	// Each schema is missed once, and those that are built in are not missed.
 	found := map[string]bool{}
-	read.eachReference(c.Draft, func(one *resource, to reference) {
+	read.eachReference(func(one *resource, to reference) {
 		if _, there := read.byAddress[to.address]; to.address == "" || there || found[to.address] {
 			return
 		}

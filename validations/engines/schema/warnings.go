@@ -33,9 +33,7 @@ func Warnings(config json.RawMessage, limits engine.Limits) []engine.ConfigError
 		return nil
 	}
 	d := &doubter{containers: map[string]bool{}}
-	for _, one := range read.list {
-		walk(one, c.Draft, d.addContainers)
-	}
+	read.walk(d.addContainers)
 	for i := range read.list {
 		one := &read.list[i]
 		object, _ := one.value.(map[string]any)
@@ -52,7 +50,7 @@ func Warnings(config json.RawMessage, limits engine.Limits) []engine.ConfigError
 	return d.found
 }
 
-func (d *doubter) addContainers(s spot) {
+func (d *doubter) addContainers(_ *resource, s spot) {
 	written, _ := s.object["$ref"].(string)
 	_, fragment, _ := strings.Cut(written, "#")
 	for token := range strings.SplitSeq(fragment, "/") {
