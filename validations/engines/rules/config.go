@@ -135,7 +135,7 @@ func (c *treeRuleCompiler) operator(config assertionConfig, at string, depth int
 	o := &operand{compiler: c, at: at, raw: config.Value, tolerance: config.Tolerance, depth: depth}
 	o.value = o.parse(config.Value, at+"/value")
 	check := compile(o)
-	if len(config.Value) > 0 && !o.used {
+	if len(config.Value) > 0 && o.unused {
 		c.Fault(at+"/value", config.Operator+" takes no value")
 	}
 	if len(config.Tolerance) > 0 && config.Operator != operatorApproxEq {

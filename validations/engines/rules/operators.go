@@ -232,7 +232,10 @@ func (s subject) types() []string {
 
 // plain is an operator that compares with nothing.
 func plain(check operator) operatorCompiler {
-	return func(*operand) operator { return check }
+	return func(o *operand) operator {
+		o.unused = true
+		return check
+	}
 }
 
 // among compares with values, of which the value has to be one or must be none.

@@ -188,35 +188,25 @@ func extent(v any) int64 {
 	}
 }
 
-// names replaces the library's check of property names, which reports places that later checks have overwritten.
-type names struct {
-	schema *jsonschema.Schema
-	meter  *meter
-}
-
+// guardNames replaces the library's check of property names, which reports places that later checks have overwritten.
 func guardNames(schema *jsonschema.Schema, m *meter) {
-	if schema.PropertyNames != nil {
-		schema.Extensions = append(schema.Extensions, &names{schema.PropertyNames, m})
-		schema.PropertyNames = nil
-	}
-}
-
-// Validate checks the names of an object.
-func (n *names) Validate(ctx *jsonschema.ValidatorContext, v any) {
-	members, ok := v.(map[string]any)
-	if !ok {
+	rules := schema.PropertyNames
+	if rules == nil {
 		return
 	}
-	depth := int64(len(ctx.ValueLocation()))
-	for name := range members {
-		before := n.meter.failures
-		err := n.schema.Validate(name)
-		n.meter.failures = before
-		if err != nil {
-			ctx.AddError(&kind.PropertyNames{Property: name})
-			n.meter.fail(failureBytes + depth*wordBytes)
+	schema.PropertyNames = nil
+	schema.Extensions = append(schema.Extensions, check(func(ctx *jsonschema.ValidatorContext, v any) {
+		members, _ := v.(map[string]any)
+		for name := range members {
+			before := m.failures
+			err := rules.Validate(name)
+			m.failures = before
+			if err != nil {
+				ctx.AddError(&kind.PropertyNames{Property: name})
+				m.fail(failureBytes + int64(len(ctx.ValueLocation()))*wordBytes)
+			}
 		}
-	}
+	}))
 }
 
 // partsOf are all schemas that a schema applies.
