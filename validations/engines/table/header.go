@@ -82,7 +82,8 @@ func (r *run) likelyDelimiter() string {
 }
 
 func (r *run) checkHeader(names []tablefile.Value) {
-	if r.engine.match == matchExact {
+	match := r.engine.match
+	if match.isOrdered {
 		r.checkOrder(names)
 	}
 	unknown := r.assign(names)
@@ -92,15 +93,15 @@ func (r *run) checkHeader(names []tablefile.Value) {
 			missing = append(missing, column.Name)
 		}
 	}
-	if !r.engine.match.allowsUnknown() {
+	if !match.allowsUnknown {
 		for _, name := range unknown {
 			r.findUnknown(name, missing)
 		}
 	}
-	if r.engine.match == matchPartial && len(missing) == len(r.engine.columns) {
+	if match.allowsUnknown && match.allowsMissing && len(missing) == len(r.engine.columns) {
 		r.fail("", 0, "csv.header.missing", "the header has no column of the schema")
 	}
-	if r.engine.match.allowsMissing() {
+	if match.allowsMissing {
 		return
 	}
 	for _, name := range missing {
@@ -152,7 +153,7 @@ func (r *run) checkOrder(names []tablefile.Value) {
 // checkMembers reports the names of a record's members that no column has, each once.
 func (r *run) checkMembers() {
 	records, isKeyed := r.records.(tablefile.Keyed)
-	if !isKeyed || r.engine.match.allowsUnknown() {
+	if !isKeyed || r.engine.match.allowsUnknown {
 		return
 	}
 	for _, name := range records.Unknown() {
@@ -174,40 +175,29 @@ func namesOfColumns(columns []*tableschema.Column) []string {
 }
 
 // fieldsMatch says how the columns of a file and the fields of the schema may differ, as Table Schema has it.
-type fieldsMatch string
-
-const (
-	// matchEqual is the default: the same columns in any order. That of the specification is exact, which few files
-	// of people keep.
-	matchEqual    fieldsMatch = "equal"
-	matchExact    fieldsMatch = "exact"
-	matchSubset   fieldsMatch = "subset"
-	matchSuperset fieldsMatch = "superset"
-	matchPartial  fieldsMatch = "partial"
-)
-
-// allowsUnknown reports whether the file may have columns that the schema lacks.
-func (m fieldsMatch) allowsUnknown() bool {
-	return m == matchSubset || m == matchPartial
+type fieldsMatch struct {
+	isOrdered bool
+	// allowsUnknown says that the file may have columns that the schema lacks, allowsMissing that it may lack some.
+	allowsUnknown, allowsMissing bool
 }
 
-// allowsMissing reports whether the file may lack columns of the schema.
-func (m fieldsMatch) allowsMissing() bool {
-	return m == matchSuperset || m == matchPartial
+// fieldsMatches are the words for it. The default is equal: the same columns in any order. That of the specification is
+// exact, which few files of people keep.
+var fieldsMatches = map[string]fieldsMatch{
+	"equal": {}, "exact": {isOrdered: true}, "subset": {allowsUnknown: true}, "superset": {allowsMissing: true},
+	"partial": {allowsUnknown: true, allowsMissing: true},
 }
 
 // compileMatch reads the member fieldsMatch, a word or a list with one.
 func (s *schemaConfig) compileMatch() (fieldsMatch, []engine.ConfigError) {
 	if len(s.FieldsMatch) == 0 {
-		return matchEqual, nil
+		return fieldsMatches["equal"], nil
 	}
-	words := engine.TextsOf(s.FieldsMatch)
-	if len(words) == 1 {
-		switch match := fieldsMatch(words[0]); match {
-		case matchEqual, matchExact, matchSubset, matchSuperset, matchPartial:
+	if words := engine.TextsOf(s.FieldsMatch); len(words) == 1 {
+		if match, known := fieldsMatches[words[0]]; known {
 			return match, nil
 		}
 	}
 	detail := "use exact, equal, subset, superset or partial"
-	return matchEqual, engine.Refuse("/schema/fieldsMatch", "schema.fields_match", detail)
+	return fieldsMatch{}, engine.Refuse("/schema/fieldsMatch", "schema.fields_match", detail)
 }

@@ -20,18 +20,30 @@ func pairsOf(node *yaml.Node) []pair {
 	r := &yamlReader{maxRepeats: math.MaxInt}
 	r.limits.MaxDepth = math.MaxInt
 	pairs := make([]pair, 0, len(node.Content)/2)
-	take := func(p pair) error {
+	_ = r.pairs(node, 0, func(p pair) error { // What can be wrong was found when it was read.
 		pairs = append(pairs, p)
 		return nil
-	}
-	if merged, err := r.ownPairs(node, take); err == nil && merged != nil {
-		known := make(map[string]bool, len(pairs))
-		for _, p := range pairs {
-			known[p.name] = true
-		}
-		_ = r.mergedPairs(merged, known, 0, take) // What can be wrong was found when it was read.
-	}
+	})
 	return pairs
+}
+
+// pairs visits the members of a mapping, those that it merges last.
+func (r *yamlReader) pairs(node *yaml.Node, depth int, visit func(p pair) error) error {
+	merged, err := r.ownPairs(node, visit)
+	if err != nil || merged == nil {
+		return err
+	}
+	known := map[string]bool{}
+	note := func(p pair) error {
+		known[p.name] = true
+		return nil
+	}
+	if _, err := r.ownPairs(node, note); err != nil {
+		return err
+	}
+	r.inAlias++
+	defer func() { r.inAlias-- }()
+	return r.mergedPairs(merged, known, depth, visit)
 }
 
 // ownPairs visits the members that stand in a mapping itself, and returns what its merge key names, nil without one.

@@ -24,8 +24,9 @@ type CSV struct {
 	dialect csvDialect
 	limits  engine.Limits
 
-	// line is the line on which the current record begins, nextLine the one behind it.
-	line     int
+	// The start of a value is its offset in raw, its quote included.
+	record
+	// nextLine is the line behind the current record.
 	nextLine int
 	// raw is the current record as it stands in the file, without the end of its last line.
 	raw        []byte
@@ -33,7 +34,6 @@ type CSV struct {
 	// values holds the texts of the cells, with quotes removed; ends are their ends in it.
 	values []byte
 	ends   []int
-	cells  []Value
 }
 
 func newCSV(source io.Reader, dialect csvDialect, limits engine.Limits) (*CSV, error) {
@@ -48,16 +48,6 @@ func newCSV(source io.Reader, dialect csvDialect, limits engine.Limits) (*CSV, e
 		}
 	}
 	return r, nil
-}
-
-// At is the line on which the current record begins.
-func (r *CSV) At() int {
-	return r.line
-}
-
-// Values are those of the current record. The start of one is its offset in the record, its quote included.
-func (r *CSV) Values() []Value {
-	return r.cells
 }
 
 // Raw is the current record as it stands in the file, without the end of its last line.

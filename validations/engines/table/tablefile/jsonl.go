@@ -20,9 +20,8 @@ type jsonLines struct {
 	columns map[string]int
 	limits  engine.Limits
 
-	line   int
+	record
 	raw    []byte
-	cells  []Value
 	others []Value
 }
 
@@ -31,7 +30,7 @@ func newJSONLines(content io.Reader, columns []string, limits engine.Limits) *js
 		source:  lineReader{bufio.NewReaderSize(content, window), limits.MaxRecordBytes},
 		columns: map[string]int{},
 		limits:  limits,
-		cells:   make([]Value, len(columns)),
+		record:  record{cells: make([]Value, len(columns))},
 	}
 	for i, name := range columns {
 		r.columns[name] = i
@@ -44,19 +43,9 @@ func (r *jsonLines) Blank() bool {
 	return len(bytes.TrimSpace(r.raw)) == 0
 }
 
-// Values implements Source.
-func (r *jsonLines) Values() []Value {
-	return r.cells
-}
-
 // Unknown implements Keyed.
 func (r *jsonLines) Unknown() []Value {
 	return r.others
-}
-
-// At implements Source.
-func (r *jsonLines) At() int {
-	return r.line
 }
 
 // Place implements Source.

@@ -42,11 +42,10 @@ type parquetFile struct {
 	source  lineReader
 	limits  engine.Limits
 
-	row int
+	record
 	raw []byte
 	// shown is the current record as findings quote it.
 	shown []byte
-	cells []Value
 }
 
 // openParquet starts the process. The header is the first record, unless the dialect has none.
@@ -69,7 +68,7 @@ func openParquet(
 	f := &parquetFile{
 		process: process, ended: make(chan struct{}), output: output, limits: limits,
 		source: lineReader{bufio.NewReaderSize(output, window), limits.MaxRecordBytes},
-		row:    -1,
+		record: record{line: -1},
 	}
 	go func() {
 		defer close(f.ended)
@@ -127,12 +126,6 @@ func (f *parquetFile) Close() error {
 // Blank implements Source.
 func (f *parquetFile) Blank() bool { return false }
 
-// Values implements Source.
-func (f *parquetFile) Values() []Value { return f.cells }
-
-// At implements Source.
-func (f *parquetFile) At() int { return f.row }
-
 // Place implements Source.
 func (f *parquetFile) Place(finding engine.Finding, start int) engine.Finding {
 	finding.Excerpt = engine.Excerpt(f.shown, min(start, len(f.shown)), f.limits.MaxExcerpt)
@@ -141,7 +134,7 @@ func (f *parquetFile) Place(finding engine.Finding, start int) engine.Finding {
 
 // Next implements Source.
 func (f *parquetFile) Next() error {
-	f.row++
+	f.line++
 	f.cells, f.shown = f.cells[:0], f.shown[:0]
 	var err error
 	if f.raw, err = f.source.read(f.raw[:0]); err != nil {

@@ -54,6 +54,19 @@ type Value struct {
 	Shown string
 }
 
+// record is the current record of a source.
+type record struct {
+	cells []Value
+	// line is where it begins: the line of the file, or the row of the sheet.
+	line int
+}
+
+// Values implements Source.
+func (r *record) Values() []Value { return r.cells }
+
+// At implements Source.
+func (r *record) At() int { return r.line }
+
 // Native is the type that a value has in its file. In CSV every value is a text.
 type Native byte
 

@@ -25,11 +25,11 @@ type xlsxReader struct {
 	// width is the number of fields that a row has at least: spreadsheets leave out empty cells at the end.
 	width int
 
-	// row is the current one, ahead the next that the file has; rows between them are blank.
-	row, ahead int
-	cells      []Value
-	pending    []Value
-	ended      bool
+	record
+	// ahead is the next row that the file has, and pending its cells; rows between it and the current one are blank.
+	ahead   int
+	pending []Value
+	ended   bool
 }
 
 // openXLSX opens the sheet of the dialect, or the first one.
@@ -60,20 +60,10 @@ func (r *xlsxReader) Blank() bool {
 	return allEmpty(r.cells)
 }
 
-// Values implements Source.
-func (r *xlsxReader) Values() []Value {
-	return r.cells
-}
-
-// At implements Source.
-func (r *xlsxReader) At() int {
-	return r.row
-}
-
 // Place counts rows and columns of the sheet as lines and columns. The excerpt has the address that people know.
 func (r *xlsxReader) Place(f engine.Finding, start int) engine.Finding {
-	f.Line, f.Column = r.row, start+1
-	f.Excerpt = r.sheet + "!" + columnLetters(start) + strconv.Itoa(r.row)
+	f.Line, f.Column = r.line, start+1
+	f.Excerpt = r.sheet + "!" + columnLetters(start) + strconv.Itoa(r.line)
 	if start < len(r.cells) && len(r.cells[start].Text) > 0 {
 		text := r.cells[start].Text
 		if shown := r.cells[start].Shown; shown != "" {
@@ -94,17 +84,17 @@ func (r *xlsxReader) Next() error {
 }
 
 func (r *xlsxReader) nextRow() error {
-	r.row++
-	if r.ahead < r.row && !r.ended {
+	r.line++
+	if r.ahead < r.line && !r.ended {
 		if err := r.readRow(); err != nil {
 			return err
 		}
 	}
 	r.cells = r.cells[:0]
 	switch {
-	case r.ahead == r.row:
+	case r.ahead == r.line:
 		r.cells, r.pending = r.pending, r.cells
-	case r.ended && r.ahead < r.row:
+	case r.ended && r.ahead < r.line:
 		return io.EOF
 	}
 	if r.width == 0 && !r.Blank() {
@@ -331,7 +321,7 @@ func timeText(when time.Time, days float64) string {
 }
 
 func (r *xlsxReader) malformed(err error) error {
-	r.row = max(r.row, r.ahead)
+	r.line = max(r.line, r.ahead)
 	return malformedWorkbook(err)
 }
 
