@@ -70,20 +70,10 @@ var operators = map[string]operatorCompiler{
 	"not_null": plain(func(s subject) outcome {
 		return s.judge(s.value != nil, func() string { return "is null" })
 	}),
-	"is_empty": plain(func(s subject) outcome {
-		length, _, ok := s.length()
-		if !ok {
-			return s.misfit(sizedTypes)
-		}
-		return s.judge(length == 0, func() string { return s.shown() + " is not empty" })
-	}),
-	"not_empty": plain(func(s subject) outcome {
-		length, _, ok := s.length()
-		if !ok {
-			return s.misfit(sizedTypes)
-		}
-		return s.judge(length > 0, func() string { return "is empty" })
-	}),
+	"is_empty": plain(onLengths(true, func(length int) bool { return length == 0 },
+		func(s subject, _ string) string { return s.shown() + " is not empty" })),
+	"not_empty": plain(onLengths(true, func(length int) bool { return length > 0 },
+		func(subject, string) string { return "is empty" })),
 	"type_is": typed,
 	"len_eq":  sized("not", func(got, want int) bool { return got == want }),
 	"len_le":  sized("more than", func(got, want int) bool { return got <= want }),
@@ -364,20 +354,22 @@ func (s subject) length() (int, string, bool) {
 	}
 }
 
-const sizedTypes = "a string, a list or an object"
+// onLengths judges the length of texts, lists and objects by a condition. The message gets the length with its word.
+func onLengths(takesNull bool, holds func(length int) bool, message func(s subject, length string) string) operator {
+	return func(s subject) outcome {
+		length, unit, ok := s.length()
+		if !ok || s.value == nil && !takesNull {
+			return s.misfit("a string, a list or an object")
+		}
+		return s.judge(holds(length), func() string { return message(s, engine.Plural(length, unit, unit+"s")) })
+	}
+}
 
 func sized(words string, holds func(got, want int) bool) operatorCompiler {
 	return func(o *operand) operator {
 		want := o.length()
-		return func(s subject) outcome {
-			got, unit, ok := s.length()
-			if !ok || s.value == nil {
-				return s.misfit(sizedTypes)
-			}
-			return s.judge(holds(got, want), func() string {
-				return fmt.Sprintf("has %s, %s %d", engine.Plural(got, unit, unit+"s"), words, want)
-			})
-		}
+		return onLengths(false, func(got int) bool { return holds(got, want) },
+			func(_ subject, got string) string { return fmt.Sprintf("has %s, %s %d", got, words, want) })
 	}
 }
 

@@ -2,6 +2,7 @@ package tableschema
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -175,31 +176,18 @@ func readHalf(text string, c *clockTime) int {
 	return n
 }
 
-// readZone reads Z, +0100 or +01:00.
+// zoneForm is a zone such as Z, +0100 or +01:00.
+var zoneForm = regexp.MustCompile(`^(?:Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d)`)
+
 func readZone(text string, c *clockTime) int {
-	if strings.HasPrefix(text, "Z") {
-		return 1
-	}
-	if text == "" || text[0] != '+' && text[0] != '-' {
+	zone := zoneForm.FindString(text)
+	if zone == "" {
 		return -1
 	}
-	var zone clockTime
-	n := 1
-	for i, part := range []timePart{{directive: 'H', isFixed: true}, {directive: 'M', isFixed: true}} {
-		if i == 1 && strings.HasPrefix(text[n:], ":") {
-			n++
-		}
-		read := part.readNumber(text[n:], &zone)
-		if read < 0 {
-			return -1
-		}
-		n += read
+	if moment, err := time.Parse("-0700", strings.Replace(zone, ":", "", 1)); err == nil {
+		_, c.offset = moment.Zone()
 	}
-	c.offset = (zone.hour*60 + zone.minute) * 60
-	if text[0] == '-' {
-		c.offset = -c.offset
-	}
-	return n
+	return len(zone)
 }
 
 func (p timePart) readNumber(text string, c *clockTime) int {
