@@ -47,10 +47,10 @@ const operatorApproxEq = "approx_eq"
 
 // operators are all operators by name. Compilers reach them through a field, since some operators compile others.
 var operators = map[string]operatorCompiler{
-	"eq":     among(true, (*operand).one, "is not"),
-	"ne":     among(false, (*operand).one, ""),
-	"in":     among(true, (*operand).list, "is not one of"),
-	"not_in": among(false, (*operand).list, ""),
+	"eq":     among((*operand).one, "is not"),
+	"ne":     notAmong((*operand).one),
+	"in":     among((*operand).list, "is not one of"),
+	"not_in": notAmong((*operand).list),
 
 	"lt":             ordered("is not less than", func(c int) bool { return c < 0 }),
 	"le":             ordered("is more than", func(c int) bool { return c <= 0 }),
@@ -70,9 +70,9 @@ var operators = map[string]operatorCompiler{
 	"not_null": plain(func(s subject) outcome {
 		return s.judge(s.value != nil, func() string { return "is null" })
 	}),
-	"is_empty": plain(onLengths(true, func(length int) bool { return length == 0 },
+	"is_empty": plain(onLengths(func(length int) bool { return length == 0 },
 		func(s subject, _ string) string { return s.shown() + " is not empty" })),
-	"not_empty": plain(onLengths(true, func(length int) bool { return length > 0 },
+	"not_empty": plain(onLengths(func(length int) bool { return length > 0 },
 		func(subject, string) string { return "is empty" })),
 	"type_is": typed,
 	"len_eq":  sized("not", func(got, want int) bool { return got == want }),
@@ -228,23 +228,35 @@ func plain(check operator) operatorCompiler {
 	}
 }
 
-// among compares with values, of which the value has to be one or must be none.
-func among(wanted bool, values func(o *operand) []any, words string) operatorCompiler {
+// formsOf are the canonical texts of values, and how a message shows them.
+func formsOf(values []any) (map[string]bool, string) {
+	forms, shown := map[string]bool{}, []string{}
+	for _, value := range values {
+		forms[canonical(value)] = true
+		shown = append(shown, subject{value: value}.shown())
+	}
+	return forms, engine.ClipTo(strings.Join(shown, ", "), 2*engine.MaxQuoted)
+}
+
+func (s subject) isAmong(forms map[string]bool) bool {
+	return slices.ContainsFunc(s.forms(), func(form string) bool { return forms[form] })
+}
+
+// among compares with values, of which the value has to be one.
+func among(values func(o *operand) []any, words string) operatorCompiler {
 	return func(o *operand) operator {
-		forms, shown := map[string]bool{}, []string{}
-		for _, item := range values(o) {
-			forms[canonical(item)] = true
-			shown = append(shown, subject{value: item}.shown())
-		}
-		list := engine.ClipTo(strings.Join(shown, ", "), 2*engine.MaxQuoted)
+		forms, shown := formsOf(values(o))
 		return func(s subject) outcome {
-			known := slices.ContainsFunc(s.forms(), func(form string) bool { return forms[form] })
-			return s.judge(known == wanted, func() string {
-				if wanted {
-					return s.shown() + " " + words + " " + list
-				}
-				return s.shown() + " is not allowed"
-			})
+			return s.judge(s.isAmong(forms), func() string { return s.shown() + " " + words + " " + shown })
+		}
+	}
+}
+
+func notAmong(values func(o *operand) []any) operatorCompiler {
+	return func(o *operand) operator {
+		forms, _ := formsOf(values(o))
+		return func(s subject) outcome {
+			return s.judge(!s.isAmong(forms), func() string { return s.shown() + " is not allowed" })
 		}
 	}
 }
@@ -354,12 +366,14 @@ func (s subject) length() (int, string, bool) {
 	}
 }
 
+const sizedTypes = "a string, a list or an object"
+
 // onLengths judges the length of texts, lists and objects by a condition. The message gets the length with its word.
-func onLengths(takesNull bool, holds func(length int) bool, message func(s subject, length string) string) operator {
+func onLengths(holds func(length int) bool, message func(s subject, length string) string) operator {
 	return func(s subject) outcome {
 		length, unit, ok := s.length()
-		if !ok || s.value == nil && !takesNull {
-			return s.misfit("a string, a list or an object")
+		if !ok {
+			return s.misfit(sizedTypes)
 		}
 		return s.judge(holds(length), func() string { return message(s, engine.Plural(length, unit, unit+"s")) })
 	}
@@ -368,8 +382,14 @@ func onLengths(takesNull bool, holds func(length int) bool, message func(s subje
 func sized(words string, holds func(got, want int) bool) operatorCompiler {
 	return func(o *operand) operator {
 		want := o.length()
-		return onLengths(false, func(got int) bool { return holds(got, want) },
+		check := onLengths(func(got int) bool { return holds(got, want) },
 			func(_ subject, got string) string { return fmt.Sprintf("has %s, %s %d", got, words, want) })
+		return func(s subject) outcome {
+			if s.value == nil {
+				return s.misfit(sizedTypes)
+			}
+			return check(s)
+		}
 	}
 }
 
