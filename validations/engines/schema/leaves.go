@@ -90,7 +90,8 @@ func keywordOf(e *jsonschema.ValidationError) string {
 	case *kind.FalseSchema:
 		keyword := e.SchemaURL[strings.LastIndexByte(e.SchemaURL, '/')+1:]
 		switch keyword {
-		case "unevaluatedProperties", "unevaluatedItems", "items", "additionalItems", "additionalProperties", "contains":
+		case "unevaluatedProperties", "unevaluatedItems", "items", "additionalItems", "additionalProperties",
+			"contains":
 			return keyword
 		}
 		return "false"

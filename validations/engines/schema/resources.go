@@ -72,7 +72,8 @@ func readResources(c stepConfig, limits engine.Limits) (*resources, *engine.Conf
 	}
 	root.address = schemaURL
 	r := &resources{
-		list: []resource{root}, draft: c.Draft, byAddress: map[string]any{schemaURL: root.value}, anchors: map[string]bool{},
+		list: []resource{root}, draft: c.Draft,
+		byAddress: map[string]any{schemaURL: root.value}, anchors: map[string]bool{},
 	}
 	base := addressWithin(schemaURL, identityOf(root.value, c.Draft).idOf(root.value))
 	for _, name := range slices.Sorted(maps.Keys(c.Schemas)) {
@@ -94,7 +95,8 @@ func (r *resources) add(name, base string, text json.RawMessage, limits engine.L
 	}
 	one.name, one.address = name, addressWithin(base, name)
 	if _, taken := r.byAddress[one.address]; taken || one.address == base || one.address == "" {
-		detail := "schemas are named by the address that refers to them, and " + engine.Quote(name) + " is not an address"
+		detail := "schemas are named by the address that refers to them, and " +
+			engine.Quote(name) + " is not an address"
 		if taken || one.address == base {
 			detail = engine.Quote(name) + " is the address of another schema of this step"
 		}

@@ -227,7 +227,8 @@ func (r *run) checkRow(ctx context.Context) error {
 		if r.engine.dialect.HasHeader() {
 			wanted = "header"
 		}
-		r.fail("", 0, "csv.row.field_count", "row has %s, %s has %d", engine.Plural(got, "field", "fields"), wanted, want)
+		r.fail("", 0, "csv.row.field_count", "row has %s, %s has %d",
+			engine.Plural(got, "field", "fields"), wanted, want)
 		return nil
 	}
 	if r.isEmpty() {

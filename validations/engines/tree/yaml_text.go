@@ -42,7 +42,8 @@ func ReadYAML(content []byte, limits engine.Limits) (YAMLText, *engine.Finding) 
 		malformed := engine.Failure("yaml.malformed", engine.Clip(err.Error()))
 		return YAMLText{}, &malformed
 	}
-	return YAMLText{JSON: bytes.TrimSuffix(text.Bytes(), []byte("\n")), Document: &document, root: document.Content[0], content: content}, nil
+	written := bytes.TrimSuffix(text.Bytes(), []byte("\n"))
+	return YAMLText{JSON: written, Document: &document, root: document.Content[0], content: content}, nil
 }
 
 // unescapePointer is the inverse of the escapes of JSON pointers (RFC 6901).

@@ -254,7 +254,8 @@ func (r *CSV) byte() (byte, error) {
 		return 0, fmt.Errorf("read table: %w", err)
 	}
 	if len(r.raw) >= r.limits.MaxRecordBytes {
-		return 0, final("csv.limit.record", "row is longer than %d bytes; is a quote not closed?", r.limits.MaxRecordBytes)
+		return 0, final("csv.limit.record", "row is longer than %d bytes; is a quote not closed?",
+			r.limits.MaxRecordBytes)
 	}
 	r.raw = append(r.raw, b)
 	return b, nil

@@ -17,9 +17,9 @@ import (
 // hostile bytes could end the whole service. The process has limits of memory and processor time, and nothing but the
 // file.
 //
-// It writes the rows as JSON. The first line is an array of the columns' names; each further line is an array of a row's
-// values. A value is written as JSON has it. Two kinds that JSON lacks are objects: {"t": TEXT} is a date, a time or a
-// timestamp in ISO 8601, and {"j": VALUE} is a list, a map or a group.
+// It writes the rows as JSON. The first line is an array of the columns' names; each further line is an array of a
+// row's values. A value is written as JSON has it. Two kinds that JSON lacks are objects: {"t": TEXT} is a date, a time
+// or a timestamp in ISO 8601, and {"j": VALUE} is a list, a map or a group.
 const (
 	parquetTimeMark = `{"t":`
 	parquetJSONMark = `{"j":`

@@ -143,6 +143,19 @@ func (c *Column) Parse(text string) Cell {
 	case TypeTime:
 		value.When, err = c.times.parse(c.Kind, text)
 		value.canonical = value.When.Format("15:04:05.999999999")
+	case TypeAny:
+	default:
+		err = c.parseShape(&value)
+	}
+	value.Broken = err != nil
+	return value
+}
+
+// parseShape reads a value that is more than a number or a word.
+func (c *Column) parseShape(value *Cell) error {
+	var err error
+	text := value.Text
+	switch c.Kind {
 	case TypeObject, TypeArray:
 		value.canonical, err = parseJSON(text, c.Kind)
 	case TypeGeopoint:
@@ -152,17 +165,15 @@ func (c *Column) Parse(text string) Cell {
 	case TypeList:
 		for item := range strings.SplitSeq(text, c.delimiter) {
 			if c.items.Parse(item).Broken {
-				err = errNotOfType
+				return errNotOfType
 			}
 		}
-	case TypeDuration:
+	default:
 		if !durationPattern.MatchString(text) || strings.HasSuffix(text, "P") || strings.HasSuffix(text, "T") {
-			err = errNotOfType
+			return errNotOfType
 		}
-	case TypeAny:
 	}
-	value.Broken = err != nil
-	return value
+	return err
 }
 
 func (c *Column) parseNumber(value *Cell) error {
