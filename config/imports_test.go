@@ -39,9 +39,9 @@ func layers() []layer {
 	}
 	packagesOfCore := []string{"core", "core/api", "core/db"}
 	partsOfEngines := []string{
-		"core/mediatype", "validations/engines/ecma", "validations/engines/engine", "validations/engines/expression",
-		"validations/engines/program", "validations/engines/tree",
-		"validations/engines/xmltext", "validations/engines/xsd", "validations/programs/port",
+		"core/mediatype", "validations/engines/engine", "validations/engines/expression",
+		"validations/engines/program", "validations/engines/tree", "validations/engines/xmltext",
+		"validations/engines/xsd", "validations/programs/port",
 	}
 	return []layer{
 		{folder: "core", may: []string{"core/api", "core/db"}},
@@ -115,7 +115,6 @@ func layers() []layer {
 			folder: "validations/engines/program",
 			may:    []string{"validations/engines/engine", "validations/programs/port"},
 		},
-		{folder: "validations/engines/ecma", may: []string{"validations/engines/engine"}},
 		{folder: "validations/engines/expression", may: []string{"validations/engines/engine"}},
 		{folder: "validations/engines/xmltext", may: []string{"validations/engines/engine"}},
 		{

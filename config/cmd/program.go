@@ -25,7 +25,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/docs"
 	"github.com/simplevalidations/simplevalidations/users/commands"
-	"github.com/simplevalidations/simplevalidations/validations/engines/table/parquetrows"
+	"github.com/simplevalidations/simplevalidations/validations/engines/table/tablefile"
 	"github.com/simplevalidations/simplevalidations/workflows/files"
 )
 
@@ -308,4 +308,4 @@ func Version(linked string, info *debug.BuildInfo) string {
 }
 
 // RunChild does the work of a child process and ends the program, if this process is one. Call it before anything else.
-func RunChild(args []string) { parquetrows.RunChild(args) }
+func RunChild(args []string) { tablefile.RunChild(args) }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"reflect"
 	"slices"
 	"strconv"
@@ -46,7 +47,7 @@ const (
 // UnknownMember is the fault of a member that a struct does not have, with the one that may be meant.
 func UnknownMember(pointer string, of reflect.Type) ConfigError {
 	fault := NewConfigError(pointer, codeUnknown, "is not known here")
-	fault.Meant = Nearest(lastToken(pointer), memberNames(of))
+	fault.Meant = Nearest(jsontext.Pointer(pointer).LastToken(), memberNames(of))
 	if fault.Meant != "" {
 		fault.Detail += "; did you mean " + fault.Meant + "?"
 	}
@@ -98,7 +99,7 @@ func Repair(config json.RawMessage, faults []ConfigError) (json.RawMessage, bool
 // repairMember drops or renames one member of an object.
 func repairMember(root any, fault ConfigError) bool {
 	pointer := jsontext.Pointer(fault.Pointer)
-	parent := valueAt(root, pointer.Parent())
+	parent, _ := ValueAt(root, pointer.Parent().Tokens())
 	object, ok := parent.(map[string]any)
 	name := pointer.LastToken()
 	value, there := object[name]
@@ -112,25 +113,24 @@ func repairMember(root any, fault ConfigError) bool {
 	return true
 }
 
-func valueAt(value any, pointer jsontext.Pointer) any {
-	for token := range pointer.Tokens() {
+// ValueAt returns the value that tokens lead to, through objects and lists.
+func ValueAt(value any, tokens iter.Seq[string]) (any, bool) {
+	for token := range tokens {
+		there := false
 		switch inside := value.(type) {
 		case map[string]any:
-			value = inside[token]
+			value, there = inside[token]
 		case []any:
-			i, err := strconv.Atoi(token)
-			if err != nil || i < 0 || i >= len(inside) {
-				return nil
+			if i, err := strconv.Atoi(token); err == nil && i >= 0 && i < len(inside) {
+				value, there = inside[i], true
 			}
-			value = inside[i]
-		default:
-			return nil
+		}
+		if !there {
+			return nil, false
 		}
 	}
-	return value
+	return value, true
 }
-
-func lastToken(pointer string) string { return jsontext.Pointer(pointer).LastToken() }
 
 func kindName(kind jsontext.Kind) string {
 	switch kind {

@@ -32,17 +32,6 @@ func CompilePattern(source string, limits Limits) (Pattern, error) {
 	return Pattern{RE: re, size: int64(len(program.Inst))}, nil
 }
 
-// CompileWholePattern compiles a pattern that the whole of a text must match, as those of XML Schema and Table Schema.
-func CompileWholePattern(source string, limits Limits) (Pattern, error) {
-	// The source is compiled alone first: "a)(b" is not a pattern, although it would be one between brackets.
-	if _, err := CompilePattern(source, limits); err != nil {
-		return Pattern{}, err
-	}
-	const anchored = "^(?:%s)$"
-	limits.MaxPatternChars += len(anchored)
-	return CompilePattern(fmt.Sprintf(anchored, source), limits)
-}
-
 // Work is what matching the text costs at worst.
 func (p Pattern) Work(text string) int64 {
 	return p.size * int64(len(text)+1)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -67,6 +68,26 @@ func Run(tb testing.TB, engine engines.Engine, content []byte, mediaType string)
 		tb.Fatalf("run: %v", err)
 	}
 	return report
+}
+
+// RunAtOnce runs one engine by several goroutines, on documents by the number of errors that each has.
+func RunAtOnce(tb testing.TB, engine engines.Engine, mediaType string, documents map[int][]byte) {
+	tb.Helper()
+	const each, times = 16, 20
+	var group sync.WaitGroup
+	for want, content := range documents {
+		for range each {
+			group.Go(func() {
+				for range times {
+					report, err := engine.Run(tb.Context(), engines.NewDocument(content, mediaType, ""))
+					if err != nil || report.Errors != want {
+						tb.Errorf("errors = %d with %v, want %d", report.Errors, err, want)
+					}
+				}
+			})
+		}
+	}
+	group.Wait()
 }
 
 // Briefs returns what most tests want to know of the findings. A package defines the struct B for itself, so that its

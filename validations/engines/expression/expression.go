@@ -89,7 +89,8 @@ func (c *Rules) compile(env *cel.Env, source string) (*Expression, error) {
 	if err != nil {
 		return nil, fmt.Errorf("plan expression: %w", err)
 	}
-	e := &Expression{program: program, AST: checked, loops: hasLoop(checked)}
+	loops := ast.MatchDescendants(ast.NavigateAST(checked.NativeRep()), ast.KindMatcher(ast.ComprehensionKind))
+	e := &Expression{program: program, AST: checked, loops: len(loops) > 0}
 	if e.loops {
 		e.cheaper = c.cheaper()
 	}
@@ -109,11 +110,18 @@ func (e *Expression) Holds(ctx context.Context, variables map[string]any) (bool,
 	return bool(truth), "", nil
 }
 
-// value evaluates the expression. The results are those of holds.
+// value evaluates the expression. The results are those of Holds. It watches the context only where there is a loop: to
+// do so takes longer than most conditions on a row, and CEL looks at it in loops only.
 //
 //nolint:ireturn // CEL's values are known by this interface
 func (e *Expression) value(ctx context.Context, variables map[string]any) (ref.Val, string, error) {
-	value, err := e.evaluate(ctx, variables)
+	var value ref.Val
+	var err error
+	if e.loops {
+		value, _, err = e.program.ContextEval(ctx, variables)
+	} else {
+		value, _, err = e.program.Eval(variables)
+	}
 	switch {
 	case err == nil:
 		return value, "", nil
@@ -124,25 +132,6 @@ func (e *Expression) value(ctx context.Context, variables map[string]any) (ref.V
 	}
 }
 
-// evaluate watches the context only where there is a loop: to do so takes longer than most conditions on a row, and CEL
-// looks at it in loops only.
-//
-//nolint:ireturn // CEL's values are known by this interface
-func (e *Expression) evaluate(ctx context.Context, variables map[string]any) (ref.Val, error) {
-	if !e.loops {
-		value, _, err := e.program.Eval(variables)
-		return value, err
-	}
-	value, _, err := e.program.ContextEval(ctx, variables)
-	return value, err
-}
-
-// decides reports whether the expression can be true or false, as far as its type is known.
-func (e *Expression) decides() bool {
-	t := e.AST.OutputType()
-	return t.IsExactType(cel.BoolType) || t.IsExactType(cel.DynType)
-}
-
 // Reads returns what the expression uses of a variable: v.name and v["name"] read one member.
 func (e *Expression) Reads(variable string) Members {
 	return e.reads(func(node ast.Expr) bool { return isIdent(node, variable) })
@@ -151,8 +140,8 @@ func (e *Expression) Reads(variable string) Members {
 // ReadsBelow returns what the expression uses of one member of a variable.
 func (e *Expression) ReadsBelow(variable, member string) Members {
 	return e.reads(func(node ast.Expr) bool {
-		name, ok := Member(node, variable)
-		return ok && name == member
+		of, name, ok := Selected(node)
+		return ok && isIdent(of, variable) && name == member
 	})
 }
 
@@ -164,7 +153,7 @@ func (e *Expression) reads(isMeant func(node ast.Expr) bool) Members {
 		if isMeant(node) {
 			all++
 		}
-		if of, name, ok := selected(node); ok && isMeant(of) {
+		if of, name, ok := Selected(node); ok && isMeant(of) {
 			found.Names = append(found.Names, name)
 		}
 	}))
@@ -172,30 +161,18 @@ func (e *Expression) reads(isMeant func(node ast.Expr) bool) Members {
 	return found
 }
 
-func hasLoop(checked *cel.Ast) bool {
-	found := false
-	ast.PostOrderVisit(checked.NativeRep().Expr(), ast.NewExprVisitor(func(node ast.Expr) {
-		found = found || node.Kind() == ast.ComprehensionKind
-	}))
-	return found
-}
-
-// Member is the name of a member that an expression reads of a variable: of v.name and v["name"].
-func Member(node ast.Expr, variable string) (string, bool) {
-	of, name, ok := selected(node)
-	return name, ok && isIdent(of, variable)
-}
-
-// selected returns what a node selects a member of, and the name of the member.
+// Selected returns what a node selects a member of, and the name of the member: of v.name and v["name"].
 //
 //nolint:ireturn // CEL's nodes are known by this interface
-func selected(node ast.Expr) (ast.Expr, string, bool) {
+func Selected(node ast.Expr) (ast.Expr, string, bool) {
 	switch node.Kind() {
 	case ast.SelectKind:
 		return node.AsSelect().Operand(), node.AsSelect().FieldName(), true
 	case ast.CallKind:
-		if name, ok := IndexedName(node.AsCall()); ok {
-			return node.AsCall().Args()[0], name, true
+		args := node.AsCall().Args()
+		if node.AsCall().FunctionName() == celoperators.Index && len(args) == 2 && args[1].Kind() == ast.LiteralKind {
+			name, ok := args[1].AsLiteral().(types.String)
+			return args[0], string(name), ok
 		}
 	default:
 	}
@@ -204,15 +181,6 @@ func selected(node ast.Expr) (ast.Expr, string, bool) {
 
 func isIdent(node ast.Expr, name string) bool {
 	return node.Kind() == ast.IdentKind && node.AsIdent() == name
-}
-
-// IndexedName is the name in what["name"].
-func IndexedName(call ast.CallExpr) (string, bool) {
-	if call.FunctionName() != celoperators.Index || len(call.Args()) != 2 || call.Args()[1].Kind() != ast.LiteralKind {
-		return "", false
-	}
-	name, ok := call.Args()[1].AsLiteral().(types.String)
-	return string(name), ok
 }
 
 // sizes gives the cost estimate the expected sizes of texts, lists and objects. They are those of ordinary documents,

@@ -17,31 +17,21 @@ import (
 
 // arithmetic are the operators of CEL that calculate. Each gets overloads for a decimal and a whole number.
 var arithmetic = map[string]func(a, b ref.Val) ref.Val{
-	operators.Add: func(a, b ref.Val) ref.Val {
-		if x, ok := a.(traits.Adder); ok {
-			return x.Add(b)
+	operators.Add:      by(traits.Adder.Add),
+	operators.Subtract: by(traits.Subtractor.Subtract),
+	operators.Multiply: by(traits.Multiplier.Multiply),
+	operators.Divide:   by(traits.Divider.Divide),
+	operators.Modulo:   remainder,
+}
+
+// by calculates with what the type of the first operand has.
+func by[T any](calculate func(a T, b ref.Val) ref.Val) func(a, b ref.Val) ref.Val {
+	return func(a, b ref.Val) ref.Val {
+		if x, ok := a.(T); ok {
+			return calculate(x, b)
 		}
 		return types.MaybeNoSuchOverloadErr(a)
-	},
-	operators.Subtract: func(a, b ref.Val) ref.Val {
-		if x, ok := a.(traits.Subtractor); ok {
-			return x.Subtract(b)
-		}
-		return types.MaybeNoSuchOverloadErr(a)
-	},
-	operators.Multiply: func(a, b ref.Val) ref.Val {
-		if x, ok := a.(traits.Multiplier); ok {
-			return x.Multiply(b)
-		}
-		return types.MaybeNoSuchOverloadErr(a)
-	},
-	operators.Divide: func(a, b ref.Val) ref.Val {
-		if x, ok := a.(traits.Divider); ok {
-			return x.Divide(b)
-		}
-		return types.MaybeNoSuchOverloadErr(a)
-	},
-	operators.Modulo: remainder,
+	}
 }
 
 // equalities are CEL's comparisons and the ids of their overloads, by which their costs are counted.
@@ -116,10 +106,7 @@ func remainder(a, b ref.Val) ref.Val {
 		}
 		return types.Double(math.Mod(float64(x), float64(y)))
 	}
-	if x, ok := a.(traits.Modder); ok {
-		return x.Modulo(b)
-	}
-	return types.MaybeNoSuchOverloadErr(a)
+	return by(traits.Modder.Modulo)(a, b)
 }
 
 // comparisonValidator refuses to compare values that are never equal, such as a text and a number.

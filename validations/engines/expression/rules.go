@@ -50,7 +50,7 @@ func (c *Rules) Condition(env *cel.Env, source, at string) *Expression {
 		c.Fault(at, err.Error())
 		return nil
 	}
-	if !e.decides() {
+	if t := e.AST.OutputType(); !t.IsExactType(cel.BoolType) && !t.IsExactType(cel.DynType) {
 		c.Fault(at, "the expression must be true or false")
 		return nil
 	}

@@ -86,21 +86,14 @@ func (g guard) function(
 			return call.Function(args...)
 		}
 	}
+	binding := cel.FunctionBinding(guarded)
 	switch len(params) {
 	case 1:
-		return cel.MemberOverload(id, params, result, cel.UnaryBinding(func(a ref.Val) ref.Val { return guarded(a) }))
+		binding = cel.UnaryBinding(func(a ref.Val) ref.Val { return guarded(a) })
 	case 2:
-		return cel.MemberOverload(id, params, result, cel.BinaryBinding(func(a, b ref.Val) ref.Val {
-			return guarded(a, b)
-		}))
-	default:
-		return cel.MemberOverload(id, params, result, cel.FunctionBinding(guarded))
+		binding = cel.BinaryBinding(func(a, b ref.Val) ref.Val { return guarded(a, b) })
 	}
-}
-
-// occurrences is how often the second argument is found in the first.
-func occurrences(args []ref.Val) int64 {
-	return int64(strings.Count(textOf(args[0]), textOf(args[1])))
+	return cel.MemberOverload(id, params, result, binding)
 }
 
 func replacedSize(args []ref.Val) int64 {
@@ -111,6 +104,11 @@ func replacedSize(args []ref.Val) int64 {
 func splitSize(args []ref.Val) int64 {
 	const header = 16
 	return (occurrences(args) + 1) * header
+}
+
+// occurrences is how often the second argument is found in the first.
+func occurrences(args []ref.Val) int64 {
+	return int64(strings.Count(textOf(args[0]), textOf(args[1])))
 }
 
 func joinedSize(args []ref.Val) int64 {

@@ -87,7 +87,12 @@ func (c *treeRuleCompiler) rule(raw json.RawMessage, i int) treeRule {
 		c.Fault(at, "a rule has either an operator or an assert")
 	case config.Assert != "":
 		rule.condition = c.expression(config.Assert, at+"/assert")
-		c.unused(config.assertionConfig, at)
+		if len(config.Value) > 0 {
+			c.Fault(at+"/value", "an assert takes no value")
+		}
+		if len(config.Tolerance) > 0 {
+			c.Fault(at+"/tolerance", "an assert takes no tolerance")
+		}
 	default:
 		rule.check = c.operator(config.assertionConfig, at, maxQuantifiers)
 	}
@@ -109,21 +114,10 @@ func (c *treeRuleCompiler) path(text, at string) treePath {
 }
 
 func (c *treeRuleCompiler) expression(source, at string) *treeExpression {
-	e := c.Condition(c.env, source, at)
-	if e == nil {
-		return nil
+	if e := c.Condition(c.env, source, at); e != nil {
+		return newTreeExpression(e)
 	}
-	return newTreeExpression(e)
-}
-
-// unused finds what only operators look at.
-func (c *treeRuleCompiler) unused(config assertionConfig, at string) {
-	if len(config.Value) > 0 {
-		c.Fault(at+"/value", "an assert takes no value")
-	}
-	if len(config.Tolerance) > 0 {
-		c.Fault(at+"/tolerance", "an assert takes no tolerance")
-	}
+	return nil
 }
 
 // operator compiles an operator with its value. It returns nil after a fault.
@@ -141,7 +135,7 @@ func (c *treeRuleCompiler) operator(config assertionConfig, at string, depth int
 	o := &operand{compiler: c, at: at, raw: config.Value, tolerance: config.Tolerance, depth: depth}
 	o.value = o.parse(config.Value, at+"/value")
 	check := compile(o)
-	if len(config.Value) > 0 && !o.used {
+	if len(config.Value) > 0 && o.unused {
 		c.Fault(at+"/value", config.Operator+" takes no value")
 	}
 	if len(config.Tolerance) > 0 && config.Operator != operatorApproxEq {

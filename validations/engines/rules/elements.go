@@ -58,8 +58,9 @@ type census struct {
 	first [verdictOpen + 1]outcome
 }
 
-// poll applies the assertion of an operand to each element of a list.
-func poll(o *operand, decide func(c *census) outcome) operator {
+// poll applies the assertion of an operand to each element of a list. Elements of the telling verdict decide; without
+// them those that are left open do.
+func poll(o *operand, telling verdict, decided, otherwise func(c *census) outcome) operator {
 	path, check := o.assertion()
 	return func(s subject) outcome {
 		items, ok := s.elements()
@@ -74,7 +75,14 @@ func poll(o *operand, decide func(c *census) outcome) operator {
 			}
 			c.count(i, path, found)
 		}
-		return decide(c)
+		switch {
+		case c.counts[telling] > 0:
+			return decided(c)
+		case c.counts[verdictOpen] > 0:
+			return outcome{verdict: verdictOpen, message: c.first[verdictOpen].message}
+		default:
+			return otherwise(c)
+		}
 	}
 }
 
@@ -96,47 +104,29 @@ func (c *census) count(i int, path treePath, found outcome) {
 	c.first[found.verdict] = found
 }
 
+// satisfied is the outcome of a list about which nothing is to be said.
+func satisfied(*census) outcome { return outcome{} }
+
 func anyElement(o *operand) operator {
-	return poll(o, func(c *census) outcome {
-		switch {
-		case c.counts[verdictHolds] > 0:
-			return outcome{}
-		case c.counts[verdictOpen] > 0:
-			return outcome{verdict: verdictOpen, message: c.first[verdictOpen].message}
-		default:
-			message := "none of " + engine.Plural(c.total, "element", "elements") + " fits"
-			return outcome{verdict: verdictFails, message: message}
-		}
+	return poll(o, verdictHolds, satisfied, func(c *census) outcome {
+		message := "none of " + engine.Plural(c.total, "element", "elements") + " fits"
+		return outcome{verdict: verdictFails, message: message}
 	})
 }
 
 func allElements(o *operand) operator {
-	return poll(o, func(c *census) outcome {
-		switch {
-		case c.counts[verdictFails] > 0:
-			first := c.first[verdictFails]
-			return outcome{verdictFails, first.message + c.rest(verdictFails), first.below}
-		case c.counts[verdictOpen] > 0:
-			return outcome{verdict: verdictOpen, message: c.first[verdictOpen].message}
-		default:
-			return outcome{}
-		}
-	})
+	return poll(o, verdictFails, func(c *census) outcome {
+		first := c.first[verdictFails]
+		return outcome{verdictFails, first.message + c.rest(verdictFails), first.below}
+	}, satisfied)
 }
 
 func noElement(o *operand) operator {
-	return poll(o, func(c *census) outcome {
-		switch {
-		case c.counts[verdictHolds] > 0:
-			first := c.first[verdictHolds]
-			message := "element " + first.below[0] + " is not allowed" + c.rest(verdictHolds)
-			return outcome{verdictFails, message, first.below}
-		case c.counts[verdictOpen] > 0:
-			return outcome{verdict: verdictOpen, message: c.first[verdictOpen].message}
-		default:
-			return outcome{}
-		}
-	})
+	return poll(o, verdictHolds, func(c *census) outcome {
+		first := c.first[verdictHolds]
+		message := "element " + first.below[0] + " is not allowed" + c.rest(verdictHolds)
+		return outcome{verdictFails, message, first.below}
+	}, satisfied)
 }
 
 // rest says how many elements fare like the one that is named.

@@ -35,12 +35,14 @@ func newTreeEnv(limits engine.Limits) (*cel.Env, error) {
 	if err != nil {
 		return nil, err
 	}
-	return expression.NewEnv(limits, append(treeFunctions(),
+	return expression.NewEnv(limits,
+		cel.Function("each", cel.Overload("each_dyn", []*cel.Type{cel.DynType}, cel.ListType(cel.DynType),
+			cel.UnaryBinding(listed))),
 		cel.CustomTypeAdapter(treeAdapter{registry}),
 		cel.OptionalTypes(),
 		cel.Variable(variableDoc, cel.DynType),
 		cel.Variable(variableValue, cel.DynType),
-	)...)
+	)
 }
 
 func newTreeExpression(e *expression.Expression) *treeExpression {
@@ -66,25 +68,17 @@ func newTreeExpression(e *expression.Expression) *treeExpression {
 
 // chainOf returns the names that lead from a variable to what the node reads.
 func chainOf(node ast.Expr) (need, bool) {
-	switch node.Kind() {
-	case ast.IdentKind:
+	if node.Kind() == ast.IdentKind {
 		name := node.AsIdent()
 		return need{variable: name}, name == variableDoc || name == variableValue
-	case ast.SelectKind:
-		chain, ok := chainOf(node.AsSelect().Operand())
-		chain.names = append(chain.names, node.AsSelect().FieldName())
-		return chain, ok
-	case ast.CallKind:
-		name, ok := expression.IndexedName(node.AsCall())
-		if !ok {
-			return need{}, false
-		}
-		chain, ok := chainOf(node.AsCall().Args()[0])
-		chain.names = append(chain.names, name)
-		return chain, ok
-	default:
+	}
+	of, name, ok := expression.Selected(node)
+	if !ok {
 		return need{}, false
 	}
+	chain, ok := chainOf(of)
+	chain.names = append(chain.names, name)
+	return chain, ok
 }
 
 func (n need) below(other need) bool {

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
@@ -55,14 +54,6 @@ func numberOf(literal string) ref.Val {
 		return types.Uint(n)
 	}
 	return types.NewErr("a number has too many digits for an expression; use an operator such as eq or gt")
-}
-
-// treeFunctions are the functions that only expressions on documents have.
-func treeFunctions() []cel.EnvOption {
-	return []cel.EnvOption{
-		cel.Function("each", cel.Overload("each_dyn", []*cel.Type{cel.DynType}, cel.ListType(cel.DynType),
-			cel.UnaryBinding(listed))),
-	}
 }
 
 // listed makes a list of what may occur once or several times, as elements of XML do.

@@ -3,41 +3,12 @@ package rules_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
-
-func TestHostileDocumentsOfRules(t *testing.T) {
-	t.Parallel()
-	var bomb strings.Builder
-	bomb.WriteString("a: &a [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]\n")
-	for c := 'b'; c <= 'k'; c++ {
-		fmt.Fprintf(&bomb, "%c: &%c [%s*%c]\n", c, c, strings.Repeat("*"+string(c-1)+", ", 9), c-1)
-	}
-	tests := []struct{ name, document, mediaType, code string }{
-		{"Depth", strings.Repeat("[", 100_000), "application/json", "json.depth"},
-		{"HugeNumber", `[1e400]`, "application/json", "json.number_range"},
-		{"LoneSurrogate", `["\ud800"]`, "application/json", "json.malformed"},
-		{"DuplicateName", `{"a": 1, "a": 2}`, "application/json", "json.duplicate_name"},
-		{"AliasBomb", bomb.String(), "application/yaml", "yaml.too_large"},
-		{"TypeIsALie", "PK\x03\x04", "application/json", "json.malformed"},
-		{"XMLIsALie", "{}", "application/xml", "xml.malformed"},
-	}
-	engine := compile(t, engines.KindRules, oneRule(`"operator": "not_null"`))
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			report := run(t, engine, []byte(tt.document), tt.mediaType)
-			if len(report.Findings) != 1 || report.Findings[0].Code != tt.code || report.Errors != 1 {
-				t.Errorf("report = %+v, want one finding %s", report, tt.code)
-			}
-		})
-	}
-}
 
 func TestHostileRules(t *testing.T) {
 	t.Parallel()

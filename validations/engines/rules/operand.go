@@ -20,8 +20,8 @@ type operand struct {
 	raw       json.RawMessage
 	tolerance json.RawMessage
 	value     any
-	// used says that the operator has looked at the value.
-	used bool
+	// unused says that the operator compares with nothing.
+	unused bool
 	// depth is how many quantifiers may still nest.
 	depth int
 }
@@ -44,15 +44,18 @@ func (o *operand) fault(detail string) {
 
 // any is a value of any type, which must be given.
 func (o *operand) any() any {
-	o.used = true
 	if len(o.raw) == 0 {
 		o.fault("a value is needed")
 	}
 	return o.value
 }
 
+// one is any value as the only one of a list.
+func (o *operand) one() []any {
+	return []any{o.any()}
+}
+
 func (o *operand) number() exact {
-	o.used = true
 	number, ok := o.value.(json.Number)
 	if !ok {
 		o.fault("a number is needed")
@@ -72,7 +75,6 @@ func (o *operand) approximate() (float64, float64) {
 }
 
 func (o *operand) length() int {
-	o.used = true
 	number, _ := o.value.(json.Number)
 	length, err := strconv.Atoi(number.String())
 	if err != nil || length < 0 {
@@ -82,7 +84,6 @@ func (o *operand) length() int {
 }
 
 func (o *operand) text() string {
-	o.used = true
 	text, ok := o.value.(string)
 	if !ok {
 		o.fault("a string is needed")
@@ -92,7 +93,6 @@ func (o *operand) text() string {
 
 // list is a list that is not empty.
 func (o *operand) list() []any {
-	o.used = true
 	items, ok := o.value.([]any)
 	if !ok || len(items) == 0 {
 		o.fault("a list of values is needed")
@@ -113,7 +113,6 @@ func (o *operand) numbers() (exact, exact) {
 }
 
 func (o *operand) instant() instant {
-	o.used = true
 	text, _ := o.value.(string)
 	found, ok := parseInstant(text)
 	if !ok {
@@ -138,7 +137,6 @@ func (o *operand) period() (time.Time, time.Time) {
 
 // pair returns nothing after a fault.
 func (o *operand) pair(detail string) (any, any) {
-	o.used = true
 	items, ok := o.value.([]any)
 	if !ok || len(items) != 2 || items[0] == nil || items[1] == nil {
 		o.fault(detail)
@@ -148,7 +146,6 @@ func (o *operand) pair(detail string) (any, any) {
 }
 
 func (o *operand) types() []string {
-	o.used = true
 	items, ok := o.value.([]any)
 	if !ok {
 		items = []any{o.value}
@@ -180,7 +177,6 @@ func (o *operand) pattern() engine.Pattern {
 
 // member is the path of what is compared inside of each element, empty for the element itself.
 func (o *operand) member() treePath {
-	o.used = true
 	if len(o.raw) == 0 {
 		return treePath{}
 	}
@@ -198,7 +194,6 @@ func (o *operand) single(text, at string) treePath {
 
 // assertion is the operator that is applied to each element, with the path below the element.
 func (o *operand) assertion() (treePath, operator) {
-	o.used = true
 	at := o.at + "/value"
 	var config assertionConfig
 	for _, fault := range engine.DecodeConfig(o.raw, &config) {

@@ -47,10 +47,10 @@ const operatorApproxEq = "approx_eq"
 
 // operators are all operators by name. Compilers reach them through a field, since some operators compile others.
 var operators = map[string]operatorCompiler{
-	"eq":     equal,
-	"ne":     different,
-	"in":     among,
-	"not_in": notAmong,
+	"eq":     among((*operand).one, "is not"),
+	"ne":     notAmong((*operand).one),
+	"in":     among((*operand).list, "is not one of"),
+	"not_in": notAmong((*operand).list),
 
 	"lt":             ordered("is not less than", func(c int) bool { return c < 0 }),
 	"le":             ordered("is more than", func(c int) bool { return c <= 0 }),
@@ -64,15 +64,21 @@ var operators = map[string]operatorCompiler{
 	"ends_with":   textual("does not end with", strings.HasSuffix),
 	"matches":     matches,
 
-	"is_null":   null,
-	"not_null":  notNull,
-	"is_empty":  empty,
-	"not_empty": notEmpty,
-	"type_is":   typed,
-	"len_eq":    sized("not", func(got, want int) bool { return got == want }),
-	"len_le":    sized("more than", func(got, want int) bool { return got <= want }),
-	"len_ge":    sized("fewer than", func(got, want int) bool { return got >= want }),
-	"unique":    unique,
+	"is_null": plain(func(s subject) outcome {
+		return s.judge(s.value == nil, func() string { return s.shown() + " is not null" })
+	}),
+	"not_null": plain(func(s subject) outcome {
+		return s.judge(s.value != nil, func() string { return "is null" })
+	}),
+	"is_empty": plain(onLengths(func(length int) bool { return length == 0 },
+		func(s subject, _ string) string { return s.shown() + " is not empty" })),
+	"not_empty": plain(onLengths(func(length int) bool { return length > 0 },
+		func(subject, string) string { return "is empty" })),
+	"type_is": typed,
+	"len_eq":  sized("not", func(got, want int) bool { return got == want }),
+	"len_le":  sized("more than", func(got, want int) bool { return got <= want }),
+	"len_ge":  sized("fewer than", func(got, want int) bool { return got >= want }),
+	"unique":  unique,
 
 	"before": dated("is not before", func(i, limit instant) bool { return i.time.Before(limit.time) }),
 	"after":  dated("is not after", func(i, limit instant) bool { return i.time.After(limit.time) }),
@@ -214,86 +220,81 @@ func (s subject) types() []string {
 	return types
 }
 
-func equal(o *operand) operator {
-	want := canonical(o.any())
-	shown := subject{value: o.value}.shown()
-	return func(s subject) outcome {
-		return s.judge(s.equals(want), func() string { return s.shown() + " is not " + shown })
+// plain is an operator that compares with nothing.
+func plain(check operator) operatorCompiler {
+	return func(o *operand) operator {
+		o.unused = true
+		return check
 	}
 }
 
-func different(o *operand) operator {
-	refused := canonical(o.any())
-	return func(s subject) outcome {
-		return s.judge(!s.equals(refused), func() string { return s.shown() + " is not allowed" })
-	}
-}
-
-// members returns the canonical texts of the operand's list and how a message shows it.
-func members(o *operand) (map[string]bool, string) {
-	forms := map[string]bool{}
-	shown := []string{}
-	for _, item := range o.list() {
-		forms[canonical(item)] = true
-		shown = append(shown, subject{value: item}.shown())
+// formsOf are the canonical texts of values, and how a message shows them.
+func formsOf(values []any) (map[string]bool, string) {
+	forms, shown := map[string]bool{}, []string{}
+	for _, value := range values {
+		forms[canonical(value)] = true
+		shown = append(shown, subject{value: value}.shown())
 	}
 	return forms, engine.ClipTo(strings.Join(shown, ", "), 2*engine.MaxQuoted)
 }
 
-func among(o *operand) operator {
-	forms, list := members(o)
-	return func(s subject) outcome {
-		known := slices.ContainsFunc(s.forms(), func(form string) bool { return forms[form] })
-		return s.judge(known, func() string { return s.shown() + " is not one of " + list })
+func (s subject) isAmong(forms map[string]bool) bool {
+	return slices.ContainsFunc(s.forms(), func(form string) bool { return forms[form] })
+}
+
+// among compares with values, of which the value has to be one.
+func among(values func(o *operand) []any, words string) operatorCompiler {
+	return func(o *operand) operator {
+		forms, shown := formsOf(values(o))
+		return func(s subject) outcome {
+			return s.judge(s.isAmong(forms), func() string { return s.shown() + " " + words + " " + shown })
+		}
 	}
 }
 
-func notAmong(o *operand) operator {
-	forms, _ := members(o)
+func notAmong(values func(o *operand) []any) operatorCompiler {
+	return func(o *operand) operator {
+		forms, _ := formsOf(values(o))
+		return func(s subject) outcome {
+			return s.judge(!s.isAmong(forms), func() string { return s.shown() + " is not allowed" })
+		}
+	}
+}
+
+// onNumbers judges numbers by a condition.
+func onNumbers(holds func(number exact) bool, message func(shown string) string) operator {
 	return func(s subject) outcome {
-		known := slices.ContainsFunc(s.forms(), func(form string) bool { return forms[form] })
-		return s.judge(!known, func() string { return s.shown() + " is not allowed" })
+		number, ok := s.number()
+		if !ok {
+			return s.misfit("a number")
+		}
+		return s.judge(holds(number), func() string { return message(s.shown()) })
 	}
 }
 
 func ordered(words string, holds func(comparison int) bool) operatorCompiler {
 	return func(o *operand) operator {
 		limit := o.number()
-		shown := subject{value: o.value}.shown()
-		return func(s subject) outcome {
-			number, ok := s.number()
-			if !ok {
-				return s.misfit("a number")
-			}
-			return s.judge(holds(number.compare(limit)), func() string { return s.shown() + " " + words + " " + shown })
-		}
+		wanted := " " + words + " " + subject{value: o.value}.shown()
+		return onNumbers(func(number exact) bool { return holds(number.compare(limit)) },
+			func(shown string) string { return shown + wanted })
 	}
 }
 
 func between(o *operand) operator {
 	low, high := o.numbers()
-	return func(s subject) outcome {
-		number, ok := s.number()
-		if !ok {
-			return s.misfit("a number")
-		}
-		return s.judge(number.compare(low) >= 0 && number.compare(high) <= 0, func() string {
-			return fmt.Sprintf("%s is not from %v to %v", s.shown(), low.float(), high.float())
+	return onNumbers(func(number exact) bool { return number.compare(low) >= 0 && number.compare(high) <= 0 },
+		func(shown string) string {
+			return fmt.Sprintf("%s is not from %v to %v", shown, low.float(), high.float())
 		})
-	}
 }
 
 func approximately(o *operand) operator {
 	center, tolerance := o.approximate()
-	return func(s subject) outcome {
-		number, ok := s.number()
-		if !ok {
-			return s.misfit("a number")
-		}
-		return s.judge(math.Abs(number.float()-center) <= tolerance, func() string {
-			return fmt.Sprintf("%s is more than %v away from %v", s.shown(), tolerance, center)
+	return onNumbers(func(number exact) bool { return math.Abs(number.float()-center) <= tolerance },
+		func(shown string) string {
+			return fmt.Sprintf("%s is more than %v away from %v", shown, tolerance, center)
 		})
-	}
 }
 
 // contains looks for a part of a text, or for an element of a list.
@@ -349,18 +350,6 @@ func matches(o *operand) operator {
 	}
 }
 
-func null(*operand) operator {
-	return func(s subject) outcome {
-		return s.judge(s.value == nil, func() string { return s.shown() + " is not null" })
-	}
-}
-
-func notNull(*operand) operator {
-	return func(s subject) outcome {
-		return s.judge(s.value != nil, func() string { return "is null" })
-	}
-}
-
 // length is the number of characters, elements or members, and the word for one of them. Null has none.
 func (s subject) length() (int, string, bool) {
 	switch v := s.value.(type) {
@@ -379,37 +368,27 @@ func (s subject) length() (int, string, bool) {
 
 const sizedTypes = "a string, a list or an object"
 
-func empty(*operand) operator {
+// onLengths judges the length of texts, lists and objects by a condition. The message gets the length with its word.
+func onLengths(holds func(length int) bool, message func(s subject, length string) string) operator {
 	return func(s subject) outcome {
-		length, _, ok := s.length()
+		length, unit, ok := s.length()
 		if !ok {
 			return s.misfit(sizedTypes)
 		}
-		return s.judge(length == 0, func() string { return s.shown() + " is not empty" })
-	}
-}
-
-func notEmpty(*operand) operator {
-	return func(s subject) outcome {
-		length, _, ok := s.length()
-		if !ok {
-			return s.misfit(sizedTypes)
-		}
-		return s.judge(length > 0, func() string { return "is empty" })
+		return s.judge(holds(length), func() string { return message(s, engine.Plural(length, unit, unit+"s")) })
 	}
 }
 
 func sized(words string, holds func(got, want int) bool) operatorCompiler {
 	return func(o *operand) operator {
 		want := o.length()
+		check := onLengths(func(got int) bool { return holds(got, want) },
+			func(_ subject, got string) string { return fmt.Sprintf("has %s, %s %d", got, words, want) })
 		return func(s subject) outcome {
-			got, unit, ok := s.length()
-			if !ok || s.value == nil {
+			if s.value == nil {
 				return s.misfit(sizedTypes)
 			}
-			return s.judge(holds(got, want), func() string {
-				return fmt.Sprintf("has %s, %s %d", engine.Plural(got, unit, unit+"s"), words, want)
-			})
+			return check(s)
 		}
 	}
 }
@@ -422,31 +401,28 @@ func typed(o *operand) operator {
 	}
 }
 
-func dated(words string, holds func(value, limit instant) bool) operatorCompiler {
-	return func(o *operand) operator {
-		limit := o.instant()
-		shown, _ := o.value.(string)
-		return func(s subject) outcome {
-			text, _ := s.value.(string)
-			found, ok := parseInstant(text)
-			if !ok {
-				return s.misfit("a date or a date-time")
-			}
-			return s.judge(holds(found, limit), func() string { return text + " " + words + " " + shown })
-		}
-	}
-}
-
-func within(o *operand) operator {
-	from, to := o.period()
+// onTimes judges dates and date-times by a condition.
+func onTimes(holds func(value instant) bool, words string) operator {
 	return func(s subject) outcome {
 		text, _ := s.value.(string)
 		found, ok := parseInstant(text)
 		if !ok {
 			return s.misfit("a date or a date-time")
 		}
-		return s.judge(!found.time.Before(from) && !found.time.After(to), func() string {
-			return text + " is outside the period"
-		})
+		return s.judge(holds(found), func() string { return text + " " + words })
 	}
+}
+
+func dated(words string, holds func(value, limit instant) bool) operatorCompiler {
+	return func(o *operand) operator {
+		limit := o.instant()
+		shown, _ := o.value.(string)
+		return onTimes(func(value instant) bool { return holds(value, limit) }, words+" "+shown)
+	}
+}
+
+func within(o *operand) operator {
+	from, to := o.period()
+	return onTimes(func(value instant) bool { return !value.time.Before(from) && !value.time.After(to) },
+		"is outside the period")
 }

@@ -129,6 +129,7 @@ func TestHostileXMLOfRules(t *testing.T) {
 			"AttributeTwice", `<a b="1" b="2"/>`,
 			brief{"xml.malformed", "", 1, 1, 0, "<a> has the attribute b twice"},
 		},
+		{"TypeIsALie", "{}", brief{"xml.malformed", "", 1, 1, 0, "text stands outside of the root element"}},
 	}
 	engine := compile(t, engines.KindRules, oneRule(`"operator": "not_null"`))
 	for _, tt := range tests {

@@ -8,17 +8,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/simplevalidations/simplevalidations/validations/engines/ecma"
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
-
-// schemaSource is the schemas of a step, read but not compiled.
-type schemaSource struct {
-	*resources
-	draft *jsonschema.Draft
-	// named is the draft as the step names it, "" where it does not.
-	named string
-}
 
 // compiledSchema is a schema ready for one run at a time.
 type compiledSchema struct {
@@ -27,74 +18,39 @@ type compiledSchema struct {
 	byLocation map[string]*jsonschema.Schema
 }
 
-func readSchema(c stepConfig, limits engine.Limits) (schemaSource, *engine.ConfigError) {
-	draft, known := draftNamed(c.Draft)
-	if !known {
-		return schemaSource{}, fault("/draft", "schema.draft", "use one of 2020-12, 2019-09, 7, 6 and 4")
-	}
-	read, problem := readResources(c, limits)
-	return schemaSource{read, draft, c.Draft}, problem
-}
-
-func draftNamed(name string) (*jsonschema.Draft, bool) {
-	switch name {
-	case "", "2020-12":
-		return jsonschema.Draft2020, true
-	case "2019-09":
-		return jsonschema.Draft2019, true
-	case "7":
-		return jsonschema.Draft7, true
-	case "6":
-		return jsonschema.Draft6, true
-	case "4":
-		return jsonschema.Draft4, true
-	default:
-		return nil, false
-	}
-}
-
 // compile may be called again for the same source: each result serves one run at a time. The library panics in states
 // it believes impossible; a hostile schema must not take the process with it.
-func (s *schemaSource) compile(limits engine.Limits) (*compiledSchema, *engine.ConfigError) {
-	var compiled *compiledSchema
-	fault := fault("/schema", "schema.invalid", "the schema cannot be compiled")
-	func() {
-		defer func() {
-			if recover() != nil {
-				compiled = nil
-			}
-		}()
-		compiled, fault = s.compileOnce(limits)
+func (r *resources) compile(limits engine.Limits) (compiled *compiledSchema, problem *engine.ConfigError) {
+	defer func() {
+		if recover() != nil {
+			compiled, problem = nil, fault("/schema", "schema.invalid", "the schema cannot be compiled")
+		}
 	}()
-	return compiled, fault
-}
-
-func (s *schemaSource) compileOnce(limits engine.Limits) (*compiledSchema, *engine.ConfigError) {
 	m := &meter{limit: limits.MaxSchemaWork}
 	compiler := jsonschema.NewCompiler()
-	compiler.DefaultDraft(s.draft)
+	compiler.DefaultDraft(drafts[draftOf(r.draft, "")].library)
 	compiler.AssertFormat()
 	for _, format := range ownFormats() {
 		compiler.RegisterFormat(format)
 	}
-	compiler.UseLoader(s.resources)
+	compiler.UseLoader(r)
 	compiler.UseRegexpEngine(func(source string) (jsonschema.Regexp, error) {
-		p, err := ecma.Compile(source, limits)
+		p, err := engine.CompileECMA(source, limits)
 		if err != nil {
 			return nil, err
 		}
 		return &meteredPattern{pattern: p, meter: m, limits: limits}, nil
 	})
 	var roots []*jsonschema.Schema
-	for _, one := range s.list {
+	for _, one := range r.list {
 		root, err := compiler.Compile(one.address)
 		if err != nil {
-			return nil, s.compileFault(err, limits)
+			return nil, r.compileFault(err, limits)
 		}
 		roots = append(roots, root)
 	}
-	compiled := &compiledSchema{root: roots[0], meter: m, byLocation: map[string]*jsonschema.Schema{}}
-	for _, address := range s.dynamic {
+	compiled = &compiledSchema{root: roots[0], meter: m, byLocation: map[string]*jsonschema.Schema{}}
+	for _, address := range r.dynamic {
 		// What looks like an anchor may be part of an example, which need not compile.
 		if anchored, err := compiler.Compile(address); err == nil {
 			roots = append(roots, anchored)
@@ -105,23 +61,23 @@ func (s *schemaSource) compileOnce(limits engine.Limits) (*compiledSchema, *engi
 }
 
 // compileFault says in plain words why a schema is refused.
-func (s *schemaSource) compileFault(err error, limits engine.Limits) *engine.ConfigError {
+func (r *resources) compileFault(err error, limits engine.Limits) *engine.ConfigError {
 	if invalid, ok := errors.AsType[*jsonschema.SchemaValidationError](err); ok {
 		if failure, ok := errors.AsType[*jsonschema.ValidationError](invalid.Err); ok {
-			one, tokens := s.place(invalid.URL)
+			one, tokens := r.place(invalid.URL)
 			l := firstLeaf(failure)
-			if broken := s.brokenPattern(limits); broken != nil && l.code == codePrefix+"propertyNames" {
+			if broken := r.brokenPattern(limits); broken != nil && l.code == codePrefix+"propertyNames" {
 				return broken
 			}
 			return one.fault(append(tokens, l.path...), "schema.invalid", l.message)
 		}
 	}
 	if _, ok := errors.AsType[*jsonschema.InvalidRegexError](err); ok {
-		if broken := s.brokenPattern(limits); broken != nil {
+		if broken := r.brokenPattern(limits); broken != nil {
 			return broken
 		}
 	}
-	if broken := s.brokenReference(s.named); broken != nil {
+	if broken := r.brokenReference(); broken != nil {
 		return broken
 	}
 	detail := strings.NewReplacer(schemaURL, "", schemaFolder, "").Replace(err.Error())
@@ -130,26 +86,24 @@ func (s *schemaSource) compileFault(err error, limits engine.Limits) *engine.Con
 
 // brokenPattern returns the fault of the first invalid pattern. The library does not say which name of
 // patternProperties it means.
-func (s *schemaSource) brokenPattern(limits engine.Limits) *engine.ConfigError {
+func (r *resources) brokenPattern(limits engine.Limits) *engine.ConfigError {
 	var found *engine.ConfigError
-	for _, one := range s.list {
-		walk(one, s.named, func(at spot) {
-			patterns := map[string][]string{}
-			if pattern, ok := at.object["pattern"].(string); ok {
-				patterns[pattern] = []string{"pattern"}
+	r.walk(func(one *resource, at spot) {
+		patterns := map[string][]string{}
+		if pattern, ok := at.object["pattern"].(string); ok {
+			patterns[pattern] = []string{"pattern"}
+		}
+		names, _ := at.object["patternProperties"].(map[string]any)
+		for pattern := range names {
+			patterns[pattern] = []string{"patternProperties", pattern}
+		}
+		for _, pattern := range slices.Sorted(maps.Keys(patterns)) {
+			if _, err := engine.CompileECMA(pattern, limits); err != nil && found == nil {
+				tokens := append(slices.Clip(at.tokens), patterns[pattern]...)
+				found = one.fault(tokens, "schema.invalid", notARegex(pattern, err))
 			}
-			names, _ := at.object["patternProperties"].(map[string]any)
-			for pattern := range names {
-				patterns[pattern] = []string{"patternProperties", pattern}
-			}
-			for _, pattern := range slices.Sorted(maps.Keys(patterns)) {
-				if _, err := ecma.Compile(pattern, limits); err != nil && found == nil {
-					tokens := append(slices.Clip(at.tokens), patterns[pattern]...)
-					found = one.fault(tokens, "schema.invalid", notARegex(pattern, err))
-				}
-			}
-		})
-	}
+		}
+	})
 	return found
 }
 

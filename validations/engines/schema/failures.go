@@ -31,14 +31,14 @@ var errNotCounted = &jsonschema.ValidationError{ErrorKind: &kind.Group{}}
 // wherever they can multiply: members and items are evaluated here instead of in the library, which costs a valid
 // document nothing, and a branch is wrapped. What a schema fails besides, its own keywords bound.
 
-// branch is a schema that others apply beside others, as anyOf does, or in a loop of the library.
-type branch struct {
-	rules *jsonschema.Schema
-	meter *meter
-}
+// check is a part of a schema that is evaluated here instead of in the library.
+type check func(ctx *jsonschema.ValidatorContext, v any)
+
+// Validate evaluates the part.
+func (c check) Validate(ctx *jsonschema.ValidatorContext, v any) { c(ctx, v) }
 
 // countBranch moves all that a schema demands behind a counter, and returns it. What other schemas refer to is still
-// the schema itself.
+// the schema itself. A branch is a schema that others apply beside others, as anyOf does, or in a loop of the library.
 func countBranch(schema *jsonschema.Schema, m *meter) *jsonschema.Schema {
 	rules := *schema
 	fields := reflect.ValueOf(schema).Elem()
@@ -51,13 +51,10 @@ func countBranch(schema *jsonschema.Schema, m *meter) *jsonschema.Schema {
 			fields.Field(i).SetZero()
 		}
 	}
-	schema.Extensions = []jsonschema.SchemaExt{&branch{rules: &rules, meter: m}}
+	schema.Extensions = []jsonschema.SchemaExt{check(func(ctx *jsonschema.ValidatorContext, v any) {
+		m.evaluate(ctx, &rules, v)
+	})}
 	return &rules
-}
-
-// Validate evaluates the branch.
-func (b *branch) Validate(ctx *jsonschema.ValidatorContext, v any) {
-	b.meter.evaluate(ctx, b.rules, v)
 }
 
 // members evaluates the members of objects.
@@ -128,39 +125,30 @@ func (m *members) evaluateKnown(ctx *jsonschema.ValidatorContext, name string, v
 	return known, true
 }
 
-// items evaluates the items of lists.
-type items struct {
-	first []*jsonschema.Schema
-	// rest is nil where nothing is demanded of the rest.
-	rest  *jsonschema.Schema
-	meter *meter
-}
-
 // countItems takes the evaluation of items over from the library, except the lists of items of old drafts.
 func countItems(schema *jsonschema.Schema, m *meter) {
-	counted := &items{schema.PrefixItems, schema.Items2020, m}
+	// The rest is nil where nothing is demanded of it.
+	first, rest := schema.PrefixItems, schema.Items2020
 	if all, ok := schema.Items.(*jsonschema.Schema); ok {
-		counted.rest = all
+		rest = all
 		schema.Items, schema.AdditionalItems = nil, nil
 	}
-	if counted.rest != nil || len(counted.first) > 0 {
-		schema.PrefixItems, schema.Items2020 = nil, nil
-		schema.Extensions = append(schema.Extensions, counted)
+	if rest == nil && len(first) == 0 {
+		return
 	}
-}
-
-// Validate evaluates the items of a list.
-func (i *items) Validate(ctx *jsonschema.ValidatorContext, v any) {
-	list, _ := v.([]any)
-	for at, item := range list {
-		schema := i.rest
-		if at < len(i.first) {
-			schema = i.first[at]
+	schema.PrefixItems, schema.Items2020 = nil, nil
+	schema.Extensions = append(schema.Extensions, check(func(ctx *jsonschema.ValidatorContext, v any) {
+		list, _ := v.([]any)
+		for at, item := range list {
+			applied := rest
+			if at < len(first) {
+				applied = first[at]
+			}
+			if applied == nil || !m.evaluate(ctx, applied, item, strconv.Itoa(at)) {
+				return
+			}
 		}
-		if schema == nil || !i.meter.evaluate(ctx, schema, item, strconv.Itoa(at)) {
-			return
-		}
-	}
+	}))
 }
 
 // evaluate counts the memory of what a value fails at a path below that of the context. What failed inside of rules

@@ -8,7 +8,6 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
-	"github.com/simplevalidations/simplevalidations/validations/engines/ecma"
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
 
@@ -73,7 +72,7 @@ func (m *meter) exhaust(reason string) {
 
 // meteredPattern is a pattern that charges its work.
 type meteredPattern struct {
-	pattern *ecma.Pattern
+	pattern *engine.ECMAPattern
 	meter   *meter
 	limits  engine.Limits
 }
@@ -85,8 +84,8 @@ func (p *meteredPattern) String() string {
 
 // MatchString answers true for what is too costly to match; the run then ends without a verdict.
 func (p *meteredPattern) MatchString(text string) bool {
-	linear, ok := p.pattern.Linear()
-	if !ok {
+	linear := p.pattern.Linear
+	if linear == nil {
 		return p.search(text)
 	}
 	if p.meter.ended == nil {
@@ -129,7 +128,8 @@ func (s *compiledSchema) guard(roots []*jsonschema.Schema) {
 		}
 		for _, applied := range branchSchemas(schema) {
 			// What refers to a branch without parts counts its failures as its own.
-			branches[applied] = applied != nil && (branches[applied] || hasAny(partsOf(applied)))
+			branches[applied] = applied != nil && (branches[applied] || slices.ContainsFunc(partsOf(applied),
+				func(part *jsonschema.Schema) bool { return part != nil }))
 		}
 		queue = append(queue, partsOf(schema)...)
 	}
@@ -149,10 +149,6 @@ func (s *compiledSchema) guard(roots []*jsonschema.Schema) {
 		countMembers(rules, s.meter)
 		countItems(rules, s.meter)
 	}
-}
-
-func hasAny(schemas []*jsonschema.Schema) bool {
-	return slices.ContainsFunc(schemas, func(s *jsonschema.Schema) bool { return s != nil })
 }
 
 func (s *compiledSchema) meterSchema(schema *jsonschema.Schema, weight int64) {
@@ -192,35 +188,25 @@ func extent(v any) int64 {
 	}
 }
 
-// names replaces the library's check of property names, which reports places that later checks have overwritten.
-type names struct {
-	schema *jsonschema.Schema
-	meter  *meter
-}
-
+// guardNames replaces the library's check of property names, which reports places that later checks have overwritten.
 func guardNames(schema *jsonschema.Schema, m *meter) {
-	if schema.PropertyNames != nil {
-		schema.Extensions = append(schema.Extensions, &names{schema.PropertyNames, m})
-		schema.PropertyNames = nil
-	}
-}
-
-// Validate checks the names of an object.
-func (n *names) Validate(ctx *jsonschema.ValidatorContext, v any) {
-	members, ok := v.(map[string]any)
-	if !ok {
+	rules := schema.PropertyNames
+	if rules == nil {
 		return
 	}
-	depth := int64(len(ctx.ValueLocation()))
-	for name := range members {
-		before := n.meter.failures
-		err := n.schema.Validate(name)
-		n.meter.failures = before
-		if err != nil {
-			ctx.AddError(&kind.PropertyNames{Property: name})
-			n.meter.fail(failureBytes + depth*wordBytes)
+	schema.PropertyNames = nil
+	schema.Extensions = append(schema.Extensions, check(func(ctx *jsonschema.ValidatorContext, v any) {
+		members, _ := v.(map[string]any)
+		for name := range members {
+			before := m.failures
+			err := rules.Validate(name)
+			m.failures = before
+			if err != nil {
+				ctx.AddError(&kind.PropertyNames{Property: name})
+				m.fail(failureBytes + int64(len(ctx.ValueLocation()))*wordBytes)
+			}
 		}
-	}
+	}))
 }
 
 // partsOf are all schemas that a schema applies.

@@ -5,10 +5,18 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// drafts are the names of the drafts, oldest first.
-var drafts = []string{"4", "6", "7", "2019-09", "2020-12"}
+// drafts are the drafts by their names, oldest first.
+var drafts = []struct {
+	name    string
+	library *jsonschema.Draft
+}{
+	{"4", jsonschema.Draft4}, {"6", jsonschema.Draft6}, {"7", jsonschema.Draft7}, {"2019-09", jsonschema.Draft2019},
+	{"2020-12", jsonschema.Draft2020},
+}
 
 // The drafts by their places in drafts.
 const (
@@ -97,18 +105,14 @@ func within(name string, value any) []inner {
 
 // draftOf returns the index of a draft in drafts, by its name or its address, or -1 if it is unknown.
 func draftOf(name, address string) int {
-	if address != "" {
-		name = ""
-		for _, draft := range drafts {
-			if strings.Contains(address, "json-schema.org/draft-0"+draft+"/") ||
-				strings.Contains(address, "json-schema.org/draft/"+draft+"/") {
-				name = draft
-			}
-		}
-		return slices.Index(drafts, name)
-	}
-	if name == "" {
+	if name == "" && address == "" {
 		return draft2020
 	}
-	return slices.Index(drafts, name)
+	for i, draft := range drafts {
+		if address == "" && draft.name == name || strings.Contains(address, "json-schema.org/draft-0"+draft.name+"/") ||
+			strings.Contains(address, "json-schema.org/draft/"+draft.name+"/") {
+			return i
+		}
+	}
+	return -1
 }

@@ -3,7 +3,6 @@ package schema
 import (
 	"errors"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -66,10 +65,10 @@ func (s *compiledSchema) leaves(document any, failure *jsonschema.ValidationErro
 		if e == errNotCounted || stopped(e) {
 			continue
 		}
-		listed := s.describe(document, e, maxLeaves-len(found.list))
+		listed, n := s.describe(document, e, maxLeaves-len(found.list))
 		found.list = append(found.list, listed...)
-		if keyword, n := count(e); n > len(listed) {
-			key := engine.CheckKey{Code: codePrefix + keyword, Path: checkName(e), Severity: engine.SeverityError}
+		if n > len(listed) {
+			key := engine.CheckKey{Code: codePrefix + keywordOf(e), Path: checkName(e), Severity: engine.SeverityError}
 			found.unlisted[key] += n - len(listed)
 		}
 	}
@@ -85,26 +84,28 @@ func stopped(e *jsonschema.ValidationError) bool {
 // codePrefix begins the codes of failures; the keyword that failed follows.
 const codePrefix = "schema."
 
-// count returns the keyword that failed and how often, as describe does, without the cost of a message.
-func count(e *jsonschema.ValidationError) (string, int) {
-	switch k := e.ErrorKind.(type) {
-	case *kind.Required:
-		return "required", len(k.Missing)
-	case *kind.AdditionalProperties:
-		return "additionalProperties", len(k.Properties)
+// keywordOf returns the keyword that failed.
+func keywordOf(e *jsonschema.ValidationError) string {
+	switch e.ErrorKind.(type) {
 	case *kind.FalseSchema:
-		return falseKeyword(e.SchemaURL), 1
+		keyword := e.SchemaURL[strings.LastIndexByte(e.SchemaURL, '/')+1:]
+		switch keyword {
+		case "unevaluatedProperties", "unevaluatedItems", "items", "additionalItems", "additionalProperties",
+			"contains":
+			return keyword
+		}
+		return "false"
 	case *kind.Not:
-		return "not", 1
+		return "not"
 	case *kind.RefCycle:
-		return "ref", 1
+		return "ref"
 	case *kind.Dependency:
-		return "dependencies", 1
+		return "dependencies"
 	}
 	if path := e.ErrorKind.KeywordPath(); len(path) > 0 {
-		return path[0], 1
+		return path[0]
 	}
-	return "failed", 1
+	return "failed"
 }
 
 // combines reports whether a failure has nothing to say beside its causes.
@@ -117,62 +118,60 @@ func combines(k jsonschema.ErrorKind) bool {
 	}
 }
 
-// describe lists at most so many leaves of a failure. One of names has a leaf for each name.
-func (s *compiledSchema) describe(document any, e *jsonschema.ValidationError, most int) []leaf {
-	if most <= 0 {
-		return nil
-	}
+// describe lists at most so many leaves of a failure, and counts all. One of names has a leaf for each name.
+func (s *compiledSchema) describe(document any, e *jsonschema.ValidationError, most int) ([]leaf, int) {
 	owner := e.InstanceLocation
-	base := leaf{owner: owner, path: owner, check: checkName(e)}
+	base := leaf{owner: owner, path: owner, code: codePrefix + keywordOf(e), check: checkName(e)}
+	var names []string
+	var describe func(l *leaf, name string)
 	switch k := e.ErrorKind.(type) {
 	case *kind.Required:
-		return each(k.Missing[:min(len(k.Missing), most)], func(name string) leaf {
-			return base.with("required", "missing property '"+engine.Clip(name)+"'")
-		})
+		names = k.Missing
+		describe = func(l *leaf, name string) { l.message = "missing property '" + engine.Clip(name) + "'" }
 	case *kind.AdditionalProperties:
+		names = k.Properties
 		candidates := sync.OnceValue(func() []string { return s.unusedNames(document, e) })
-		return each(k.Properties[:min(len(k.Properties), most)], func(name string) leaf {
-			l := base.member(name).with("additionalProperties", engine.NotAllowed(name, nil))
+		describe = func(l *leaf, name string) {
+			l.pointAtName(name)
+			l.message = engine.NotAllowed(name, nil)
 			l.explain = func() string { return engine.NotAllowed(name, candidates()) }
-			return l
-		})
+		}
 	case *kind.PropertyNames:
-		message := "the name " + engine.Quote(k.Property) + " is not allowed here"
-		return []leaf{base.member(k.Property).with("propertyNames", message)}
+		names = []string{k.Property}
+		describe = func(l *leaf, name string) {
+			l.pointAtName(name)
+			l.message = "the name " + engine.Quote(name) + " is not allowed here"
+		}
 	case *kind.FalseSchema:
-		base.atName = true
-		return []leaf{base.with(falseKeyword(e.SchemaURL), "not allowed here")}
+		names = []string{""}
+		describe = func(l *leaf, _ string) { l.atName, l.message = true, "not allowed here" }
 	default:
-		keyword, message := describeKind(valueAt(document, owner), e)
-		return []leaf{base.with(keyword, message)}
+		names = []string{""}
+		describe = func(l *leaf, _ string) {
+			value, _ := engine.ValueAt(document, slices.Values(owner))
+			l.message = describeKind(value, e)
+		}
 	}
-}
-
-func (l leaf) with(keyword, message string) leaf {
-	l.code = codePrefix + keyword
-	l.message = message
-	return l
-}
-
-func (l leaf) member(name string) leaf {
-	l.path = append(slices.Clone(l.owner), name)
-	l.atName = true
-	return l
-}
-
-func each(names []string, describe func(name string) leaf) []leaf {
 	found := []leaf{}
-	for _, name := range names {
-		found = append(found, describe(name))
+	for _, name := range names[:max(0, min(len(names), most))] {
+		l := base
+		describe(&l, name)
+		found = append(found, l)
 	}
-	return found
+	return found, len(names)
+}
+
+// pointAtName makes the finding point at the name of a member.
+func (l *leaf) pointAtName(name string) {
+	l.path, l.atName = append(slices.Clone(l.owner), name), true
 }
 
 // unusedNames are the names that the schema defines and the object lacks.
 func (s *compiledSchema) unusedNames(document any, e *jsonschema.ValidationError) []string {
 	const most = 1000
 	schema := s.byLocation[e.SchemaURL]
-	members, _ := valueAt(document, e.InstanceLocation).(map[string]any)
+	object, _ := engine.ValueAt(document, slices.Values(e.InstanceLocation))
+	members, _ := object.(map[string]any)
 	if schema == nil || len(schema.Properties) > most {
 		return nil
 	}
@@ -184,35 +183,6 @@ func (s *compiledSchema) unusedNames(document any, e *jsonschema.ValidationError
 	}
 	slices.Sort(unused)
 	return unused
-}
-
-func valueAt(value any, path []string) any {
-	for _, token := range path {
-		switch v := value.(type) {
-		case map[string]any:
-			value = v[token]
-		case []any:
-			i, err := strconv.Atoi(token)
-			if err != nil || i < 0 || i >= len(v) {
-				return nil
-			}
-			value = v[i]
-		default:
-			return nil
-		}
-	}
-	return value
-}
-
-// falseKeyword names the keyword whose schema is false, by its location in the schema.
-func falseKeyword(location string) string {
-	keyword := location[strings.LastIndexByte(location, '/')+1:]
-	switch keyword {
-	case "unevaluatedProperties", "unevaluatedItems", "items", "additionalItems", "additionalProperties", "contains":
-		return keyword
-	default:
-		return "false"
-	}
 }
 
 // checkName is the place in the schemas, without the address that only the compiler knows.

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math/big"
@@ -12,35 +13,38 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
 
-// describeKind returns the keyword that failed and why in plain words.
-func describeKind(value any, e *jsonschema.ValidationError) (string, string) {
-	for _, describe := range []func(any, *jsonschema.ValidationError) (string, string){
-		describeValue, describeNumber, describeSize, describeArray, describeApplicator, describeOther,
-	} {
-		if keyword, message := describe(value, e); keyword != "" {
-			return keyword, message
-		}
-	}
-	return "failed", "does not satisfy the schema"
+// describeKind says why a keyword failed in plain words.
+func describeKind(value any, e *jsonschema.ValidationError) string {
+	return cmp.Or(describeValue(value, e), describeSize(e), describeForm(e), "does not satisfy the schema")
 }
 
-func describeValue(_ any, e *jsonschema.ValidationError) (string, string) {
+func describeValue(value any, e *jsonschema.ValidationError) string {
 	switch k := e.ErrorKind.(type) {
 	case *kind.Type:
-		return "type", "want " + strings.Join(k.Want, " or ") + ", got " + k.Got
+		return "want " + strings.Join(k.Want, " or ") + ", got " + k.Got
 	case *kind.Enum:
-		return "enum", show(k.Got) + " is not one of " + showAll(k.Want)
+		return show(k.Got) + " is not one of " + showAll(k.Want)
 	case *kind.Const:
-		return "const", show(k.Got) + " is not " + show(k.Want)
+		return show(k.Got) + " is not " + show(k.Want)
 	case *kind.Format:
 		if text, ok := k.Got.(string); ok && k.Want == "regex" {
-			return "format", notARegex(text, k.Err)
+			return notARegex(text, k.Err)
 		}
-		return "format", show(k.Got) + " is not a valid " + k.Want
+		return show(k.Got) + " is not a valid " + k.Want
 	case *kind.Pattern:
-		return "pattern", engine.Quote(k.Got) + " does not match " + engine.Clip(k.Want)
+		return engine.Quote(k.Got) + " does not match " + engine.Clip(k.Want)
+	case *kind.Minimum:
+		return literal(value, k.Got) + " is under " + decimal(k.Want)
+	case *kind.Maximum:
+		return literal(value, k.Got) + " is over " + decimal(k.Want)
+	case *kind.ExclusiveMinimum:
+		return literal(value, k.Got) + " is not over " + decimal(k.Want)
+	case *kind.ExclusiveMaximum:
+		return literal(value, k.Got) + " is not under " + decimal(k.Want)
+	case *kind.MultipleOf:
+		return literal(value, k.Got) + " is not a multiple of " + decimal(k.Want)
 	default:
-		return "", ""
+		return ""
 	}
 }
 
@@ -48,56 +52,32 @@ func notARegex(text string, err error) string {
 	return fmt.Sprintf("%s is not a valid regex: %v", engine.Quote(text), err)
 }
 
-func describeNumber(value any, e *jsonschema.ValidationError) (string, string) {
-	switch k := e.ErrorKind.(type) {
-	case *kind.Minimum:
-		return "minimum", literal(value, k.Got) + " is under " + decimal(k.Want)
-	case *kind.Maximum:
-		return "maximum", literal(value, k.Got) + " is over " + decimal(k.Want)
-	case *kind.ExclusiveMinimum:
-		return "exclusiveMinimum", literal(value, k.Got) + " is not over " + decimal(k.Want)
-	case *kind.ExclusiveMaximum:
-		return "exclusiveMaximum", literal(value, k.Got) + " is not under " + decimal(k.Want)
-	case *kind.MultipleOf:
-		return "multipleOf", literal(value, k.Got) + " is not a multiple of " + decimal(k.Want)
-	default:
-		return "", ""
-	}
-}
-
-func describeSize(_ any, e *jsonschema.ValidationError) (string, string) {
+func describeSize(e *jsonschema.ValidationError) string {
 	switch k := e.ErrorKind.(type) {
 	case *kind.MinLength:
-		return "minLength", engine.AtLeast(k.Got, k.Want, "character", "characters")
+		return engine.AtLeast(k.Got, k.Want, "character", "characters")
 	case *kind.MaxLength:
-		return "maxLength", engine.AtMost(k.Got, k.Want, "character", "characters")
+		return engine.AtMost(k.Got, k.Want, "character", "characters")
 	case *kind.MinItems:
-		return "minItems", engine.AtLeast(k.Got, k.Want, "item", "items")
+		return engine.AtLeast(k.Got, k.Want, "item", "items")
 	case *kind.MaxItems:
-		return "maxItems", engine.AtMost(k.Got, k.Want, "item", "items")
+		return engine.AtMost(k.Got, k.Want, "item", "items")
 	case *kind.MinProperties:
-		return "minProperties", engine.AtLeast(k.Got, k.Want, "property", "properties")
+		return engine.AtLeast(k.Got, k.Want, "property", "properties")
 	case *kind.MaxProperties:
-		return "maxProperties", engine.AtMost(k.Got, k.Want, "property", "properties")
-	default:
-		return "", ""
-	}
-}
-
-func describeArray(_ any, e *jsonschema.ValidationError) (string, string) {
-	switch k := e.ErrorKind.(type) {
+		return engine.AtMost(k.Got, k.Want, "property", "properties")
 	case *kind.UniqueItems:
-		return "uniqueItems", fmt.Sprintf("items %d and %d are equal", k.Duplicates[0], k.Duplicates[1])
+		return fmt.Sprintf("items %d and %d are equal", k.Duplicates[0], k.Duplicates[1])
 	case *kind.AdditionalItems:
-		return "additionalItems", engine.Plural(k.Count, "item", "items") + " too many"
+		return engine.Plural(k.Count, "item", "items") + " too many"
 	case *kind.Contains:
-		return "contains", `no item matches "contains"`
+		return `no item matches "contains"`
 	case *kind.MinContains:
-		return "minContains", fmt.Sprintf("%s \"contains\", at least %d needed", matching(len(k.Got)), k.Want)
+		return fmt.Sprintf("%s \"contains\", at least %d needed", matching(len(k.Got)), k.Want)
 	case *kind.MaxContains:
-		return "maxContains", fmt.Sprintf("%s \"contains\", at most %d allowed", matching(len(k.Got)), k.Want)
+		return fmt.Sprintf("%s \"contains\", at most %d allowed", matching(len(k.Got)), k.Want)
 	default:
-		return "", ""
+		return ""
 	}
 }
 
@@ -105,38 +85,31 @@ func matching(items int) string {
 	return engine.Plural(items, "item matches", "items match")
 }
 
-func describeApplicator(_ any, e *jsonschema.ValidationError) (string, string) {
+func describeForm(e *jsonschema.ValidationError) string {
 	switch k := e.ErrorKind.(type) {
 	case *kind.AnyOf:
-		return "anyOf", "matches none of the allowed forms" + closest(e)
+		return "matches none of the allowed forms" + closest(e)
 	case *kind.OneOf:
 		if len(k.Subschemas) > 1 {
-			return "oneOf", fmt.Sprintf("matches forms %d and %d, only one may match", k.Subschemas[0], k.Subschemas[1])
+			return fmt.Sprintf("matches forms %d and %d, only one may match", k.Subschemas[0], k.Subschemas[1])
 		}
-		return "oneOf", "matches none of the allowed forms" + closest(e)
+		return "matches none of the allowed forms" + closest(e)
 	case *kind.Not:
-		return "not", `matches the schema that "not" excludes`
+		return `matches the schema that "not" excludes`
 	case *kind.DependentRequired:
-		return "dependentRequired", needs(k.Prop, k.Missing)
+		return needs(k.Prop, k.Missing)
 	case *kind.Dependency:
-		return "dependencies", needs(k.Prop, k.Missing)
-	default:
-		return "", ""
-	}
-}
-
-func describeOther(_ any, e *jsonschema.ValidationError) (string, string) {
-	switch k := e.ErrorKind.(type) {
+		return needs(k.Prop, k.Missing)
 	case *kind.RefCycle:
-		return "ref", "the schema refers to itself endlessly here"
+		return "the schema refers to itself endlessly here"
 	case *kind.ContentEncoding:
-		return "contentEncoding", "not encoded in " + k.Want
+		return "not encoded in " + k.Want
 	case *kind.ContentMediaType:
-		return "contentMediaType", "not of the media type " + k.Want
+		return "not of the media type " + k.Want
 	case *kind.ContentSchema:
-		return "contentSchema", "the content does not satisfy its schema"
+		return "the content does not satisfy its schema"
 	default:
-		return "", ""
+		return ""
 	}
 }
 

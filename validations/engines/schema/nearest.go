@@ -12,7 +12,7 @@ import (
 // firstLeaf is the failure that explains most: that of the form which came nearest, and of several the deepest. What
 // fails for certain explains more than another choice of forms.
 func firstLeaf(e *jsonschema.ValidationError) leaf {
-	for isChoice(e.ErrorKind) && len(e.Causes) > 0 {
+	for choices(e) > 0 && len(e.Causes) > 0 {
 		e = nearestForm(e)
 	}
 	failures := certain(e)
@@ -27,25 +27,18 @@ func firstLeaf(e *jsonschema.ValidationError) leaf {
 	if choices(best) > 0 && len(best.Causes) > 0 {
 		return firstLeaf(best)
 	}
-	s := &compiledSchema{}
-	return s.describe(nil, best, 1)[0]
-}
-
-func isChoice(k jsonschema.ErrorKind) bool {
-	switch k.(type) {
-	case *kind.AnyOf, *kind.OneOf:
-		return true
-	default:
-		return false
-	}
+	described, _ := new(compiledSchema).describe(nil, best, 1)
+	return described[0]
 }
 
 // choices is 1 for a failure that is a choice of forms.
 func choices(e *jsonschema.ValidationError) int {
-	if isChoice(e.ErrorKind) {
+	switch e.ErrorKind.(type) {
+	case *kind.AnyOf, *kind.OneOf:
 		return 1
+	default:
+		return 0
 	}
-	return 0
 }
 
 // certain are the failures that are there whatever form is meant; a choice of forms is one of them.

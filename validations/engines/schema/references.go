@@ -4,64 +4,79 @@ import (
 	"encoding/json"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 	"github.com/simplevalidations/simplevalidations/validations/engines/tree"
 )
 
-// brokenReference returns the fault of the first reference that cannot be resolved, or nil.
-func (r *resources) brokenReference(draft string) *engine.ConfigError {
-	var found *engine.ConfigError
-	known := map[string]bool{}
-	for _, one := range r.list {
-		walk(one, draft, func(s spot) {
-			for _, keyword := range referenceKeywords {
-				written, ok := s.object[keyword].(string)
-				if !ok || found != nil {
-					continue
-				}
-				if code, detail := r.checkReference(keyword, written, s.base, known); code != "" {
-					found = one.fault(append(slices.Clip(s.tokens), keyword), code, detail)
-				}
+// reference is a keyword of a schema whose value leads to another.
+type reference struct {
+	spot
+	keyword, written string
+	// address is where it leads to without its fragment; "" for what is no address.
+	address string
+}
+
+// eachReference visits the references of all schemas of the step.
+func (r *resources) eachReference(visit func(one *resource, to reference)) {
+	r.walk(func(one *resource, s spot) {
+		for _, keyword := range []string{"$schema", "$ref", "$dynamicRef", "$recursiveRef"} {
+			if written, _ := s.object[keyword].(string); written != "" {
+				visit(one, reference{s, keyword, written, addressWithin(s.base, written)})
 			}
-		})
-	}
+		}
+	})
+}
+
+// brokenReference returns the fault of the first reference that cannot be resolved, or nil.
+func (r *resources) brokenReference() *engine.ConfigError {
+	var found *engine.ConfigError
+	builtIn := map[string]bool{}
+	r.eachReference(func(one *resource, to reference) {
+		if found != nil {
+			return
+		}
+		if code, detail := r.checkReference(to, builtIn); code != "" {
+			found = one.fault(append(slices.Clip(to.tokens), to.keyword), code, detail)
+		}
+	})
 	return found
 }
 
-// checkReference says what is wrong with a reference. Known keeps which addresses are those of meta-schemas.
-func (r *resources) checkReference(keyword, written, base string, known map[string]bool) (string, string) {
-	quoted := engine.Quote(written)
-	address := addressWithin(base, written)
-	if address == "" {
+// checkReference says what is wrong with a reference. BuiltIn keeps which addresses are those of meta-schemas.
+func (r *resources) checkReference(to reference, builtIn map[string]bool) (string, string) {
+	quoted := engine.Quote(to.written)
+	if to.address == "" {
 		return codeRef, "the reference " + quoted + " is not an address"
 	}
-	value, there := r.byAddress[address]
+	value, there := r.byAddress[to.address]
 	if !there {
-		if _, asked := known[address]; !asked {
-			known[address] = isMetaSchema(address)
+		if _, asked := builtIn[to.address]; !asked {
+			builtIn[to.address] = isMetaSchema(to.address)
 		}
-		if known[address] {
+		if builtIn[to.address] {
 			return "", ""
 		}
-		return notThere(keyword, written, address)
+		return notThere(to.keyword, to.written, to.address)
 	}
-	_, fragment, _ := strings.Cut(written, "#")
+	_, fragment, _ := strings.Cut(to.written, "#")
 	if plain, err := url.PathUnescape(fragment); err == nil {
 		fragment = plain
 	}
+	isPointer := strings.HasPrefix(fragment, "/")
 	switch {
-	case fragment == "", strings.HasPrefix(fragment, "/") && leadsSomewhere(value, fragment):
+	case fragment == "", !isPointer && r.anchors[to.address+"#"+fragment]:
 		return "", ""
-	case strings.HasPrefix(fragment, "/"):
-		return codeRef, "the reference " + quoted + " cannot be resolved: there is nothing at " + engine.Clip(fragment)
-	case r.anchors[address+"#"+fragment]:
-		return "", ""
-	default:
+	case !isPointer:
 		return codeRef, "the reference " + quoted + " cannot be resolved: there is no anchor " + engine.Quote(fragment)
 	}
+	if _, there := engine.ValueAt(value, jsontext.Pointer(fragment).Tokens()); there {
+		return "", ""
+	}
+	return codeRef, "the reference " + quoted + " cannot be resolved: there is nothing at " + engine.Clip(fragment)
 }
 
 // notThere is the fault of a reference to a schema that the step does not have.
@@ -124,49 +139,16 @@ func FindMissing(config json.RawMessage, limits engine.Limits) ([]Missing, []eng
 	var missing []Missing
 	// Each schema is missed once, and those that are built in are not missed.
 	found := map[string]bool{}
-	for _, one := range read.list {
-		walk(one, c.Draft, func(s spot) {
-			for _, keyword := range referenceKeywords {
-				written, _ := s.object[keyword].(string)
-				address := addressWithin(s.base, written)
-				_, there := read.byAddress[address]
-				if written == "" || address == "" || there || found[address] {
-					continue
-				}
-				found[address] = true
-				if !isMetaSchema(address) {
-					missing = append(missing, Missing{nameOf(address), written, one.name})
-				}
-			}
-		})
-	}
-	return missing, nil
-}
-
-// referenceKeywords are those whose values lead to schemas.
-var referenceKeywords = []string{"$schema", "$ref", "$dynamicRef", "$recursiveRef"}
-
-func leadsSomewhere(value any, fragment string) bool {
-	for token := range strings.SplitSeq(strings.TrimPrefix(fragment, "/"), "/") {
-		token = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
-		switch v := value.(type) {
-		case map[string]any:
-			child, there := v[token]
-			if !there {
-				return false
-			}
-			value = child
-		case []any:
-			i, err := strconv.Atoi(token)
-			if err != nil || i < 0 || i >= len(v) {
-				return false
-			}
-			value = v[i]
-		default:
-			return false
+	read.eachReference(func(one *resource, to reference) {
+		if _, there := read.byAddress[to.address]; to.address == "" || there || found[to.address] {
+			return
 		}
-	}
-	return true
+		found[to.address] = true
+		if !isMetaSchema(to.address) {
+			missing = append(missing, Missing{nameOf(to.address), to.written, one.name})
+		}
+	})
+	return missing, nil
 }
 
 // fault is what is wrong at a place of the resource.
@@ -191,9 +173,7 @@ func (r *resources) place(address string) (*resource, []string) {
 	address, fragment, _ := strings.Cut(address, "#")
 	var tokens []string
 	if plain, err := url.PathUnescape(fragment); err == nil && strings.HasPrefix(plain, "/") {
-		for token := range strings.SplitSeq(plain[1:], "/") {
-			tokens = append(tokens, strings.NewReplacer("~1", "/", "~0", "~").Replace(token))
-		}
+		tokens = slices.Collect(jsontext.Pointer(plain).Tokens())
 	}
 	for i := range r.list {
 		if r.list[i].address == address {

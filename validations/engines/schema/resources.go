@@ -37,6 +37,8 @@ type resource struct {
 // resources are the schemas of a step, the schema itself first, and all that they can refer to.
 type resources struct {
 	list []resource
+	// draft is that of the step, "" where it names none.
+	draft string
 	// byAddress has schemas by their addresses without fragment: those of the list, and those that have an $id.
 	byAddress map[string]any
 	// anchors has the addresses of places that have a name, and dynamic those that a dynamic reference can reach.
@@ -70,7 +72,8 @@ func readResources(c stepConfig, limits engine.Limits) (*resources, *engine.Conf
 	}
 	root.address = schemaURL
 	r := &resources{
-		list: []resource{root}, byAddress: map[string]any{schemaURL: root.value}, anchors: map[string]bool{},
+		list: []resource{root}, draft: c.Draft,
+		byAddress: map[string]any{schemaURL: root.value}, anchors: map[string]bool{},
 	}
 	base := addressWithin(schemaURL, identityOf(root.value, c.Draft).idOf(root.value))
 	for _, name := range slices.Sorted(maps.Keys(c.Schemas)) {
@@ -78,9 +81,7 @@ func readResources(c stepConfig, limits engine.Limits) (*resources, *engine.Conf
 			return nil, problem
 		}
 	}
-	for _, one := range r.list {
-		r.index(one, c.Draft)
-	}
+	r.walk(r.index)
 	problem = r.checkSize(limits)
 	return r, problem
 }
@@ -95,7 +96,7 @@ func (r *resources) add(name, base string, text json.RawMessage, limits engine.L
 	one.name, one.address = name, addressWithin(base, name)
 	if _, taken := r.byAddress[one.address]; taken || one.address == base || one.address == "" {
 		detail := "schemas are named by the address that refers to them, and " +
-			"" + engine.Quote(name) + " is not an address"
+			engine.Quote(name) + " is not an address"
 		if taken || one.address == base {
 			detail = engine.Quote(name) + " is the address of another schema of this step"
 		}
@@ -130,15 +131,14 @@ func readResource(text json.RawMessage, pointer string, limits engine.Limits) (r
 }
 
 func checkRoot(value any, pointer string) *engine.ConfigError {
+	hint := ""
 	switch v := value.(type) {
 	case map[string]any, bool:
 		return nil
 	case string:
-		const detail = "a schema is an object, true or false"
-		return fault(pointer, "schema.type", detail+engine.BundleHint(v))
-	default:
-		return fault(pointer, "schema.type", "a schema is an object, true or false")
+		hint = engine.BundleHint(v)
 	}
+	return fault(pointer, "schema.type", "a schema is an object, true or false"+hint)
 }
 
 // checkSize counts the objects, of which there are at least as many as sub-schemas.
@@ -179,52 +179,53 @@ type spot struct {
 	object map[string]any
 }
 
-// walk visits all objects of a resource that can be schemas; values that documents are compared with cannot.
-func walk(one resource, draft string, visit func(s spot)) {
-	identity := identityOf(one.value, draft)
-	var inside func(value any, tokens []string, base string)
-	inside = func(value any, tokens []string, base string) {
-		switch v := value.(type) {
-		case map[string]any:
-			if id := identity.idOf(v); id != "" && !strings.HasPrefix(id, "#") {
-				base = addressWithin(base, id)
-			}
-			visit(spot{tokens, base, v})
-			for _, name := range slices.Sorted(maps.Keys(v)) {
-				if !slices.Contains([]string{"enum", "const", "default", "examples"}, name) {
-					inside(v[name], append(slices.Clip(tokens), name), base)
+// walk visits all objects of the resources that can be schemas; values that documents are compared with cannot.
+func (r *resources) walk(visit func(one *resource, s spot)) {
+	for i := range r.list {
+		one := &r.list[i]
+		identity := identityOf(one.value, r.draft)
+		var inside func(value any, tokens []string, base string)
+		inside = func(value any, tokens []string, base string) {
+			switch v := value.(type) {
+			case map[string]any:
+				if id := identity.idOf(v); id != "" && !strings.HasPrefix(id, "#") {
+					base = addressWithin(base, id)
+				}
+				visit(one, spot{tokens, base, v})
+				for _, name := range slices.Sorted(maps.Keys(v)) {
+					if !slices.Contains([]string{"enum", "const", "default", "examples"}, name) {
+						inside(v[name], append(slices.Clip(tokens), name), base)
+					}
+				}
+			case []any:
+				for i, child := range v {
+					inside(child, append(slices.Clip(tokens), strconv.Itoa(i)), base)
 				}
 			}
-		case []any:
-			for i, child := range v {
-				inside(child, append(slices.Clip(tokens), strconv.Itoa(i)), base)
-			}
 		}
+		inside(one.value, nil, one.address)
 	}
-	inside(one.value, nil, one.address)
 }
 
 // index notes what references can lead to in a resource.
-func (r *resources) index(one resource, draft string) {
-	walk(one, draft, func(s spot) {
-		if _, known := r.byAddress[s.base]; !known {
-			r.byAddress[s.base] = s.object
+func (r *resources) index(one *resource, s spot) {
+	if _, known := r.byAddress[s.base]; !known {
+		r.byAddress[s.base] = s.object
+	}
+	for _, keyword := range []string{"$anchor", "$dynamicAnchor", "$id", "id"} {
+		anchor, _ := s.object[keyword].(string)
+		anchor, isFragment := strings.CutPrefix(anchor, "#")
+		if anchor != "" && (isFragment || strings.HasSuffix(keyword, "nchor")) {
+			r.anchors[s.base+"#"+anchor] = true
 		}
-		for _, keyword := range []string{"$anchor", "$dynamicAnchor", "$id", "id"} {
-			anchor, _ := s.object[keyword].(string)
-			anchor, isFragment := strings.CutPrefix(anchor, "#")
-			if anchor != "" && (isFragment || strings.HasSuffix(keyword, "nchor")) {
-				r.anchors[s.base+"#"+anchor] = true
-			}
+	}
+	if _, ok := s.object["$dynamicAnchor"].(string); ok {
+		var fragment strings.Builder
+		for _, token := range s.tokens {
+			fragment.WriteString(url.PathEscape(engine.Pointer(token)))
 		}
-		if _, ok := s.object["$dynamicAnchor"].(string); ok {
-			var fragment strings.Builder
-			for _, token := range s.tokens {
-				fragment.WriteString(url.PathEscape(engine.Pointer(token)))
-			}
-			r.dynamic = append(r.dynamic, one.address+"#"+fragment.String())
-		}
-	})
+		r.dynamic = append(r.dynamic, one.address+"#"+fragment.String())
+	}
 }
 
 // identity is how schemas of a draft say their addresses.

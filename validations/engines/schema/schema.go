@@ -26,7 +26,7 @@ type stepConfig struct {
 
 // Engine checks JSON and YAML documents by a JSON Schema.
 type Engine struct {
-	source schemaSource
+	source *resources
 	limits engine.Limits
 	// idle holds compiled schemas that no run uses. Each has its own meter, because the library gives a check no other
 	// way to know which run it belongs to.
@@ -42,7 +42,10 @@ func Compile(config json.RawMessage, limits engine.Limits) (*Engine, []engine.Co
 	if faults := engine.DecodeConfig(config, &c); len(faults) > 0 {
 		return nil, faults
 	}
-	source, fault := readSchema(c, limits)
+	if draftOf(c.Draft, "") < 0 {
+		return nil, engine.Refuse("/draft", "schema.draft", "use one of 2020-12, 2019-09, 7, 6 and 4")
+	}
+	source, fault := readResources(c, limits)
 	if fault != nil {
 		return nil, []engine.ConfigError{*fault}
 	}
@@ -161,11 +164,9 @@ func report(c *engine.Collector, t *tree.Tree, failures leaves) {
 		}
 		c.Add(l.check, f)
 	}
-	for _, key := range slices.SortedFunc(maps.Keys(failures.unlisted), compareChecks) {
+	for _, key := range slices.SortedFunc(maps.Keys(failures.unlisted), func(a, b engine.CheckKey) int {
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Code, b.Code))
+	}) {
 		c.AddUnlisted(key, failures.unlisted[key])
 	}
-}
-
-func compareChecks(a, b engine.CheckKey) int {
-	return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Code, b.Code))
 }

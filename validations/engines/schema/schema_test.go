@@ -2,10 +2,10 @@ package schema_test
 
 import (
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines"
+	"github.com/simplevalidations/simplevalidations/validations/engines/enginetest"
 )
 
 func TestSchemaKeywords(t *testing.T) {
@@ -365,23 +365,8 @@ copy: *b
 func TestSchemaRunsAtOnce(t *testing.T) {
 	t.Parallel()
 	engine := compile(t, engines.KindJSONSchema, string(sample(t, "schemas/building.schema-step.json")))
-	bad, good := sample(t, "bad/building.json"), sample(t, "good/building.json")
-	var group sync.WaitGroup
-	for i := range 32 {
-		group.Go(func() {
-			content, want := bad, 6
-			if i%2 == 0 {
-				content, want = good, 0
-			}
-			for range 20 {
-				report, err := engine.Run(t.Context(), engines.NewDocument(content, "application/json", ""))
-				if err != nil || report.Errors != want {
-					t.Errorf("errors = %d with %v, want %d", report.Errors, err, want)
-				}
-			}
-		})
-	}
-	group.Wait()
+	enginetest.RunAtOnce(t, engine, "application/json",
+		map[int][]byte{6: sample(t, "bad/building.json"), 0: sample(t, "good/building.json")})
 }
 
 func TestSchemaFoldsWhatFailsOften(t *testing.T) {

@@ -33,9 +33,7 @@ func Warnings(config json.RawMessage, limits engine.Limits) []engine.ConfigError
 		return nil
 	}
 	d := &doubter{containers: map[string]bool{}}
-	for _, one := range read.list {
-		walk(one, c.Draft, d.addContainers)
-	}
+	read.walk(d.addContainers)
 	for i := range read.list {
 		one := &read.list[i]
 		object, _ := one.value.(map[string]any)
@@ -52,7 +50,7 @@ func Warnings(config json.RawMessage, limits engine.Limits) []engine.ConfigError
 	return d.found
 }
 
-func (d *doubter) addContainers(s spot) {
+func (d *doubter) addContainers(_ *resource, s spot) {
 	written, _ := s.object["$ref"].(string)
 	_, fragment, _ := strings.Cut(written, "#")
 	for token := range strings.SplitSeq(fragment, "/") {
@@ -83,8 +81,12 @@ func (d *doubter) reason(name string, draft int) (string, string) {
 	case ok && draft >= known.since && draft <= known.until, d.containers[name]:
 		return "", ""
 	case ok && name != "id":
+		var names []string
+		for _, one := range drafts[known.since : known.until+1] {
+			names = append(names, one.name)
+		}
 		return "schema.draft_keyword", fmt.Sprintf("%s is not a keyword of draft %s, so it is ignored; it is one of %s",
-			name, drafts[draft], strings.Join(drafts[known.since:known.until+1], ", "))
+			name, drafts[draft].name, strings.Join(names, ", "))
 	case isAnnotation(name):
 		return "", ""
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+	"github.com/simplevalidations/simplevalidations/validations/engines/expression"
 	"github.com/simplevalidations/simplevalidations/validations/engines/table/tableschema"
 )
 
@@ -104,19 +105,6 @@ func (r *run) checkRules(ctx context.Context) error {
 		if r.disabled[i] || r.anyBroken(rule.columns) || !r.recall(i) {
 			continue
 		}
-		if rule.when != nil {
-			applies, reason, err := rule.when.Holds(ctx, r.variables)
-			if err != nil {
-				return err
-			}
-			if reason != "" {
-				r.findRule(rule, engine.SeverityError, "not evaluated: "+reason)
-				continue
-			}
-			if !applies {
-				continue
-			}
-		}
 		if err := r.checkRule(ctx, rule); err != nil {
 			return err
 		}
@@ -125,20 +113,26 @@ func (r *run) checkRules(ctx context.Context) error {
 }
 
 func (r *run) checkRule(ctx context.Context, rule *rowRule) error {
-	holds, reason, err := rule.assert.Holds(ctx, r.variables)
-	switch {
-	case err != nil:
-		return err
-	case reason != "":
-		r.findRule(rule, engine.SeverityError, "not evaluated: "+reason)
-		return nil
-	case holds:
-		return nil
+	for _, condition := range []*expression.Expression{rule.when, rule.assert} {
+		if condition == nil {
+			continue
+		}
+		holds, reason, err := condition.Holds(ctx, r.variables)
+		switch {
+		case err != nil:
+			return err
+		case reason != "":
+			r.findRule(rule, engine.SeverityError, "not evaluated: "+reason)
+			return nil
+		case holds != (condition == rule.when):
+			// A rule that does not apply ends at its when, one that holds at its assert.
+			return nil
+		}
 	}
 	message := ""
 	path, _ := r.ruleTarget(rule)
-	key := engine.CheckKey{Code: "rule." + rule.id, Path: path, Severity: rule.severity}
-	if !r.collector.Full(key) {
+	if !r.collector.Full(engine.CheckKey{Code: "rule." + rule.id, Path: path, Severity: rule.severity}) {
+		var err error
 		if message, err = rule.message.Render(ctx, r.variables); err != nil {
 			return err
 		}
@@ -195,18 +189,13 @@ func (r *run) countRow(ctx context.Context) error {
 				return err
 			}
 			tally.reason = reason
-			tally.add(met, r.row)
+			if met {
+				tally.count++
+				if len(tally.sampleRows) < engine.MaxSampleRows {
+					tally.sampleRows = append(tally.sampleRows, r.row)
+				}
+			}
 		}
 	}
 	return nil
-}
-
-func (t *tallyOfRows) add(met bool, row int) {
-	if !met {
-		return
-	}
-	t.count++
-	if len(t.sampleRows) < engine.MaxSampleRows {
-		t.sampleRows = append(t.sampleRows, row)
-	}
 }

@@ -3,7 +3,6 @@ package table
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -27,8 +26,7 @@ func (r *run) readHeader(ctx context.Context) (bool, error) {
 	text, isText := r.records.(*tablefile.CSV)
 	if isText {
 		if what := tablefile.ForeignFormat(text.Raw()); what != "" {
-			message := "the file is not CSV: it looks like " + what
-			r.find("", 0, engine.Finding{Code: "csv.encoding", Message: message})
+			r.fail("", 0, "csv.encoding", "the file is not CSV: it looks like %s", what)
 			return true, nil
 		}
 	}
@@ -37,8 +35,8 @@ func (r *run) readHeader(ctx context.Context) (bool, error) {
 	}
 	if isText {
 		if found := r.likelyDelimiter(); found != "" {
-			message := "the columns seem to be separated by " + found + "; set delimiter in the dialect of the step"
-			r.find("", 0, engine.Finding{Code: "csv.header.delimiter", Message: message})
+			r.fail("", 0, "csv.header.delimiter",
+				"the columns seem to be separated by %s; set delimiter in the dialect of the step", found)
 			return true, nil
 		}
 	}
@@ -84,7 +82,8 @@ func (r *run) likelyDelimiter() string {
 }
 
 func (r *run) checkHeader(names []tablefile.Value) {
-	if r.engine.match == matchExact {
+	match := r.engine.match
+	if match.isOrdered {
 		r.checkOrder(names)
 	}
 	unknown := r.assign(names)
@@ -94,21 +93,19 @@ func (r *run) checkHeader(names []tablefile.Value) {
 			missing = append(missing, column.Name)
 		}
 	}
-	if !r.engine.match.allowsUnknown() {
+	if !match.allowsUnknown {
 		for _, name := range unknown {
 			r.findUnknown(name, missing)
 		}
 	}
-	if r.engine.match == matchPartial && len(missing) == len(r.engine.columns) {
-		message := "the header has no column of the schema"
-		r.find("", 0, engine.Finding{Code: "csv.header.missing", Message: message})
+	if match.allowsUnknown && match.allowsMissing && len(missing) == len(r.engine.columns) {
+		r.fail("", 0, "csv.header.missing", "the header has no column of the schema")
 	}
-	if r.engine.match.allowsMissing() {
+	if match.allowsMissing {
 		return
 	}
 	for _, name := range missing {
-		message := "the header lacks the column " + engine.Clip(name)
-		r.find(name, 0, engine.Finding{Code: "csv.header.missing", Message: message})
+		r.fail(name, 0, "csv.header.missing", "the header lacks the column %s", engine.Clip(name))
 	}
 }
 
@@ -120,14 +117,12 @@ func (r *run) assign(names []tablefile.Value) []tablefile.Value {
 		at := columnIndex(r.engine.columns, name)
 		switch {
 		case name == "":
-			message := fmt.Sprintf("field %d of the header has no name", i+1)
-			r.find("", field.Start, engine.Finding{Code: "csv.header.empty", Message: message})
+			r.fail("", field.Start, "csv.header.empty", "field %d of the header has no name", i+1)
 		case at < 0:
 			unknown = append(unknown, field)
 		case r.present[at]:
 			at = -1
-			message := engine.Clip(name) + " occurs twice"
-			r.find(name, field.Start, engine.Finding{Code: "csv.header.duplicate", Message: message})
+			r.fail(name, field.Start, "csv.header.duplicate", "%s occurs twice", engine.Clip(name))
 		default:
 			r.present[at] = true
 		}
@@ -139,8 +134,8 @@ func (r *run) assign(names []tablefile.Value) []tablefile.Value {
 // findUnknown reports a name that no column has, and suggests a similar missing column.
 func (r *run) findUnknown(name tablefile.Value, missing []string) {
 	text := string(name.Text)
-	message := engine.Clip(text) + " is " + engine.NotAllowed(text, missing)
-	r.find(engine.Clip(text), name.Start, engine.Finding{Code: "csv.header.unknown", Message: message})
+	r.fail(engine.Clip(text), name.Start, "csv.header.unknown", "%s is %s", engine.Clip(text),
+		engine.NotAllowed(text, missing))
 }
 
 // checkOrder reports the first name of a header that is in another place than in the schema.
@@ -148,8 +143,8 @@ func (r *run) checkOrder(names []tablefile.Value) {
 	for i, name := range names {
 		text := string(name.Text)
 		if at := columnIndex(r.engine.columns, text); at >= 0 && at != i {
-			message := fmt.Sprintf("%s is column %d, the schema has it as column %d", engine.Clip(text), i+1, at+1)
-			r.find(engine.Clip(text), name.Start, engine.Finding{Code: "csv.header.order", Message: message})
+			r.fail(engine.Clip(text), name.Start, "csv.header.order",
+				"%s is column %d, the schema has it as column %d", engine.Clip(text), i+1, at+1)
 			return
 		}
 	}
@@ -158,7 +153,7 @@ func (r *run) checkOrder(names []tablefile.Value) {
 // checkMembers reports the names of a record's members that no column has, each once.
 func (r *run) checkMembers() {
 	records, isKeyed := r.records.(tablefile.Keyed)
-	if !isKeyed || r.engine.match.allowsUnknown() {
+	if !isKeyed || r.engine.match.allowsUnknown {
 		return
 	}
 	for _, name := range records.Unknown() {
@@ -180,40 +175,29 @@ func namesOfColumns(columns []*tableschema.Column) []string {
 }
 
 // fieldsMatch says how the columns of a file and the fields of the schema may differ, as Table Schema has it.
-type fieldsMatch string
-
-const (
-	// matchEqual is the default: the same columns in any order. That of the specification is exact, which few files
-	// of people keep.
-	matchEqual    fieldsMatch = "equal"
-	matchExact    fieldsMatch = "exact"
-	matchSubset   fieldsMatch = "subset"
-	matchSuperset fieldsMatch = "superset"
-	matchPartial  fieldsMatch = "partial"
-)
-
-// allowsUnknown reports whether the file may have columns that the schema lacks.
-func (m fieldsMatch) allowsUnknown() bool {
-	return m == matchSubset || m == matchPartial
+type fieldsMatch struct {
+	isOrdered bool
+	// allowsUnknown says that the file may have columns that the schema lacks, allowsMissing that it may lack some.
+	allowsUnknown, allowsMissing bool
 }
 
-// allowsMissing reports whether the file may lack columns of the schema.
-func (m fieldsMatch) allowsMissing() bool {
-	return m == matchSuperset || m == matchPartial
+// fieldsMatches are the words for it. The default is equal: the same columns in any order. That of the specification is
+// exact, which few files of people keep.
+var fieldsMatches = map[string]fieldsMatch{
+	"equal": {}, "exact": {isOrdered: true}, "subset": {allowsUnknown: true}, "superset": {allowsMissing: true},
+	"partial": {allowsUnknown: true, allowsMissing: true},
 }
 
 // compileMatch reads the member fieldsMatch, a word or a list with one.
 func (s *schemaConfig) compileMatch() (fieldsMatch, []engine.ConfigError) {
 	if len(s.FieldsMatch) == 0 {
-		return matchEqual, nil
+		return fieldsMatches["equal"], nil
 	}
-	words := engine.TextsOf(s.FieldsMatch)
-	if len(words) == 1 {
-		switch match := fieldsMatch(words[0]); match {
-		case matchEqual, matchExact, matchSubset, matchSuperset, matchPartial:
+	if words := engine.TextsOf(s.FieldsMatch); len(words) == 1 {
+		if match, known := fieldsMatches[words[0]]; known {
 			return match, nil
 		}
 	}
 	detail := "use exact, equal, subset, superset or partial"
-	return matchEqual, engine.Refuse("/schema/fieldsMatch", "schema.fields_match", detail)
+	return fieldsMatch{}, engine.Refuse("/schema/fieldsMatch", "schema.fields_match", detail)
 }

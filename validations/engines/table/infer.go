@@ -127,7 +127,11 @@ func sampleNames(
 		case records.Blank():
 			continue
 		case isKeyed:
-			names = append(names, newNames(names, objects.Unknown())...)
+			for _, f := range objects.Unknown() {
+				if name := string(f.Text); !slices.Contains(names, name) {
+					names = append(names, name)
+				}
+			}
 		default:
 			names, err = headerNames(records)
 		}
@@ -147,17 +151,6 @@ func sampleFault(records tablefile.Source, err error) error {
 		return fmt.Errorf("line %d: %w", records.At(), err)
 	}
 	return err
-}
-
-// newNames are the names of members that are not known yet.
-func newNames(known []string, members []tablefile.Value) []string {
-	var added []string
-	for _, f := range members {
-		if name := string(f.Text); !slices.Contains(known, name) {
-			added = append(added, name)
-		}
-	}
-	return added
 }
 
 // headerNames answers all names also where one of them is wrong, because their number tells the delimiter.
@@ -255,10 +248,9 @@ func (g *guess) add(f tablefile.Value, line int) {
 	}
 	kept := g.candidates[:0]
 	for _, c := range g.candidates {
-		if !c.fits(f, text) {
-			continue
+		if c.fits(f, text) {
+			kept = append(kept, c)
 		}
-		kept = append(kept, c)
 	}
 	g.candidates = kept
 	if len(kept) > 0 {

@@ -142,7 +142,7 @@ func (r *run) checkKeys() {
 				return fmt.Sprintf("duplicate of row %d (%s)", row, key.names)
 			})
 		case key.complete:
-			r.findValue(missing, r.cells[missing], key.code, func(c *tableschema.Column, _ tableschema.Cell) string {
+			r.failValue(missing, r.cells[missing], key.code, func(c *tableschema.Column, _ tableschema.Cell) string {
 				return c.Name + " is part of the primary key and is missing"
 			})
 		}
@@ -197,9 +197,9 @@ func (r *run) checkReferences() {
 
 func (r *run) stopReferences(state *references, key foreignKey) {
 	state.stopped, state.open = true, nil
-	limited := "references were checked only up to here: the memory for them is used up"
 	at := key.columns[0]
-	r.find(r.engine.columns[at].Name, r.starts[at], engine.Finding{Code: "csv.limit.unique", Message: limited})
+	r.fail(r.engine.columns[at].Name, r.starts[at], "csv.limit.unique",
+		"references were checked only up to here: the memory for them is used up")
 }
 
 // concludeReferences reports the references that no row answered. Only a table that was read to its end has all rows.

@@ -4,11 +4,11 @@ import (
 	"os"
 	"testing"
 
-	"github.com/simplevalidations/simplevalidations/validations/engines/table/parquetrows"
+	"github.com/simplevalidations/simplevalidations/validations/engines/table/tablefile"
 )
 
 // TestMain lets the program of the tests be the reader of Parquet files that the engine starts.
 func TestMain(m *testing.M) {
-	parquetrows.RunChild(os.Args)
+	tablefile.RunChild(os.Args)
 	os.Exit(m.Run())
 }

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/deprecated"
 
@@ -198,9 +197,7 @@ func TestBrokenFootersOfParquet(t *testing.T) {
 	for at := len(whole) - 9; at > len(whole)-400; at -= 17 {
 		broken := slices.Clone(whole)
 		copy(broken[at-5:at], "\xfe\xfe\xfe\xfe\xfe")
-		if _, err := step(t, readingFields).Run(t.Context(), parquetDocument(broken)); err != nil {
-			t.Errorf("byte %d: %v, want a report", at, err)
-		}
+		run(t, step(t, readingFields), broken, mediatype.Parquet)
 	}
 }
 
@@ -220,14 +217,8 @@ func TestInferParquet(t *testing.T) {
 	if err != nil || !known || kind != engines.KindTable {
 		t.Fatalf("kind = %s, %t, %v, want a table", kind, known, err)
 	}
-	e, faults := engines.Compile(kind, inferred.Config, engines.DefaultLimits())
-	if len(faults) > 0 {
-		t.Fatal(faults)
-	}
-	report, err := e.Run(t.Context(), parquetDocument(parquetOf(t, goodReading())))
-	if diff := cmp.Diff([]brief{}, briefs(report)); err != nil || diff != "" {
-		t.Errorf("the sample fails its own workflow: %v\n%s\n%s", err, diff, inferred.Config)
-	}
+	e := compile(t, kind, string(inferred.Config))
+	same(t, []brief{}, briefs(run(t, e, parquetOf(t, goodReading()), mediatype.Parquet)))
 }
 
 func TestParquetCompressedWithLZ4(t *testing.T) {
@@ -247,10 +238,7 @@ func TestParquetCompressedWithLZ4(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := compile(t, engines.KindTable, `{"schema": {"fields": [{"name": "value", "type": "integer"}]}}`)
-	report, err := e.Run(t.Context(), parquetDocument(file.Bytes()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := run(t, e, file.Bytes(), mediatype.Parquet)
 	same(t, []brief{{"csv.malformed", "", 0, 0, 0, "the file cannot be read: it is compressed with LZ4_RAW; " +
 		"Snappy, gzip, Brotli and Zstandard can be read"}}, briefs(report))
 }
@@ -263,10 +251,7 @@ func TestTimesOfSparkBeyondTheYears(t *testing.T) {
 	content := parquetOf(t, row{deprecated.Int96{0, 0, 2_440_588}}, row{deprecated.Int96{0, 0, 5_373_485}},
 		row{deprecated.Int96{0, 0, 1<<32 - 1}})
 	e := compile(t, engines.KindTable, `{"schema": {"fields": [{"name": "at", "type": "datetime"}]}}`)
-	report, err := e.Run(t.Context(), parquetDocument(content))
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := run(t, e, content, mediatype.Parquet)
 	same(t, []brief{
 		{"csv.type.datetime", "at", 0, 0, 2, `at "10000-01-01T00:00:00Z" is not a valid date-time`},
 		{"csv.type.datetime", "at", 0, 0, 3, `at "-4713-11-23T00:00:00Z" is not a valid date-time`},

@@ -134,8 +134,7 @@ func (r *run) read(ctx context.Context) error {
 		}
 		if r.row > r.engine.limits.MaxRows {
 			r.row--
-			message := fmt.Sprintf("the table has more than %d rows; the rest is not checked", r.row)
-			r.find("", 0, engine.Finding{Code: "csv.limit.rows", Message: message})
+			r.fail("", 0, "csv.limit.rows", "the table has more than %d rows; the rest is not checked", r.row)
 			return nil
 		}
 		if err := errors.Join(r.checkRow(ctx), r.patterns.Failed); err != nil {
@@ -183,31 +182,38 @@ func (r *run) unreadable(err error) (bool, error) {
 	if !ok {
 		return true, err
 	}
-	r.find("", fault.Offset, engine.Finding{Code: fault.Code, Message: fault.Message})
+	r.fail("", fault.Offset, fault.Code, "%s", fault.Message)
 	return fault.Final, nil
 }
 
-// find reports an error at an offset of the current record. The path is the column's name.
+// find reports a finding at an offset of the current record. The path is the column's name.
 func (r *run) find(path string, offset int, f engine.Finding) {
 	f.Path = path
 	f.Row = r.row
-	if f.Severity == "" {
-		f.Severity = engine.SeverityError
-	}
 	if !r.collector.Full(engine.CheckKey{Code: f.Code, Path: path, Severity: f.Severity}) {
 		f = r.records.Place(f, offset)
 	}
 	r.collector.Add(path, f)
 }
 
-// findValue reports an error about a value.
-func (r *run) findValue(i int, value tableschema.Cell, code string, words tableschema.Wording) {
-	column := r.engine.columns[i]
-	f := engine.Finding{Code: code}
-	if !r.full(code, column.Name) {
-		f.Message = words(column, value)
+// fail reports an error at an offset of the current record. The path is the column's name.
+func (r *run) fail(path string, offset int, code, format string, args ...any) {
+	r.failWith(path, offset, code, func() string { return fmt.Sprintf(format, args...) })
+}
+
+// failWith is fail for a message that is only made where it is listed.
+func (r *run) failWith(path string, offset int, code string, message func() string) {
+	f := engine.Finding{Severity: engine.SeverityError, Code: code}
+	if !r.full(code, path) {
+		f.Message = message()
 	}
-	r.find(column.Name, r.starts[i], f)
+	r.find(path, offset, f)
+}
+
+// failValue reports an error about a value.
+func (r *run) failValue(i int, value tableschema.Cell, code string, words tableschema.Wording) {
+	column := r.engine.columns[i]
+	r.failWith(column.Name, r.starts[i], code, func() string { return words(column, value) })
 }
 
 // full reports whether errors of a code are only counted from now on.
@@ -217,19 +223,16 @@ func (r *run) full(code, path string) bool {
 
 func (r *run) checkRow(ctx context.Context) error {
 	if got, want := len(r.records.Values()), len(r.order); got != want {
-		f := engine.Finding{Code: "csv.row.field_count"}
-		if !r.full(f.Code, "") {
-			wanted := "schema"
-			if r.engine.dialect.HasHeader() {
-				wanted = "header"
-			}
-			f.Message = fmt.Sprintf("row has %s, %s has %d", engine.Plural(got, "field", "fields"), wanted, want)
+		wanted := "schema"
+		if r.engine.dialect.HasHeader() {
+			wanted = "header"
 		}
-		r.find("", 0, f)
+		r.fail("", 0, "csv.row.field_count", "row has %s, %s has %d",
+			engine.Plural(got, "field", "fields"), wanted, want)
 		return nil
 	}
 	if r.isEmpty() {
-		r.find("", 0, engine.Finding{Code: "csv.row.blank", Message: "the row has no values"})
+		r.fail("", 0, "csv.row.blank", "the row has no values")
 		return nil
 	}
 	r.count++
@@ -262,7 +265,7 @@ func (r *run) isEmpty() bool {
 func (r *run) checkCell(i int, f tablefile.Value) {
 	column := r.engine.columns[i]
 	value := column.Check(f, &r.patterns, func(code string, value tableschema.Cell, words tableschema.Wording) {
-		r.findValue(i, value, code, words)
+		r.failValue(i, value, code, words)
 	})
 	r.cells[i] = value
 	if value.Missing || value.Broken {
@@ -283,13 +286,9 @@ func (r *run) checkDuplicate(s *seen, i int, code string, message func(row int) 
 	row, remembered := s.first(r.key, r.row)
 	switch {
 	case !remembered:
-		limited := "duplicates were detected only up to here: the memory for them is used up"
-		r.find(name, r.starts[i], engine.Finding{Code: "csv.limit.unique", Message: limited})
+		r.fail(name, r.starts[i], "csv.limit.unique",
+			"duplicates were detected only up to here: the memory for them is used up")
 	case row > 0:
-		f := engine.Finding{Code: code}
-		if !r.full(code, name) {
-			f.Message = message(row)
-		}
-		r.find(name, r.starts[i], f)
+		r.failWith(name, r.starts[i], code, func() string { return message(row) })
 	}
 }

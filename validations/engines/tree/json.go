@@ -39,9 +39,10 @@ func ParseJSON(text []byte, limits engine.Limits) (*Tree, *engine.ReadError) {
 		return nil, engine.ReadErrorAt("json.malformed", "there is more text after the end of the document", end)
 	}
 	return &Tree{
-		Value:  value,
-		Lines:  engine.NewLines(text, limits.MaxExcerpt),
-		Locate: func(wanted *Spot) { locateJSON(text, limits, wanted) },
+		Value: value,
+		Lines: engine.NewLines(text, limits.MaxExcerpt),
+		// The text was read to its end, so an error cannot occur; what it would leave is a finding without a line.
+		Locate: func(wanted *Spot) { _ = newJSONReader(text, limits).locate(wanted) },
 	}, nil
 }
 
@@ -155,13 +156,7 @@ func (r *jsonReader) fault(err error) *engine.ReadError {
 	return fault
 }
 
-// locateJSON fills in the spots of a text that was read before.
-func locateJSON(text []byte, limits engine.Limits, wanted *Spot) {
-	r := newJSONReader(text, limits)
-	// The text was read to its end before, so an error cannot occur; what it would leave is a finding without a line.
-	_ = r.locate(wanted)
-}
-
+// locate fills in the spots of a text that was read before.
 func (r *jsonReader) locate(wanted *Spot) error {
 	if wanted == nil {
 		return r.decoder.SkipValue()

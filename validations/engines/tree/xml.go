@@ -54,7 +54,7 @@ func (b *xmlBuilder) follow(token xml.Token, _ int) {
 	case xml.StartElement:
 		node := &xmlNode{name: xmltext.Written(t.Name), members: map[string]any{}}
 		for _, a := range t.Attr {
-			if !isNamespace(a.Name) {
+			if a.Name.Space != "xmlns" && (a.Name.Space != "" || a.Name.Local != "xmlns") {
 				node.members[attributeMark+xmltext.Written(a.Name)] = a.Value
 			}
 		}
@@ -87,10 +87,6 @@ func (n *xmlNode) add(name string, value any) {
 	default:
 		n.members[name] = []any{before, value}
 	}
-}
-
-func isNamespace(name xml.Name) bool {
-	return name.Space == "xmlns" || name.Space == "" && name.Local == "xmlns"
 }
 
 // xmlLocator fills in the spots of a document that was read before.

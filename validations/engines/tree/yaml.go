@@ -162,20 +162,7 @@ func (r *yamlReader) mapping(node *yaml.Node, depth int) (any, error) {
 		members[p.name] = value
 		return err
 	}
-	merged, err := r.ownPairs(node, read)
-	if err != nil {
-		return nil, err
-	}
-	if merged == nil {
-		return members, nil
-	}
-	r.inAlias++
-	defer func() { r.inAlias-- }()
-	known := make(map[string]bool, len(members))
-	for name := range members {
-		known[name] = true
-	}
-	return members, r.mergedPairs(merged, known, depth, read)
+	return members, r.pairs(node, depth, read)
 }
 
 func nodeFault(node *yaml.Node, code, message string) *engine.ReadError {

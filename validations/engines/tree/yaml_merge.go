@@ -20,18 +20,30 @@ func pairsOf(node *yaml.Node) []pair {
 	r := &yamlReader{maxRepeats: math.MaxInt}
 	r.limits.MaxDepth = math.MaxInt
 	pairs := make([]pair, 0, len(node.Content)/2)
-	take := func(p pair) error {
+	_ = r.pairs(node, 0, func(p pair) error { // What can be wrong was found when it was read.
 		pairs = append(pairs, p)
 		return nil
-	}
-	if merged, err := r.ownPairs(node, take); err == nil && merged != nil {
-		known := make(map[string]bool, len(pairs))
-		for _, p := range pairs {
-			known[p.name] = true
-		}
-		_ = r.mergedPairs(merged, known, 0, take) // What can be wrong was found when it was read.
-	}
+	})
 	return pairs
+}
+
+// pairs visits the members of a mapping, those that it merges last.
+func (r *yamlReader) pairs(node *yaml.Node, depth int, visit func(p pair) error) error {
+	merged, err := r.ownPairs(node, visit)
+	if err != nil || merged == nil {
+		return err
+	}
+	known := map[string]bool{}
+	note := func(p pair) error {
+		known[p.name] = true
+		return nil
+	}
+	if _, err := r.ownPairs(node, note); err != nil {
+		return err
+	}
+	r.inAlias++
+	defer func() { r.inAlias-- }()
+	return r.mergedPairs(merged, known, depth, visit)
 }
 
 // ownPairs visits the members that stand in a mapping itself, and returns what its merge key names, nil without one.
@@ -39,17 +51,19 @@ func (r *yamlReader) ownPairs(node *yaml.Node, visit func(p pair) error) (*yaml.
 	var merged *yaml.Node
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		p := pair{key: node.Content[i], value: node.Content[i+1]}
-		if isMergeKey(p.key) {
+		if p.key.Kind == yaml.ScalarNode && p.key.ShortTag() == "!!merge" {
 			if merged != nil {
 				return nil, nodeFault(p.key, "yaml.duplicate_name", "the merge key (<<) occurs twice; give one a list")
 			}
 			merged = p.value
 			continue
 		}
-		var ok bool
-		if p.name, ok = memberName(p.key); !ok {
+		// Names such as 1 or true are taken as they are written, since JSON knows only strings there.
+		key := aliased(p.key)
+		if key.Kind != yaml.ScalarNode {
 			return nil, nodeFault(p.key, "yaml.name", "a name must be a plain value")
 		}
+		p.name = key.Value
 		if err := visit(p); err != nil {
 			return nil, err
 		}
@@ -106,22 +120,17 @@ func duplicateName(p pair) error {
 
 // mergedMappings are the mappings that a merge key names: one, or a list.
 func mergedMappings(value *yaml.Node) ([]*yaml.Node, error) {
-	node := aliased(value)
-	if node.Kind == yaml.MappingNode {
-		return []*yaml.Node{node}, nil
+	items := []*yaml.Node{value}
+	if list := aliased(value); list.Kind == yaml.SequenceNode {
+		items = list.Content
 	}
 	var sources []*yaml.Node
-	for _, item := range node.Content {
-		sources = append(sources, aliased(item))
-	}
-	for i, source := range sources {
+	for _, item := range items {
+		source := aliased(item)
 		if source.Kind != yaml.MappingNode {
-			value, sources = node.Content[i], nil
-			break
+			return nil, nodeFault(item, "yaml.merge", "a merge key (<<) takes a mapping or a list of mappings")
 		}
-	}
-	if node.Kind != yaml.SequenceNode || sources == nil && len(node.Content) > 0 {
-		return nil, nodeFault(value, "yaml.merge", "a merge key (<<) takes a mapping or a list of mappings")
+		sources = append(sources, source)
 	}
 	return sources, nil
 }
@@ -131,15 +140,4 @@ func aliased(node *yaml.Node) *yaml.Node {
 		return node.Alias
 	}
 	return node
-}
-
-// isMergeKey reports whether a key is a plain <<, or is tagged as one.
-func isMergeKey(key *yaml.Node) bool {
-	return key.Kind == yaml.ScalarNode && key.ShortTag() == "!!merge"
-}
-
-// memberName takes names such as 1 or true as they are written, since JSON knows only strings there.
-func memberName(key *yaml.Node) (string, bool) {
-	key = aliased(key)
-	return key.Value, key.Kind == yaml.ScalarNode
 }

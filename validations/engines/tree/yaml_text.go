@@ -34,15 +34,16 @@ func ReadYAML(content []byte, limits engine.Limits) (YAMLText, *engine.Finding) 
 	if err == nil {
 		err = yaml.Unmarshal(forParser(engine.TrimBOM(content)), &document)
 	}
-	w := &nodeWriter{limit: limits.MaxTreeBytes}
+	var text bytes.Buffer
 	if err == nil {
-		err = w.node(document.Content[0])
+		err = nodeWriter{jsontext.NewEncoder(&text), limits.MaxTreeBytes}.node(document.Content[0])
 	}
 	if err != nil {
 		malformed := engine.Failure("yaml.malformed", engine.Clip(err.Error()))
 		return YAMLText{}, &malformed
 	}
-	return YAMLText{JSON: w.text, Document: &document, root: document.Content[0], content: content}, nil
+	written := bytes.TrimSuffix(text.Bytes(), []byte("\n"))
+	return YAMLText{JSON: written, Document: &document, root: document.Content[0], content: content}, nil
 }
 
 // unescapePointer is the inverse of the escapes of JSON pointers (RFC 6901).
@@ -109,65 +110,61 @@ func childNode(node *yaml.Node, token string) *yaml.Node {
 
 // nodeWriter writes nodes that Read has found to be values as JSON text.
 type nodeWriter struct {
-	text []byte
+	*jsontext.Encoder
 	// limit is the length of the text: an alias repeats what it names, however long that is.
 	limit int64
 }
 
-var errTooLong = errors.New("with its aliases written out the document is too long")
-
-func (w *nodeWriter) node(node *yaml.Node) error {
+func (w nodeWriter) node(node *yaml.Node) error {
 	switch node.Kind {
 	case yaml.AliasNode:
 		return w.node(node.Alias)
 	case yaml.SequenceNode:
-		return w.items('[', ']', len(node.Content), func(i int) error { return w.node(node.Content[i]) })
-	case yaml.MappingNode:
-		pairs := pairsOf(node)
-		return w.items('{', '}', len(pairs), func(i int) error {
-			if err := w.quote(pairs[i].name); err != nil {
-				return err
+		return w.inside(jsontext.BeginArray, jsontext.EndArray, func() error {
+			for _, item := range node.Content {
+				if err := w.node(item); err != nil {
+					return err
+				}
 			}
-			w.text = append(w.text, ':')
-			return w.node(pairs[i].value)
+			return nil
 		})
-	default:
-		return w.scalar(node)
+	case yaml.MappingNode:
+		return w.inside(jsontext.BeginObject, jsontext.EndObject, func() error {
+			for _, p := range pairsOf(node) {
+				if err := errors.Join(w.text(p.name), w.node(p.value)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 	}
-}
-
-func (w *nodeWriter) items(opening, closing byte, n int, item func(i int) error) error {
-	w.text = append(w.text, opening)
-	for i := range n {
-		if i > 0 {
-			w.text = append(w.text, ',')
-		}
-		if err := item(i); err != nil {
-			return err
-		}
-	}
-	w.text = append(w.text, closing)
-	return nil
-}
-
-func (w *nodeWriter) scalar(node *yaml.Node) error {
 	value, err := scalar(node)
 	if err != nil {
 		return err
 	}
 	if text, ok := value.(string); ok {
-		return w.quote(text)
+		return w.text(text)
 	}
 	encoded, err := json.Marshal(value)
-	w.text = append(w.text, encoded...)
-	return err
+	if err != nil {
+		return err
+	}
+	return w.WriteValue(encoded)
 }
 
-func (w *nodeWriter) quote(text string) error {
-	if int64(len(w.text)+len(text)) > w.limit {
-		return errTooLong
+func (w nodeWriter) inside(begin, end jsontext.Token, content func() error) error {
+	if err := w.WriteToken(begin); err != nil {
+		return err
 	}
-	var err error
-	w.text, err = jsontext.AppendQuote(w.text, text)
-	return err
+	if err := content(); err != nil {
+		return err
+	}
+	return w.WriteToken(end)
+}
+
+func (w nodeWriter) text(text string) error {
+	if w.OutputOffset()+int64(len(text)) > w.limit {
+		return errors.New("with its aliases written out the document is too long")
+	}
+	return w.WriteToken(jsontext.String(text))
 }

@@ -24,8 +24,9 @@ type CSV struct {
 	dialect csvDialect
 	limits  engine.Limits
 
-	// line is the line on which the current record begins, nextLine the one behind it.
-	line     int
+	// The start of a value is its offset in raw, its quote included.
+	record
+	// nextLine is the line behind the current record.
 	nextLine int
 	// raw is the current record as it stands in the file, without the end of its last line.
 	raw        []byte
@@ -33,7 +34,6 @@ type CSV struct {
 	// values holds the texts of the cells, with quotes removed; ends are their ends in it.
 	values []byte
 	ends   []int
-	cells  []Value
 }
 
 func newCSV(source io.Reader, dialect csvDialect, limits engine.Limits) (*CSV, error) {
@@ -48,16 +48,6 @@ func newCSV(source io.Reader, dialect csvDialect, limits engine.Limits) (*CSV, e
 		}
 	}
 	return r, nil
-}
-
-// At is the line on which the current record begins.
-func (r *CSV) At() int {
-	return r.line
-}
-
-// Values are those of the current record. The start of one is its offset in the record, its quote included.
-func (r *CSV) Values() []Value {
-	return r.cells
 }
 
 // Raw is the current record as it stands in the file, without the end of its last line.
@@ -121,8 +111,7 @@ func (r *CSV) Next() error {
 			break
 		}
 		if len(r.cells) >= r.limits.MaxColumns {
-			message := fmt.Sprintf("row has more than %d fields; the rest is not read", r.limits.MaxColumns)
-			return &Error{Code: "csv.limit.columns", Message: message, Final: true}
+			return final("csv.limit.columns", "row has more than %d fields; the rest is not read", r.limits.MaxColumns)
 		}
 	}
 	begin := 0
@@ -265,8 +254,8 @@ func (r *CSV) byte() (byte, error) {
 		return 0, fmt.Errorf("read table: %w", err)
 	}
 	if len(r.raw) >= r.limits.MaxRecordBytes {
-		message := fmt.Sprintf("row is longer than %d bytes; is a quote not closed?", r.limits.MaxRecordBytes)
-		return 0, &Error{Code: "csv.limit.record", Message: message, Final: true}
+		return 0, final("csv.limit.record", "row is longer than %d bytes; is a quote not closed?",
+			r.limits.MaxRecordBytes)
 	}
 	r.raw = append(r.raw, b)
 	return b, nil

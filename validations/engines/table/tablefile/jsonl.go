@@ -3,6 +3,7 @@ package tablefile
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"unicode/utf8"
@@ -19,9 +20,8 @@ type jsonLines struct {
 	columns map[string]int
 	limits  engine.Limits
 
-	line   int
+	record
 	raw    []byte
-	cells  []Value
 	others []Value
 }
 
@@ -30,7 +30,7 @@ func newJSONLines(content io.Reader, columns []string, limits engine.Limits) *js
 		source:  lineReader{bufio.NewReaderSize(content, window), limits.MaxRecordBytes},
 		columns: map[string]int{},
 		limits:  limits,
-		cells:   make([]Value, len(columns)),
+		record:  record{cells: make([]Value, len(columns))},
 	}
 	for i, name := range columns {
 		r.columns[name] = i
@@ -43,19 +43,9 @@ func (r *jsonLines) Blank() bool {
 	return len(bytes.TrimSpace(r.raw)) == 0
 }
 
-// Values implements Source.
-func (r *jsonLines) Values() []Value {
-	return r.cells
-}
-
 // Unknown implements Keyed.
 func (r *jsonLines) Unknown() []Value {
 	return r.others
-}
-
-// At implements Source.
-func (r *jsonLines) At() int {
-	return r.line
 }
 
 // Place implements Source.
@@ -72,8 +62,14 @@ func (r *jsonLines) Next() error {
 	r.line++
 	clear(r.cells)
 	r.others = r.others[:0]
-	if err := r.readLine(); err != nil {
+	var err error
+	r.raw, err = r.source.read(r.raw[:0])
+	if err != nil && (!errors.Is(err, io.EOF) || len(r.raw) == 0) {
 		return err
+	}
+	r.raw = bytes.TrimRight(r.raw, "\r\n")
+	if r.line == 1 {
+		r.raw = engine.TrimBOM(r.raw)
 	}
 	for i := range r.cells {
 		r.cells[i].Native = NativeNull
@@ -85,20 +81,6 @@ func (r *jsonLines) Next() error {
 		return &Error{Code: "csv.encoding", Message: "the row is not text in UTF-8", Offset: at}
 	}
 	return r.readObject()
-}
-
-// readLine reads one line, without its end.
-func (r *jsonLines) readLine() error {
-	var err error
-	r.raw, err = r.source.read(r.raw[:0])
-	if err != nil && (!errors.Is(err, io.EOF) || len(r.raw) == 0) {
-		return err
-	}
-	r.raw = bytes.TrimRight(r.raw, "\r\n")
-	if r.line == 1 {
-		r.raw = engine.TrimBOM(r.raw)
-	}
-	return nil
 }
 
 func (r *jsonLines) readObject() error {
@@ -117,7 +99,7 @@ func (r *jsonLines) readObject() error {
 		if _, err = decoder.ReadToken(); errors.Is(err, io.EOF) {
 			return nil
 		}
-		err = cmpError(err, "text follows the object")
+		err = cmp.Or(err, errors.New("text follows the object"))
 	}
 	at := int(decoder.InputOffset())
 	if fault, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
@@ -128,14 +110,6 @@ func (r *jsonLines) readObject() error {
 	}
 	message := "the line is not a JSON object: " + engine.ClipTo(err.Error(), engine.MaxMessage)
 	return &Error{Code: "csv.malformed", Message: message, Offset: at}
-}
-
-// cmpError returns the error, or a new one with the words if it is nil.
-func cmpError(err error, words string) error {
-	if err != nil {
-		return err
-	}
-	return errors.New(words)
 }
 
 func (r *jsonLines) readMember(decoder *jsontext.Decoder) error {

@@ -16,7 +16,6 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 	"github.com/simplevalidations/simplevalidations/validations/engines/program"
-	"github.com/simplevalidations/simplevalidations/validations/engines/table/parquetrows"
 )
 
 const (
@@ -34,7 +33,7 @@ func ParquetMemory(size int64) int64 {
 	return max(leastParquetMemory, parquetFactor*size)
 }
 
-// parquetFile reads a table of Apache Parquet. Another process decodes it (parquetrows), because what a hostile file
+// parquetFile reads a table of Apache Parquet. Another process decodes it (RunChild), because what a hostile file
 // makes its reader allocate has no other bound.
 type parquetFile struct {
 	process *program.Process
@@ -43,11 +42,10 @@ type parquetFile struct {
 	source  lineReader
 	limits  engine.Limits
 
-	row int
+	record
 	raw []byte
 	// shown is the current record as findings quote it.
 	shown []byte
-	cells []Value
 }
 
 // openParquet starts the process. The header is the first record, unless the dialect has none.
@@ -59,7 +57,7 @@ func openParquet(
 		return nil, err
 	}
 	reader := program.Command{
-		Path: this, Args: []string{parquetrows.Name}, Memory: ParquetMemory(content.Size()), Time: parquetTime,
+		Path: this, Args: []string{parquetChild}, Memory: ParquetMemory(content.Size()), Time: parquetTime,
 	}
 	output, rows := io.Pipe()
 	said := new(program.Said)
@@ -70,7 +68,7 @@ func openParquet(
 	f := &parquetFile{
 		process: process, ended: make(chan struct{}), output: output, limits: limits,
 		source: lineReader{bufio.NewReaderSize(output, window), limits.MaxRecordBytes},
-		row:    -1,
+		record: record{line: -1},
 	}
 	go func() {
 		defer close(f.ended)
@@ -107,8 +105,8 @@ func parquetEnd(reader program.Command, end program.End, said *program.Said) err
 	switch {
 	case end == program.End{}:
 		return nil
-	case end.Code == parquetrows.ExitMalformed:
-		return &Error{Code: "csv.malformed", Message: "the file cannot be read: " + reason, Final: true}
+	case end.Code == exitMalformed:
+		return final("csv.malformed", "the file cannot be read: %s", reason)
 	case said.OutOfMemory():
 		return reader.OutOfMemory()
 	case end.OutOfTime:
@@ -128,12 +126,6 @@ func (f *parquetFile) Close() error {
 // Blank implements Source.
 func (f *parquetFile) Blank() bool { return false }
 
-// Values implements Source.
-func (f *parquetFile) Values() []Value { return f.cells }
-
-// At implements Source.
-func (f *parquetFile) At() int { return f.row }
-
 // Place implements Source.
 func (f *parquetFile) Place(finding engine.Finding, start int) engine.Finding {
 	finding.Excerpt = engine.Excerpt(f.shown, min(start, len(f.shown)), f.limits.MaxExcerpt)
@@ -142,7 +134,7 @@ func (f *parquetFile) Place(finding engine.Finding, start int) engine.Finding {
 
 // Next implements Source.
 func (f *parquetFile) Next() error {
-	f.row++
+	f.line++
 	f.cells, f.shown = f.cells[:0], f.shown[:0]
 	var err error
 	if f.raw, err = f.source.read(f.raw[:0]); err != nil {
@@ -162,7 +154,7 @@ func (f *parquetFile) Next() error {
 	return nil
 }
 
-// add adds a value of the current record, as parquetrows writes it.
+// add adds a value of the current record.
 func (f *parquetFile) add(value jsontext.Value) error {
 	cell, err := scalar(value)
 	if cell.Native == NativeJSON {
@@ -180,44 +172,20 @@ func (f *parquetFile) add(value jsontext.Value) error {
 
 // readObject reads a time, or a value of many parts.
 func (c *Value) readObject(value jsontext.Value) error {
-	decoder := jsontext.NewDecoder(bytes.NewReader(value))
-	_, err := decoder.ReadToken()
-	if err != nil {
-		return err
-	}
-	name, err := decoder.ReadToken()
-	if err != nil {
-		return err
-	}
-	isTime := name.String() == "t"
-	inner, err := decoder.ReadValue()
-	if err != nil {
-		return err
-	}
+	value = value[:len(value)-1] // Its brace.
+	inner, isTime := bytes.CutPrefix(value, []byte(parquetTimeMark))
 	if !isTime {
-		c.Text, c.Native = bytes.Clone(inner), NativeJSON
+		c.Text, c.Native = bytes.Clone(bytes.TrimPrefix(value, []byte(parquetJSONMark))), NativeJSON
 		return nil
 	}
+	var err error
 	if c.Text, err = jsontext.AppendUnquote(nil, inner); err != nil {
 		return err
 	}
 	// A year of more than four digits, or before the year 0, is a text that no column of times takes.
-	if when, err := parseMoment(string(c.Text)); err == nil {
+	layouts := []string{layoutUTC, layoutLocal, time.DateOnly, layoutTime}
+	if when, ok := parseMoment(string(c.Text), layouts); ok {
 		c.When, c.Native = when, NativeTime
 	}
 	return nil
-}
-
-// parseMoment reads a time as parquetrows writes it. A time without a zone is taken as one in UTC.
-func parseMoment(text string) (time.Time, error) {
-	layout := "2006-01-02T15:04:05Z07:00"
-	switch {
-	case !strings.Contains(text, "T") && strings.Contains(text, ":"):
-		layout = time.TimeOnly
-	case !strings.Contains(text, "T"):
-		layout = time.DateOnly
-	case !strings.HasSuffix(text, "Z"):
-		layout = "2006-01-02T15:04:05"
-	}
-	return time.Parse(layout, text)
 }

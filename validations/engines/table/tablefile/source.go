@@ -54,6 +54,19 @@ type Value struct {
 	Shown string
 }
 
+// record is the current record of a source.
+type record struct {
+	cells []Value
+	// line is where it begins: the line of the file, or the row of the sheet.
+	line int
+}
+
+// Values implements Source.
+func (r *record) Values() []Value { return r.cells }
+
+// At implements Source.
+func (r *record) At() int { return r.line }
+
 // Native is the type that a value has in its file. In CSV every value is a text.
 type Native byte
 
@@ -83,10 +96,9 @@ func (e *Error) Error() string {
 	return e.Message
 }
 
-// tooLarge is the error of a part that is beyond a limit of bytes.
-func tooLarge(what string, size uint64, limit int64) error {
-	message := fmt.Sprintf("%s has %d bytes, at most %d are checked", what, size, limit)
-	return &Error{Code: "csv.limit.bytes", Message: message, Final: true}
+// final is the error after which nothing of a table can be read.
+func final(code, format string, args ...any) error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...), Final: true}
 }
 
 // Format is how a file holds a table.
@@ -182,8 +194,7 @@ func (r lineReader) read(line []byte) ([]byte, error) {
 		line = append(line, part...)
 		switch {
 		case len(line) > r.most:
-			message := fmt.Sprintf("row is longer than %d bytes", r.most)
-			return line, &Error{Code: "csv.limit.record", Message: message, Final: true}
+			return line, final("csv.limit.record", "row is longer than %d bytes", r.most)
 		case errors.Is(err, bufio.ErrBufferFull):
 		case err != nil && !errors.Is(err, io.EOF):
 			return line, fmt.Errorf("read table: %w", err)
@@ -210,4 +221,14 @@ func scalar(value jsontext.Value) (Value, error) {
 		f.Text, err = jsontext.AppendUnquote(nil, value)
 	}
 	return f, err
+}
+
+// parseMoment reads a time of one of the layouts. A time without a zone is one in UTC.
+func parseMoment(text string, layouts []string) (time.Time, bool) {
+	for _, layout := range layouts {
+		if when, err := time.Parse(layout, text); err == nil {
+			return when.UTC(), true
+		}
+	}
+	return time.Time{}, false
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,11 +25,11 @@ type xlsxReader struct {
 	// width is the number of fields that a row has at least: spreadsheets leave out empty cells at the end.
 	width int
 
-	// row is the current one, ahead the next that the file has; rows between them are blank.
-	row, ahead int
-	cells      []Value
-	pending    []Value
-	ended      bool
+	record
+	// ahead is the next row that the file has, and pending its cells; rows between it and the current one are blank.
+	ahead   int
+	pending []Value
+	ended   bool
 }
 
 // openXLSX opens the sheet of the dialect, or the first one.
@@ -56,28 +57,13 @@ func openXLSX(
 
 // Blank implements Source.
 func (r *xlsxReader) Blank() bool {
-	for _, f := range r.cells {
-		if len(f.Text) > 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// Values implements Source.
-func (r *xlsxReader) Values() []Value {
-	return r.cells
-}
-
-// At implements Source.
-func (r *xlsxReader) At() int {
-	return r.row
+	return allEmpty(r.cells)
 }
 
 // Place counts rows and columns of the sheet as lines and columns. The excerpt has the address that people know.
 func (r *xlsxReader) Place(f engine.Finding, start int) engine.Finding {
-	f.Line, f.Column = r.row, start+1
-	f.Excerpt = r.sheet + "!" + columnLetters(start) + strconv.Itoa(r.row)
+	f.Line, f.Column = r.line, start+1
+	f.Excerpt = r.sheet + "!" + columnLetters(start) + strconv.Itoa(r.line)
 	if start < len(r.cells) && len(r.cells[start].Text) > 0 {
 		text := r.cells[start].Text
 		if shown := r.cells[start].Shown; shown != "" {
@@ -98,17 +84,17 @@ func (r *xlsxReader) Next() error {
 }
 
 func (r *xlsxReader) nextRow() error {
-	r.row++
-	if r.ahead < r.row && !r.ended {
+	r.line++
+	if r.ahead < r.line && !r.ended {
 		if err := r.readRow(); err != nil {
 			return err
 		}
 	}
 	r.cells = r.cells[:0]
 	switch {
-	case r.ahead == r.row:
+	case r.ahead == r.line:
 		r.cells, r.pending = r.pending, r.cells
-	case r.ended && r.ahead < r.row:
+	case r.ended && r.ahead < r.line:
 		return io.EOF
 	}
 	if r.width == 0 && !r.Blank() {
@@ -182,8 +168,7 @@ func (r *xlsxReader) readCells() error {
 			continue
 		}
 		if at >= r.limits.MaxColumns {
-			message := fmt.Sprintf("row has more than %d fields; the rest is not read", r.limits.MaxColumns)
-			return &Error{Code: "csv.limit.columns", Message: message, Final: true}
+			return final("csv.limit.columns", "row has more than %d fields; the rest is not read", r.limits.MaxColumns)
 		}
 		for len(r.pending) < at {
 			r.pending = append(r.pending, Value{Start: len(r.pending), Native: NativeNull})
@@ -258,7 +243,7 @@ func (r *xlsxReader) typed(kind, style, value, inline string) (Value, error) {
 // shared is one of the texts that the cells of a workbook share.
 func (r *xlsxReader) shared(index string) (Value, error) {
 	i, err := strconv.Atoi(index)
-	if err != nil || i < 0 || i >= r.book.strings.len() {
+	if err != nil || i < 0 || i >= len(r.book.strings.ends) {
 		return Value{}, r.malformed(fmt.Errorf("there is no shared string %s", engine.Quote(index)))
 	}
 	return Value{Text: r.book.strings.at(i)}, nil
@@ -297,10 +282,8 @@ func (r *xlsxReader) numeric(number float64, style cellStyle) Value {
 
 // isoCell is a cell that holds a time as a text.
 func isoCell(value string) Value {
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", time.DateOnly} {
-		if when, err := time.Parse(layout, value); err == nil {
-			return Value{Text: []byte(value), Native: NativeTime, When: when.UTC()}
-		}
+	if when, ok := parseMoment(value, []string{time.RFC3339Nano, layoutLocal, time.DateOnly}); ok {
+		return Value{Text: []byte(value), Native: NativeTime, When: when}
 	}
 	return Value{Text: []byte(value)}
 }
@@ -338,22 +321,16 @@ func timeText(when time.Time, days float64) string {
 }
 
 func (r *xlsxReader) malformed(err error) error {
-	r.row = max(r.row, r.ahead)
+	r.line = max(r.line, r.ahead)
 	return malformedWorkbook(err)
 }
 
 func malformedWorkbook(err error) error {
-	message := "the workbook is damaged: " + engine.ClipTo(err.Error(), engine.MaxMessage)
-	return &Error{Code: "csv.malformed", Message: message, Final: true}
+	return final("csv.malformed", "the workbook is damaged: %s", engine.ClipTo(err.Error(), engine.MaxMessage))
 }
 
 func allEmpty(fields []Value) bool {
-	for _, f := range fields {
-		if len(f.Text) > 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(fields, func(f Value) bool { return len(f.Text) > 0 })
 }
 
 // columnOf is the index of the column in a reference such as AB12.

@@ -90,8 +90,8 @@ func noWorkbook(content io.ReaderAt, err error) error {
 		return fmt.Errorf("read table: %w", readErr)
 	}
 	if head == [2]byte{0xd0, 0xcf} {
-		message := "the workbook is protected by a password, or is an old .xls; save it as .xlsx without a password"
-		return &Error{Code: "csv.malformed", Message: message, Final: true}
+		return final("csv.malformed",
+			"the workbook is protected by a password, or is an old .xls; save it as .xlsx without a password")
 	}
 	return malformedWorkbook(err)
 }
@@ -111,9 +111,8 @@ func (b *workbook) sheet(name string) (string, string, error) {
 		}
 		names = append(names, engine.Quote(sheet.name))
 	}
-	message := fmt.Sprintf("the workbook has no sheet %s; it has %s", engine.Quote(name),
+	return "", "", final("csv.sheet.missing", "the workbook has no sheet %s; it has %s", engine.Quote(name),
 		engine.ClipTo(strings.Join(names, ", "), engine.MaxMessage))
-	return "", "", &Error{Code: "csv.sheet.missing", Message: message, Final: true}
 }
 
 // open reads a part. The size that the archive declares is a limit: the library reads no more than that.
@@ -124,7 +123,8 @@ func (b *workbook) open(ctx context.Context, name string, limit int64) (*xmlPart
 	}
 	file := b.files.File[at]
 	if file.UncompressedSize64 > uint64(limit) { //nolint:gosec // limits are positive
-		return nil, tooLarge(engine.Quote(name), file.UncompressedSize64, limit)
+		return nil, final("csv.limit.bytes", "%s has %d bytes, at most %d are checked",
+			engine.Quote(name), file.UncompressedSize64, limit)
 	}
 	content, err := file.Open()
 	if err != nil {
@@ -207,10 +207,6 @@ func relationID(e xml.StartElement) string {
 type sharedStrings struct {
 	text []byte
 	ends []int
-}
-
-func (s *sharedStrings) len() int {
-	return len(s.ends)
 }
 
 func (s *sharedStrings) at(i int) []byte {

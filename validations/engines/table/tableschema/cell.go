@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/table/tablefile"
@@ -91,8 +92,7 @@ func (c *Column) readNumber(text, shown string) Cell {
 			return value
 		}
 		return c.Parse(shown)
-	case TypeBoolean, TypeDate, TypeDatetime, TypeTime, TypeYearMonth, TypeObject, TypeArray, TypeGeopoint,
-		TypeDuration, TypeGeoJSON, TypeList:
+	default:
 		err = errNotOfType
 	}
 	value.Broken = err != nil
@@ -117,8 +117,7 @@ func (c *Column) readTime(text string, when time.Time) Cell {
 		value.canonical = value.When.Format("15:04:05.999999999")
 	case TypeString:
 		return c.Parse(text)
-	case TypeNumber, TypeInteger, TypeYear, TypeBoolean, TypeObject, TypeArray, TypeGeopoint, TypeDuration,
-		TypeGeoJSON, TypeList:
+	default:
 		value.Broken = true
 	}
 	return value
@@ -130,7 +129,9 @@ func (c *Column) Parse(text string) Cell {
 	var err error
 	switch c.Kind {
 	case TypeString:
-		err = c.parseString(text)
+		if holds := stringFormats[c.format]; holds != nil && !holds(text) {
+			err = errNotOfType
+		}
 	case TypeNumber, TypeInteger:
 		err = c.parseNumber(&value)
 	case TypeYear:
@@ -142,12 +143,37 @@ func (c *Column) Parse(text string) Cell {
 	case TypeTime:
 		value.When, err = c.times.parse(c.Kind, text)
 		value.canonical = value.When.Format("15:04:05.999999999")
-	case TypeObject, TypeArray, TypeGeopoint, TypeGeoJSON, TypeList, TypeDuration:
-		err = c.parseShape(&value)
 	case TypeAny:
+	default:
+		err = c.parseShape(&value)
 	}
 	value.Broken = err != nil
 	return value
+}
+
+// parseShape reads a value that is more than a number or a word.
+func (c *Column) parseShape(value *Cell) error {
+	var err error
+	text := value.Text
+	switch c.Kind {
+	case TypeObject, TypeArray:
+		value.canonical, err = parseJSON(text, c.Kind)
+	case TypeGeopoint:
+		value.canonical, err = parseGeopoint(text, c.format)
+	case TypeGeoJSON:
+		value.canonical, err = parseGeoJSON(text, c.format)
+	case TypeList:
+		for item := range strings.SplitSeq(text, c.delimiter) {
+			if c.items.Parse(item).Broken {
+				return errNotOfType
+			}
+		}
+	default:
+		if !durationPattern.MatchString(text) || strings.HasSuffix(text, "P") || strings.HasSuffix(text, "T") {
+			return errNotOfType
+		}
+	}
+	return err
 }
 
 func (c *Column) parseNumber(value *Cell) error {
@@ -166,11 +192,4 @@ func (c *Column) parseNumber(value *Cell) error {
 	value.whole, err = strconv.ParseInt(text, 10, 64)
 	value.Number = float64(value.whole)
 	return err
-}
-
-func (c *Column) parseString(text string) error {
-	if holds := stringFormats[c.format]; holds != nil && !holds(text) {
-		return errNotOfType
-	}
-	return nil
 }

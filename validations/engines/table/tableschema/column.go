@@ -78,9 +78,11 @@ type Column struct {
 	bounds    []bound
 	minLength *int
 	maxLength *int
-	pattern   *wholePattern
-	enum      []Cell
-	enumText  string
+	// pattern must match the whole of a text, and patternText is how the schema has it.
+	pattern     *engine.ECMAPattern
+	patternText string
+	enum        []Cell
+	enumText    string
 	// items are the column of the items of a list, which stand between delimiters.
 	items     *Column
 	delimiter string
@@ -125,13 +127,14 @@ func Compile(
 	}
 	faults := c.compileFormat(field, at)
 	at += "/constraints"
+	refuse := func(member, code, detail string) {
+		faults = append(faults, engine.NewConfigError(at+member, code, detail))
+	}
 	if (c.minLength != nil || c.maxLength != nil) && !c.Kind.hasLength() {
-		detail := "only strings, lists, arrays and objects have a length"
-		faults = append(faults, engine.NewConfigError(at, "schema.constraint", detail))
+		refuse("", "schema.constraint", "only strings, lists, arrays and objects have a length")
 	}
 	if len(field.Constraints.JSONSchema) > 0 {
-		detail := "values are not checked by a JSON Schema"
-		faults = append(faults, engine.NewConfigError(at+"/jsonSchema", "schema.constraint", detail))
+		refuse("/jsonSchema", "schema.constraint", "values are not checked by a JSON Schema")
 	}
 	for i, raw := range []json.RawMessage{
 		field.Constraints.Minimum, field.Constraints.Maximum,
@@ -141,11 +144,10 @@ func Compile(
 	}
 	faults = append(faults, c.compileEnum(field.Constraints.Enum, at+"/enum")...)
 	faults = append(faults, c.compileCategories(field, at)...)
-	if field.Constraints.Pattern != "" {
+	if c.patternText = field.Constraints.Pattern; c.patternText != "" {
 		var err error
-		if c.pattern, err = compilePattern(field.Constraints.Pattern, limits); err != nil {
-			detail := engine.ClipTo(err.Error(), 2*engine.MaxQuoted)
-			faults = append(faults, engine.NewConfigError(at+"/pattern", "schema.pattern", detail))
+		if c.pattern, err = engine.CompileWholeECMA(c.patternText, limits); err != nil {
+			refuse("/pattern", "schema.pattern", engine.ClipTo(err.Error(), 2*engine.MaxQuoted))
 		}
 	}
 	return c, faults

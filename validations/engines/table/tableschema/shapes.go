@@ -12,40 +12,6 @@ import (
 var durationPattern = regexp.MustCompile(
 	`^-?P(?:\d+W|(?:\d+Y)?(?:\d+M)?(?:\d+D)?(?:T(?:\d+H)?(?:\d+M)?(?:\d+(?:\.\d+)?S)?)?)$`)
 
-func isDuration(text string) bool {
-	return durationPattern.MatchString(text) && !strings.HasSuffix(text, "P") && !strings.HasSuffix(text, "T")
-}
-
-// parseShape reads a value that is more than a number or a word.
-func (c *Column) parseShape(value *Cell) error {
-	var err error
-	switch c.Kind {
-	case TypeObject, TypeArray:
-		value.canonical, err = parseJSON(value.Text, c.Kind)
-	case TypeGeopoint:
-		value.canonical, err = parseGeopoint(value.Text, c.format)
-	case TypeGeoJSON:
-		value.canonical, err = parseGeoJSON(value.Text, c.format)
-	case TypeList:
-		err = c.parseList(value.Text)
-	default:
-		if !isDuration(value.Text) {
-			err = errNotOfType
-		}
-	}
-	return err
-}
-
-// parseList reads a list of the type list, whose items stand between delimiters.
-func (c *Column) parseList(text string) error {
-	for item := range strings.SplitSeq(text, c.delimiter) {
-		if c.items.Parse(item).Broken {
-			return errNotOfType
-		}
-	}
-	return nil
-}
-
 // size is what the lengths of a schema are about: characters, items or members.
 func (c *Column) size(value Cell) (int, string, string) {
 	switch c.Kind {
@@ -83,18 +49,20 @@ func parseGeoJSON(text, format string) (string, error) {
 	if json.Unmarshal([]byte(canonical), &object) != nil {
 		return "", errNotOfType
 	}
+	isValid := isGeoJSON
 	if format == formatTopoJSON {
-		_, hasObjects := object["objects"].(map[string]any)
-		_, hasArcs := object["arcs"].([]any)
-		if object["type"] != "Topology" || !hasObjects || !hasArcs {
-			return "", errNotOfType
-		}
-		return canonical, nil
+		isValid = isTopoJSON
 	}
-	if !isGeoJSON(object) {
+	if !isValid(object) {
 		return "", errNotOfType
 	}
 	return canonical, nil
+}
+
+func isTopoJSON(object map[string]any) bool {
+	_, hasObjects := object["objects"].(map[string]any)
+	_, hasArcs := object["arcs"].([]any)
+	return object["type"] == "Topology" && hasObjects && hasArcs
 }
 
 const formatTopoJSON = "topojson"

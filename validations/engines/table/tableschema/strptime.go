@@ -2,7 +2,7 @@ package tableschema
 
 import (
 	"fmt"
-	"slices"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -71,22 +71,19 @@ func compileTimePattern(format string) (timePattern, error) {
 
 // compileTimePart reads the byte at an offset, and the next one behind a percent sign.
 func compileTimePart(format string, i int) (timePart, error) {
-	switch {
-	case format[i] == '%' && i+1 == len(format):
-		return timePart{}, errDirective
-	case format[i] == '%':
-		letter := format[i+1]
-		switch {
-		case letter == '%':
-			return timePart{literal: letter}, nil
-		case numbers[letter].of == nil && !slices.Contains([]byte("bBaApz"), letter):
-			return timePart{}, errDirective
+	if format[i] != '%' {
+		if !isLiteral(format, i) {
+			return timePart{}, fmt.Errorf("%q cannot stand between directives", format[i:i+1])
 		}
-		return timePart{directive: letter}, nil
-	case !isLiteral(format, i):
-		return timePart{}, fmt.Errorf("%q cannot stand between directives", format[i:i+1])
-	default:
 		return timePart{literal: format[i]}, nil
+	}
+	switch letter := format[i+1 : min(i+2, len(format))]; {
+	case letter == "%":
+		return timePart{literal: '%'}, nil
+	case letter == "" || numbers[letter[0]].of == nil && !strings.Contains("bBaApz", letter):
+		return timePart{}, errDirective
+	default:
+		return timePart{directive: letter[0]}, nil
 	}
 }
 
@@ -142,14 +139,13 @@ func (p timePart) read(text string, c *clockTime) int {
 }
 
 func (p timePart) readLiteral(text string) int {
-	n := 0
-	for n < len(text) && text[n] == p.literal && (n == 0 || p.literal == ' ') {
-		n++
-	}
-	if n == 0 {
+	if text == "" || text[0] != p.literal {
 		return -1
 	}
-	return n
+	if p.literal == ' ' {
+		return len(text) - len(strings.TrimLeft(text, " "))
+	}
+	return 1
 }
 
 // clip is a name as the directive has it: %b and %a have three letters.
@@ -180,31 +176,18 @@ func readHalf(text string, c *clockTime) int {
 	return n
 }
 
-// readZone reads Z, +0100 or +01:00.
+// zoneForm is a zone such as Z, +0100 or +01:00.
+var zoneForm = regexp.MustCompile(`^(?:Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d)`)
+
 func readZone(text string, c *clockTime) int {
-	if strings.HasPrefix(text, "Z") {
-		return 1
-	}
-	if text == "" || text[0] != '+' && text[0] != '-' {
+	zone := zoneForm.FindString(text)
+	if zone == "" {
 		return -1
 	}
-	var zone clockTime
-	n := 1
-	for i, part := range []timePart{{directive: 'H', isFixed: true}, {directive: 'M', isFixed: true}} {
-		if i == 1 && strings.HasPrefix(text[n:], ":") {
-			n++
-		}
-		read := part.readNumber(text[n:], &zone)
-		if read < 0 {
-			return -1
-		}
-		n += read
+	if moment, err := time.Parse("-0700", strings.Replace(zone, ":", "", 1)); err == nil {
+		_, c.offset = moment.Zone()
 	}
-	c.offset = (zone.hour*60 + zone.minute) * 60
-	if text[0] == '-' {
-		c.offset = -c.offset
-	}
-	return n
+	return len(zone)
 }
 
 func (p timePart) readNumber(text string, c *clockTime) int {

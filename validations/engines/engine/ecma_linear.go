@@ -1,4 +1,4 @@
-package ecma
+package engine
 
 import (
 	"errors"
@@ -15,8 +15,8 @@ const (
 	lineEnds = `\n\r\x{2028}\x{2029}`
 )
 
-// reader reads an expression to write it for the regexp package.
-type reader struct {
+// ecmaReader reads an expression to write it for the regexp package.
+type ecmaReader struct {
 	text    strings.Builder
 	inClass bool
 	// open says that no such expression is known.
@@ -25,7 +25,7 @@ type reader struct {
 
 // read writes an expression for the regexp package that matches the same texts. What RE2 does not have, such as
 // look-around, it leaves as it is, to be refused by RE2. Its error is a fault that the library does not find.
-func (r *reader) read(source string) error {
+func (r *ecmaReader) read(source string) error {
 	for source != "" {
 		write := r.next
 		if source[0] == '\\' && len(source) > 1 {
@@ -41,7 +41,7 @@ func (r *reader) read(source string) error {
 }
 
 // next writes the character that the source begins with, and returns how long it is there.
-func (r *reader) next(source string) (int, error) {
+func (r *ecmaReader) next(source string) (int, error) {
 	c := source[0]
 	switch {
 	case c == ']':
@@ -70,7 +70,7 @@ var knownGroup = regexp.MustCompile(`^\(\?[:=!<]`)
 var unicodeEscape = regexp.MustCompile(`^\\u(?:\{([[:xdigit:]]+)\}|([[:xdigit:]]{4}))`)
 
 // escape writes an escape, and returns how long it is in the source.
-func (r *reader) escape(source string) (int, error) {
+func (r *ecmaReader) escape(source string) (int, error) {
 	const short = 2
 	text, known := r.meaning(source[1])
 	number := unicodeEscape.FindStringSubmatch(source)
@@ -91,7 +91,7 @@ func (r *reader) escape(source string) (int, error) {
 }
 
 // meaning is what RE2 has for an escape of one character.
-func (r *reader) meaning(c byte) (string, bool) {
+func (r *ecmaReader) meaning(c byte) (string, bool) {
 	escape := `\` + string(rune(c))
 	switch {
 	case c == 's' && r.inClass:

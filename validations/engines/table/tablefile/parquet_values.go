@@ -1,4 +1,4 @@
-package parquetrows
+package tablefile
 
 import (
 	"encoding/base64"
@@ -71,25 +71,20 @@ func logicalWriter(physical parquet.Type, logical format.LogicalTypeValue) value
 		}
 		return momentWriter(logical.Unit, layoutLocal)
 	case *format.IntType:
-		return integerWriter(physical.Kind(), logical.IsSigned)
+		switch {
+		case logical.IsSigned:
+			return nil
+		case physical.Kind() == parquet.Int32:
+			return func(to []byte, v parquet.Value) []byte { return strconv.AppendUint(to, uint64(v.Uint32()), 10) }
+		default:
+			return func(to []byte, v parquet.Value) []byte { return strconv.AppendUint(to, v.Uint64(), 10) }
+		}
 	case *format.UUIDType:
 		return appendUUID
 	case *format.Float16Type:
 		return func(to []byte, v parquet.Value) []byte { return appendFloat(to, half(v.ByteArray()), 32) }
 	default:
 		return nil
-	}
-}
-
-// integerWriter is nil for integers with a sign, which need no other reading.
-func integerWriter(kind parquet.Kind, isSigned bool) valueWriter {
-	switch {
-	case isSigned:
-		return nil
-	case kind == parquet.Int32:
-		return func(to []byte, v parquet.Value) []byte { return strconv.AppendUint(to, uint64(v.Uint32()), 10) }
-	default:
-		return func(to []byte, v parquet.Value) []byte { return strconv.AppendUint(to, v.Uint64(), 10) }
 	}
 }
 
@@ -110,20 +105,15 @@ const (
 	julianEpoch = 2_440_588
 )
 
-// unitOf is how many of a unit a second has.
-func unitOf(unit format.TimeUnit) int64 {
+// momentWriter writes times that are counted in a unit.
+func momentWriter(unit format.TimeUnit, layout string) valueWriter {
+	perSecond := int64(time.Second)
 	switch unit.Value.(type) {
 	case *format.MilliSeconds:
-		return 1_000
+		perSecond = 1_000
 	case *format.MicroSeconds:
-		return 1_000_000
-	default:
-		return 1_000_000_000
+		perSecond = 1_000_000
 	}
-}
-
-func momentWriter(unit format.TimeUnit, layout string) valueWriter {
-	perSecond := unitOf(unit)
 	return func(to []byte, v parquet.Value) []byte {
 		seconds, rest := whole(v)/perSecond, whole(v)%perSecond
 		return appendMoment(to, time.Unix(seconds, rest*(int64(time.Second)/perSecond)), layout)
@@ -140,7 +130,7 @@ func writeInt96(to []byte, v parquet.Value) []byte {
 }
 
 func appendMoment(to []byte, when time.Time, layout string) []byte {
-	to = append(to, `{"t":"`...)
+	to = append(append(to, parquetTimeMark...), '"')
 	to = when.UTC().AppendFormat(to, layout)
 	return append(to, `"}`...)
 }
@@ -197,26 +187,20 @@ func appendFloat(to []byte, value float64, bits int) []byte {
 
 // half is a floating-point number of 2 bytes (IEEE 754 binary16, little-endian).
 func half(bytes []byte) float64 {
-	const exponentBits, fractionBits, bias = 5, 10, 15
+	const sign, infinity, moreFractionBits, infinity32 = 0x8000, 0x7c00, 13, 0x7f800000
 	if len(bytes) != 2 {
 		return math.NaN()
 	}
-	raw := int(bytes[1])<<8 | int(bytes[0])
-	sign := 1.0
-	if raw>>(exponentBits+fractionBits) == 1 {
-		sign = -1
+	raw := uint32(bytes[1])<<8 | uint32(bytes[0])
+	wide := raw &^ sign << moreFractionBits
+	number := float64(math.Float32frombits(wide)) * 0x1p112 // The exponent of 4 bytes is that much lower.
+	if raw&infinity == infinity {
+		number = float64(math.Float32frombits(wide | infinity32))
 	}
-	exponent, fraction := raw>>fractionBits&(1<<exponentBits-1), raw&(1<<fractionBits-1)
-	switch {
-	case exponent == 1<<exponentBits-1 && fraction == 0:
-		return math.Inf(int(sign))
-	case exponent == 1<<exponentBits-1:
-		return math.NaN()
-	case exponent == 0:
-		return sign * math.Ldexp(float64(fraction), 1-bias-fractionBits)
-	default:
-		return sign * math.Ldexp(float64(fraction+1<<fractionBits), exponent-bias-fractionBits)
+	if raw&sign != 0 {
+		return -number
 	}
+	return number
 }
 
 // appendText writes bytes that are no text in base64.

@@ -1,4 +1,4 @@
-package ecma
+package engine
 
 import (
 	"errors"
@@ -8,8 +8,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/dlclark/regexp2/v2"
-
-	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
 
 func TestPatterns(t *testing.T) {
@@ -46,7 +44,7 @@ func TestPatterns(t *testing.T) {
 		{`^(?!x)[\w\-\.]+\@[\w-.]+{$`, "a@b{", "x@b{"},
 		{`(?!)|x`, "x", "y"},
 	} {
-		p, err := Compile(tt.pattern, engine.DefaultLimits())
+		p, err := CompileECMA(tt.pattern, DefaultLimits())
 		if err != nil {
 			t.Errorf("compile %s: %v", tt.pattern, err)
 			continue
@@ -65,7 +63,7 @@ func TestFaultsOfPatterns(t *testing.T) {
 		"[", "a(b", "a)", "a|*", "a**", "(?<=a)*", "a{3,2}", `\Z`, `(a)\2`, `\k<b>(?<a>)`, "(?>a)", "[b-a]",
 		`\p{Klingon}`, `\u12`, `a\`, strings.Repeat("a", 2001),
 	} {
-		if p, err := Compile(pattern, engine.DefaultLimits()); err == nil {
+		if p, err := CompileECMA(pattern, DefaultLimits()); err == nil {
 			t.Errorf("compile %s = %v, want a fault", pattern, p)
 		}
 	}
@@ -74,19 +72,19 @@ func TestFaultsOfPatterns(t *testing.T) {
 // TestSearchesAreBounded has patterns that take time exponential in the text, or memory for each character.
 func TestSearchesAreBounded(t *testing.T) {
 	t.Parallel()
-	limits := engine.DefaultLimits()
+	limits := DefaultLimits()
 	limits.MaxPatternTime = time.Millisecond
 	for _, tt := range []struct{ pattern, text string }{
 		{`^(?=(a+)+c)`, strings.Repeat("a", 60) + "!"},
 		{`(?=(a|aa)+$)`, strings.Repeat("a", 60) + "!"},
 		{`^(?:(a)|b)*(?=c)`, strings.Repeat("ab", 1<<20)},
 	} {
-		p, err := Compile(tt.pattern, limits)
+		p, err := CompileECMA(tt.pattern, limits)
 		if err != nil {
 			t.Fatalf("compile %s: %v", tt.pattern, err)
 		}
 		_, err = p.Match(tt.text)
-		if _, ok := errors.AsType[*engine.ExhaustedError](err); !ok {
+		if _, ok := errors.AsType[*ExhaustedError](err); !ok {
 			t.Errorf("%s ends with %v, want an error that says that it takes too much", tt.pattern, err)
 		}
 	}
@@ -99,11 +97,11 @@ func TestRegularPatternsAreLinear(t *testing.T) {
 		`^\s*(?<a>[^\-\s]|\p{Lu}{2,}|.)?$`: true, `\u00C0[\u{62}[:\-]`: true, `a{0,1000}`: true, `(?i)a`: true,
 		`a{0,1001}`: false, `(?=a)`: false, `(a)\1`: false, `[^]`: false, `\ud83d\ude1c`: false, `[\b]`: false,
 	} {
-		p, err := Compile(pattern, engine.DefaultLimits())
+		p, err := CompileECMA(pattern, DefaultLimits())
 		if err != nil {
 			t.Fatalf("compile %s: %v", pattern, err)
 		}
-		if _, linear := p.Linear(); linear != want {
+		if linear := p.Linear != nil; linear != want {
 			t.Errorf("linear of %s = %t, want %t", pattern, linear, want)
 		}
 	}
@@ -114,17 +112,17 @@ func FuzzLinear(f *testing.F) {
 	f.Add(`^[\w-.]+\s\S.\u0061\u{62}\x63\D$`, "a \ufeffb")
 	f.Add(`\b[^\s\d[]\B\P{L}|^$`, "\u2028")
 	f.Fuzz(func(t *testing.T, pattern, text string) {
-		limits := engine.DefaultLimits()
+		limits := DefaultLimits()
 		limits.MaxPatternTime = time.Second
-		p, err := Compile(pattern, limits)
-		search, fault := compile(pattern, regexp2.ECMAScript|regexp2.Unicode)
-		if err != nil || fault != nil || p.linear == nil || !utf8.ValidString(pattern) || !utf8.ValidString(text) {
+		p, err := CompileECMA(pattern, limits)
+		search, fault := compileECMA(pattern, regexp2.ECMAScript|regexp2.Unicode)
+		if err != nil || fault != nil || p.Linear == nil || !utf8.ValidString(pattern) || !utf8.ValidString(text) {
 			return
 		}
 		search.MatchTimeout = time.Second
 		want, err := search.MatchString(text)
-		if got := p.linear.RE.MatchString(text); err == nil && got != want {
-			t.Errorf("%s on %q = %t as %s, want %t", pattern, text, got, p.linear.RE, want)
+		if got := p.Linear.RE.MatchString(text); err == nil && got != want {
+			t.Errorf("%s on %q = %t as %s, want %t", pattern, text, got, p.Linear.RE, want)
 		}
 	})
 }

@@ -1,12 +1,4 @@
-// Package parquetrows writes the rows of a Parquet file as JSON, in a separate process.
-//
-// A footer says how much memory its reader takes, so a few hostile bytes could end the whole service. The process that
-// reads one has limits of memory and processor time, and nothing but that file.
-//
-// The first line is an array of the columns' names; each further line is an array of a row's values. A value is written
-// as JSON has it. Two kinds that JSON lacks are objects: {"t": TEXT} is a date, a time or a timestamp in ISO 8601, and
-// {"j": VALUE} is a list, a map or a group.
-package parquetrows
+package tablefile
 
 import (
 	"bufio"
@@ -15,16 +7,57 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
 )
 
+// The rows of a Parquet file are read in a separate process. A footer says how much memory its reader takes, so a few
+// hostile bytes could end the whole service. The process has limits of memory and processor time, and nothing but the
+// file.
+//
+// It writes the rows as JSON. The first line is an array of the columns' names; each further line is an array of a
+// row's values. A value is written as JSON has it. Two kinds that JSON lacks are objects: {"t": TEXT} is a date, a time
+// or a timestamp in ISO 8601, and {"j": VALUE} is a list, a map or a group.
+const (
+	parquetTimeMark = `{"t":`
+	parquetJSONMark = `{"j":`
+)
+
+const (
+	// parquetChild is what the process is called by.
+	parquetChild = "simplevalidations-parquet"
+	// exitMalformed is its exit code where it could not read the file. Its standard error says why.
+	exitMalformed = 3
+	// maxReason is how much is said of why a file cannot be read.
+	maxReason = 1000
+)
+
+// RunChild does the work of a child and ends the process, if the process is called as one. Call it first in main: a
+// child is the program itself, because that is the one executable file which is there for certain.
+func RunChild(args []string) {
+	if len(args) == 0 || args[0] != parquetChild {
+		return
+	}
+	content, err := io.ReadAll(os.Stdin)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	if err := writeParquet(os.Stdout, content); err != nil {
+		// A hostile file may quote itself at length.
+		fmt.Fprintf(os.Stderr, "%.*s\n", maxReason, err.Error())
+		os.Exit(exitMalformed)
+	}
+	os.Exit(0)
+}
+
 // rowsAtOnce is how many rows are decoded together.
 const rowsAtOnce = 128
 
-// Write writes the rows of a file. Its error is about the file, or that of the writer.
-func Write(to io.Writer, content []byte) (err error) {
+// writeParquet writes the rows of a file. Its error is about the file, or that of the writer.
+func writeParquet(to io.Writer, content []byte) (err error) {
 	defer func() {
 		// The library panics where a file contradicts itself.
 		if reason := recover(); reason != nil {
@@ -43,8 +76,12 @@ func Write(to io.Writer, content []byte) (err error) {
 		return err
 	}
 	out := bufio.NewWriter(to)
-	w := newWriter(file.Schema())
-	if err := w.header(out); err != nil {
+	w := newParquetWriter(file)
+	names := []string{}
+	for _, c := range w.columns {
+		names = append(names, c.name)
+	}
+	if err := json.NewEncoder(out).Encode(names); err != nil {
 		return err
 	}
 	for _, group := range file.RowGroups() {
@@ -68,64 +105,38 @@ func checkCompression(file *parquet.File) error {
 	return nil
 }
 
-// column is a top-level field of the file.
-type column struct {
+// parquetColumn is a top-level field of the file.
+type parquetColumn struct {
 	name string
-	// first is the number of its first leaf.
-	first int
+	// leaf is its number among all leaves.
+	leaf int
 	// write writes a value of a column that is neither a list nor a group; it is nil for those.
 	write valueWriter
 }
 
-type writer struct {
+type parquetWriter struct {
 	schema  *parquet.Schema
-	columns []column
+	columns []parquetColumn
 	// isNested says that a column must be assembled from several leaves.
 	isNested bool
 	line     []byte
 }
 
-func newWriter(schema *parquet.Schema) *writer {
-	w := &writer{schema: schema}
-	leaves := 0
-	for _, field := range schema.Fields() {
-		c := column{name: field.Name(), first: leaves}
+func newParquetWriter(file *parquet.File) *parquetWriter {
+	w := &parquetWriter{schema: file.Schema()}
+	for _, field := range file.Root().Columns() {
+		c := parquetColumn{name: field.Name(), leaf: field.Index()}
 		if field.Leaf() && !field.Repeated() {
 			c.write = writerOf(field)
 		} else {
 			w.isNested = true
 		}
 		w.columns = append(w.columns, c)
-		leaves += countLeaves(field)
 	}
 	return w
 }
 
-func countLeaves(node parquet.Node) int {
-	if node.Leaf() {
-		return 1
-	}
-	leaves := 0
-	for _, field := range node.Fields() {
-		leaves += countLeaves(field)
-	}
-	return leaves
-}
-
-func (w *writer) header(out io.Writer) error {
-	names := make([]string, 0, len(w.columns))
-	for _, c := range w.columns {
-		names = append(names, c.name)
-	}
-	text, err := json.Marshal(names)
-	if err != nil {
-		return err
-	}
-	_, err = out.Write(append(text, '\n'))
-	return err
-}
-
-func (w *writer) group(out io.Writer, group parquet.RowGroup) error {
+func (w *parquetWriter) group(out io.Writer, group parquet.RowGroup) error {
 	rows := group.Rows()
 	defer func() { _ = rows.Close() }() // It reads from memory.
 	buffer := make([]parquet.Row, rowsAtOnce)
@@ -148,7 +159,7 @@ func (w *writer) group(out io.Writer, group parquet.RowGroup) error {
 }
 
 // row writes a row, whose values are in the order of their leaves.
-func (w *writer) row(out io.Writer, row parquet.Row) error {
+func (w *parquetWriter) row(out io.Writer, row parquet.Row) error {
 	nested := map[string]any{}
 	if w.isNested {
 		if err := w.schema.Reconstruct(&nested, row); err != nil {
@@ -176,12 +187,12 @@ func (w *writer) row(out io.Writer, row parquet.Row) error {
 }
 
 // leaf writes the value of a column, and returns the row from that value on.
-func (w *writer) leaf(c column, row parquet.Row) (parquet.Row, error) {
-	for len(row) > 0 && row[0].Column() < c.first {
+func (w *parquetWriter) leaf(c parquetColumn, row parquet.Row) (parquet.Row, error) {
+	for len(row) > 0 && row[0].Column() < c.leaf {
 		row = row[1:]
 	}
 	switch {
-	case len(row) == 0 || row[0].Column() != c.first:
+	case len(row) == 0 || row[0].Column() != c.leaf:
 		return row, fmt.Errorf("read a row: it has no value of %q", c.name)
 	case row[0].IsNull():
 		w.line = append(w.line, "null"...)
@@ -191,7 +202,7 @@ func (w *writer) leaf(c column, row parquet.Row) (parquet.Row, error) {
 	return row, nil
 }
 
-func (w *writer) nested(value any) error {
+func (w *parquetWriter) nested(value any) error {
 	if value == nil {
 		w.line = append(w.line, "null"...)
 		return nil
@@ -200,6 +211,6 @@ func (w *writer) nested(value any) error {
 	if err != nil {
 		return fmt.Errorf("write a list or a group: %w", err)
 	}
-	w.line = append(append(append(w.line, `{"j":`...), text...), '}')
+	w.line = append(append(append(w.line, parquetJSONMark...), text...), '}')
 	return nil
 }

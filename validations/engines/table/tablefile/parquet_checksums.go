@@ -1,4 +1,4 @@
-package parquetrows
+package tablefile
 
 import (
 	"bytes"

@@ -1,6 +1,6 @@
 //go:build slow
 
-package ecma
+package engine
 
 import (
 	"bytes"
@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
 
 // nodeProgram answers for each pattern and its texts what the RegExp of Node.js says, null where it refuses the
@@ -64,7 +62,7 @@ func TestPatternsAgreeWithNode(t *testing.T) {
 			continue
 		}
 		valid++
-		p, err := Compile(tests[i].Pattern, engine.DefaultLimits())
+		p, err := CompileECMA(tests[i].Pattern, DefaultLimits())
 		if err != nil {
 			different++
 			t.Errorf("%s: %v, node takes it", tests[i].Pattern, err)
