@@ -5,7 +5,7 @@ package trial_test
 import (
 	"strings"
 
-	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/dictionary"
+	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/model"
 )
 
 // goodModel is an IDF without faults, taken apart.
@@ -18,7 +18,7 @@ type goodModel struct {
 type object struct {
 	class  token
 	fields []token
-	spec   *dictionary.Class
+	spec   *model.Class
 	// end is the place behind the semicolon.
 	end int
 }
@@ -30,7 +30,7 @@ type token struct {
 }
 
 // parse takes an IDF apart that is known to be good. Objects of unknown classes have no spec.
-func parse(text string, d *dictionary.Dictionary) goodModel {
+func parse(text string, d *model.Dictionary) goodModel {
 	m := goodModel{text: text}
 	tokens := []token{}
 	plain := withoutComments(text)
@@ -69,7 +69,7 @@ func withoutComments(text string) string {
 }
 
 // field describes a field by its place in the IDF. It is nil for one that the class does not have.
-func (o object) field(at int) *dictionary.Field {
+func (o object) field(at int) *model.FieldSpec {
 	if o.spec == nil {
 		return nil
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus"
-	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/dictionary"
+	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/model"
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
 
@@ -29,10 +29,10 @@ var statedVersion = regexp.MustCompile(`(?im)^\s*version\s*,\D*(\d+\.\d+)`)
 // forms, or of other versions than those with a dictionary.
 func plant(ctx context.Context, e *energyplus.Engine, text string, scores map[string]*score) error {
 	stated := statedVersion.FindStringSubmatch(text)
-	if len(stated) == 0 || !slices.Contains(dictionary.Versions(), stated[1]) {
+	if len(stated) == 0 || !slices.Contains(model.Versions(), stated[1]) {
 		return nil
 	}
-	d, err := dictionary.Load(stated[1])
+	d, err := model.LoadDictionary(stated[1])
 	if err != nil {
 		return fmt.Errorf("read dictionary: %w", err)
 	}

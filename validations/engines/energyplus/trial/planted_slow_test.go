@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/dictionary"
+	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/model"
 )
 
 // fault is a way to break a good model.
@@ -42,7 +42,7 @@ func faults() []fault {
 }
 
 // replaceFields changes each field for which change gives another text.
-func replaceFields(change func(o object, f *dictionary.Field, text string) (string, bool)) func(goodModel) []edit {
+func replaceFields(change func(o object, f *model.FieldSpec, text string) (string, bool)) func(goodModel) []edit {
 	return func(m goodModel) []edit {
 		edits := []edit{}
 		for _, o := range m.objects {
@@ -77,9 +77,9 @@ func replaceObjects(change func(m goodModel, o object) (edit, bool)) func(goodMo
 }
 
 // isNumber reports whether a field has a number.
-func isNumber(f *dictionary.Field, text string) bool {
+func isNumber(f *model.FieldSpec, text string) bool {
 	_, err := strconv.ParseFloat(text, 64)
-	return err == nil && (f.Kind == dictionary.Number || f.Kind == dictionary.Integer)
+	return err == nil && (f.Kind == model.Number || f.Kind == model.Integer)
 }
 
 // misspelt has the last two letters swapped, or another one at the end.
@@ -191,36 +191,36 @@ func separatorFaults() []fault {
 }
 
 func valueFaults() []fault {
-	number := func(with func(f *dictionary.Field, text string) (string, bool)) func(goodModel) []edit {
-		return replaceFields(func(_ object, f *dictionary.Field, text string) (string, bool) {
+	number := func(with func(f *model.FieldSpec, text string) (string, bool)) func(goodModel) []edit {
+		return replaceFields(func(_ object, f *model.FieldSpec, text string) (string, bool) {
 			if !isNumber(f, text) {
 				return "", false
 			}
 			return with(f, text)
 		})
 	}
-	always := func(with string) func(*dictionary.Field, string) (string, bool) {
-		return func(_ *dictionary.Field, text string) (string, bool) { return text + with, true }
+	always := func(with string) func(*model.FieldSpec, string) (string, bool) {
+		return func(_ *model.FieldSpec, text string) (string, bool) { return text + with, true }
 	}
-	bound := func(of func(f *dictionary.Field) dictionary.Bound, exclusive bool, step float64) func(goodModel) []edit {
-		return number(func(f *dictionary.Field, _ string) (string, bool) {
+	bound := func(of func(f *model.FieldSpec) model.Bound, exclusive bool, step float64) func(goodModel) []edit {
+		return number(func(f *model.FieldSpec, _ string) (string, bool) {
 			b := of(f)
 			return strconv.FormatFloat(b.Value+step, 'g', -1, 64), b.Set && b.Exclusive == exclusive &&
 				len(f.Choices) == 0
 		})
 	}
-	minimum := func(f *dictionary.Field) dictionary.Bound { return f.Minimum }
-	maximum := func(f *dictionary.Field) dictionary.Bound { return f.Maximum }
+	minimum := func(f *model.FieldSpec) model.Bound { return f.Minimum }
+	maximum := func(f *model.FieldSpec) model.Bound { return f.Maximum }
 	choice := func(with func(text string) string) func(goodModel) []edit {
-		return replaceFields(func(_ object, f *dictionary.Field, text string) (string, bool) {
-			return with(text), len(f.Choices) > 0 && f.Kind == dictionary.Text && text != ""
+		return replaceFields(func(_ object, f *model.FieldSpec, text string) (string, bool) {
+			return with(text), len(f.Choices) > 0 && f.Kind == model.Text && text != ""
 		})
 	}
 	return []fault{
 		{
 			"word in place of a number",
 			[]string{"field_type"},
-			number(func(*dictionary.Field, string) (string, bool) { return "abc", true }),
+			number(func(*model.FieldSpec, string) (string, bool) { return "abc", true }),
 		},
 		{"number with a unit", []string{"field_type"}, number(always(" m"))},
 		{"number with a letter", []string{"field_type"}, number(always("O"))},
@@ -228,8 +228,8 @@ func valueFaults() []fault {
 		{
 			"fraction in place of an integer",
 			[]string{"field_type"},
-			number(func(f *dictionary.Field, text string) (string, bool) {
-				return text + ".5", f.Kind == dictionary.Integer && !strings.ContainsAny(text, ".eE")
+			number(func(f *model.FieldSpec, text string) (string, bool) {
+				return text + ".5", f.Kind == model.Integer && !strings.ContainsAny(text, ".eE")
 			}),
 		},
 		{"number below its minimum", []string{"field_range"}, bound(minimum, false, -1)},
@@ -257,7 +257,7 @@ func requiredBlank(m goodModel) []edit {
 
 func referenceFaults() []fault {
 	reference := func(lists ...string) func(goodModel) []edit {
-		return replaceFields(func(o object, f *dictionary.Field, text string) (string, bool) {
+		return replaceFields(func(o object, f *model.FieldSpec, text string) (string, bool) {
 			return text + "x", text != "" && f != o.spec.Label && slices.ContainsFunc(f.Refers, func(list string) bool {
 				return slices.Contains(lists, list)
 			})
@@ -330,7 +330,7 @@ func geometryFaults() []fault {
 		{
 			"more vertices stated than given",
 			[]string{"vertex_count"},
-			replaceFields(func(_ object, f *dictionary.Field, text string) (string, bool) {
+			replaceFields(func(_ object, f *model.FieldSpec, text string) (string, bool) {
 				return "40", f.Name == "number_of_vertices" && f.Maximum.Value == 0 && text != ""
 			}),
 		},
@@ -351,7 +351,7 @@ func geometryFaults() []fault {
 
 func scheduleFaults() []fault {
 	compact := func(prefix, with string) func(goodModel) []edit {
-		return replaceFields(func(o object, f *dictionary.Field, text string) (string, bool) {
+		return replaceFields(func(o object, f *model.FieldSpec, text string) (string, bool) {
 			return with, o.spec.Name == "Schedule:Compact" && f != o.spec.Label &&
 				strings.HasPrefix(strings.ToLower(text), prefix)
 		})
@@ -364,7 +364,7 @@ func scheduleFaults() []fault {
 		{
 			"word in place of a value in a schedule",
 			[]string{"schedule"},
-			replaceFields(func(o object, f *dictionary.Field, text string) (string, bool) {
+			replaceFields(func(o object, f *model.FieldSpec, text string) (string, bool) {
 				_, err := strconv.ParseFloat(text, 64)
 				return "abc", o.spec.Name == "Schedule:Compact" && f != o.spec.Label && err == nil
 			}),

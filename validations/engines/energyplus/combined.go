@@ -1,4 +1,4 @@
-package schedules
+package energyplus
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 )
 
 // checkCombined finds values that are right alone and wrong together.
-func (r *checker) checkCombined() {
+func (r *modelRun) checkCombined() {
 	for o := range r.Model.Known() {
 		switch o.Key {
 		case "runperiod":
@@ -29,7 +29,7 @@ func (r *checker) checkCombined() {
 	}
 }
 
-func (r *checker) findValue(o *model.Object, field, message string) {
+func (r *modelRun) findValue(o *model.Object, field, message string) {
 	r.Add(model.CheckValues, "field_range", o, o.Field(field), message)
 }
 
@@ -39,7 +39,7 @@ const (
 )
 
 // checkRunPeriod compares the years of a period with each other and with its days.
-func (r *checker) checkRunPeriod(o *model.Object) {
+func (r *modelRun) checkRunPeriod(o *model.Object) {
 	// EnergyPlus takes 0 for no year.
 	begin, _ := o.Value(beginYear)
 	end, _ := o.Value(endYear)
@@ -57,7 +57,7 @@ func (r *checker) checkRunPeriod(o *model.Object) {
 }
 
 // checkDaysOfPeriod checks the first and the last day by their years, which are 0 where there is none.
-func (r *checker) checkDaysOfPeriod(o *model.Object, begin, end float64) {
+func (r *modelRun) checkDaysOfPeriod(o *model.Object, begin, end float64) {
 	first, last := dayOf(o, "begin"), dayOf(o, "end")
 	switch {
 	case begin != 0 && !isLeap(begin) && first == leapDay:
@@ -103,7 +103,7 @@ const (
 )
 
 // checkDesignDay looks for the fields that a design day needs because of other fields.
-func (r *checker) checkDesignDay(o *model.Object) {
+func (r *modelRun) checkDesignDay(o *model.Object) {
 	kind := "wetbulb"
 	if f := o.Field("humidity_condition_type"); f != nil && f.Text != "" {
 		kind = model.Fold(f.Text)
@@ -113,7 +113,7 @@ func (r *checker) checkDesignDay(o *model.Object) {
 		needed = append([]string{dryBulb}, needed...)
 	}
 	for _, name := range needed {
-		if f := o.Field(name); f == nil || f.Text == "" && f.Kind != model.JSONOther {
+		if f := o.Field(name); f == nil || f.Text == "" && f.Form != model.JSONOther {
 			r.Find(model.Finding{
 				Check: model.CheckRequiredFields, Code: "field_missing", Object: o, Missing: []string{name},
 				Message: o.Spec.Name + " needs " + name + " for its conditions",
@@ -123,7 +123,7 @@ func (r *checker) checkDesignDay(o *model.Object) {
 }
 
 // checkDateTexts finds texts that are no dates.
-func (r *checker) checkDateTexts(o *model.Object) {
+func (r *modelRun) checkDateTexts(o *model.Object) {
 	for i := range o.Fields {
 		f := &o.Fields[i]
 		if f.Spec == nil || f.Name != "start_date" && f.Name != "end_date" || f.Text == "" || f.IsExpression() {
@@ -154,7 +154,7 @@ var (
 )
 
 // checkShares finds shares of light that are more than all of it, or all of it where something must be left.
-func (r *checker) checkShares(o *model.Object, pairs [][2]string, mustLeave bool) {
+func (r *modelRun) checkShares(o *model.Object, pairs [][2]string, mustLeave bool) {
 	for _, pair := range pairs {
 		through, hasThrough := o.Value(pair[0])
 		reflected, hasReflected := o.Value(pair[1])
@@ -172,7 +172,7 @@ func (r *checker) checkShares(o *model.Object, pairs [][2]string, mustLeave bool
 }
 
 // checkScheduleFile checks that the lines of a file may be a year.
-func (r *checker) checkScheduleFile(o *model.Object) {
+func (r *modelRun) checkScheduleFile(o *model.Object) {
 	const hours, leapHours = 8760, 8784
 	if n, has := o.Value("number_of_hours_of_data"); has && n != 0 && n != hours && n != leapHours {
 		message := fmt.Sprintf("%g hours are not a year; use %d or %d", n, hours, leapHours)

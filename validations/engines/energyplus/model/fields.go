@@ -1,4 +1,4 @@
-package energyplus
+package model
 
 import (
 	"fmt"
@@ -6,13 +6,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/dictionary"
-	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/model"
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
 
 // checkFields compares the fields of each object with the dictionary.
-func (r *modelRun) checkFields() {
+func (r *Findings) checkFields() {
 	for o := range r.Model.Known() {
 		r.checkCounts(o)
 		r.checkRequiredFields(o)
@@ -23,8 +21,8 @@ func (r *modelRun) checkFields() {
 }
 
 // checkCounts looks for more fields or groups than the class has.
-func (r *modelRun) checkCounts(o *model.Object) {
-	found := model.Finding{Check: model.CheckFieldCounts, Code: "field_count", Object: o}
+func (r *Findings) checkCounts(o *Object) {
+	found := Finding{Check: CheckFieldCounts, Code: "field_count", Object: o}
 	if group := o.Spec.Repeated; group != nil {
 		switch n := o.Groups; {
 		case n < group.Least:
@@ -32,7 +30,7 @@ func (r *modelRun) checkCounts(o *model.Object) {
 		case group.Most > 0 && n > group.Most:
 			found.Message = group.Name + " " + engine.AtMost(n, group.Most, "group", "groups")
 		}
-	} else if r.Model.Format == model.FormatIDF {
+	} else if r.Model.Format == formatIDF {
 		most := len(o.Spec.Fields)
 		if o.Spec.Label != nil {
 			most++
@@ -47,9 +45,9 @@ func (r *modelRun) checkCounts(o *model.Object) {
 }
 
 // checkRequiredFields looks for blank fields that may not be blank, also in each repeated group.
-func (r *modelRun) checkRequiredFields(o *model.Object) {
+func (r *Findings) checkRequiredFields(o *Object) {
 	next := 0
-	r.checkRequiredIn(o, model.Outside, o.Spec.Fields, &next)
+	r.checkRequiredIn(o, Outside, o.Spec.Fields, &next)
 	if o.Spec.Repeated == nil {
 		return
 	}
@@ -59,9 +57,9 @@ func (r *modelRun) checkRequiredFields(o *model.Object) {
 }
 
 // checkRequiredIn looks through the fields of one group, which are in a row.
-func (r *modelRun) checkRequiredIn(o *model.Object, group int, specs []*dictionary.Field, next *int) {
+func (r *Findings) checkRequiredIn(o *Object, group int, specs []*FieldSpec, next *int) {
 	present := o.Fields[*next:]
-	end := slices.IndexFunc(present, func(f model.Field) bool { return f.Group != group })
+	end := slices.IndexFunc(present, func(f Field) bool { return f.Group != group })
 	if end >= 0 {
 		present = present[:end]
 	}
@@ -70,43 +68,43 @@ func (r *modelRun) checkRequiredIn(o *model.Object, group int, specs []*dictiona
 		if !spec.Required {
 			continue
 		}
-		has := func(f model.Field) bool { return f.Spec == spec && (f.Text != "" || f.Kind == model.JSONOther) }
+		has := func(f Field) bool { return f.Spec == spec && (f.Text != "" || f.Form == JSONOther) }
 		if i < len(present) && has(present[i]) || slices.ContainsFunc(present, has) {
 			continue
 		}
 		missing := []string{spec.Name}
-		if group != model.Outside {
+		if group != Outside {
 			missing = []string{o.Spec.Repeated.Name, strconv.Itoa(group), spec.Name}
 		}
-		r.Find(model.Finding{
-			Check: model.CheckRequiredFields, Code: "field_missing", Object: o, Missing: missing,
+		r.Find(Finding{
+			Check: CheckRequiredFields, Code: "field_missing", Object: o, Missing: missing,
 			Message: fmt.Sprintf("%s needs %s", o.Spec.Name, spec.Name),
 		})
 	}
 }
 
 // checkField compares a value with the type, the choices and the range of its field.
-func (r *modelRun) checkField(o *model.Object, f *model.Field) {
+func (r *Findings) checkField(o *Object, f *Field) {
 	if f.Spec == nil {
 		r.unknownField(o, f)
 		return
 	}
 	code, message := faultOf(f)
 	if code != "" {
-		r.Add(model.CheckValues, code, o, f, message)
+		r.Add(CheckValues, code, o, f, message)
 	}
 }
 
-func (r *modelRun) unknownField(o *model.Object, f *model.Field) {
-	found := model.Finding{Check: model.CheckFields, Code: "unknown_field", Object: o, Field: f}
-	if o.Spec.Repeated != nil && f.Group == model.Outside && f.Name == o.Spec.Repeated.Name {
-		found.Check, found.Code, found.Message = model.CheckValues, "field_type", "this is not a list of objects"
+func (r *Findings) unknownField(o *Object, f *Field) {
+	found := Finding{Check: CheckFields, Code: "unknown_field", Object: o, Field: f}
+	if o.Spec.Repeated != nil && f.Group == Outside && f.Name == o.Spec.Repeated.Name {
+		found.Check, found.Code, found.Message = CheckValues, "field_type", "this is not a list of objects"
 		r.Find(found)
 		return
 	}
 	specs := o.Spec.Fields
 	names := []string{}
-	if f.Group != model.Outside {
+	if f.Group != Outside {
 		specs = o.Spec.Repeated.Fields
 	} else if o.Spec.Repeated != nil {
 		names = append(names, o.Spec.Repeated.Name)
@@ -117,24 +115,24 @@ func (r *modelRun) unknownField(o *model.Object, f *model.Field) {
 	meant := engine.Nearest(f.Name, names)
 	if meant == "" {
 		// EnergyPlus ignores the field. A misspelt one loses a value that was meant for another.
-		found.Check = model.CheckIgnoredFields
+		found.Check = CheckIgnoredFields
 	}
 	found.Message = fmt.Sprintf("%s has no field %s", o.Spec.Name, engine.Quote(f.Name)) + didYouMean(meant)
 	r.Find(found)
 }
 
 // faultOf returns the code and the message of what is wrong with a value, both empty where nothing is.
-func faultOf(f *model.Field) (string, string) {
-	if f.Kind == model.JSONOther {
+func faultOf(f *Field) (string, string) {
+	if f.Form == JSONOther {
 		return "field_type", "this is neither a text nor a number"
 	}
-	if f.Text == "" || f.IsExpression() || f.Spec.Kind == dictionary.Either {
+	if f.Text == "" || f.IsExpression() || f.Spec.Kind == Either {
 		return "", ""
 	}
-	if f.Spec.Kind != dictionary.Text {
+	if f.Spec.Kind != Text {
 		return faultOfNumber(f)
 	}
-	if f.Kind == model.JSONNumber {
+	if f.Form == JSONNumber {
 		return "field_type", f.Text + " is a number, not a text"
 	}
 	if len(f.Spec.Choices) > 0 && !f.IsOneOf(f.Spec.Choices) {
@@ -143,7 +141,7 @@ func faultOf(f *model.Field) (string, string) {
 	return "", ""
 }
 
-func faultOfNumber(f *model.Field) (string, string) {
+func faultOfNumber(f *Field) (string, string) {
 	value, isNumber := f.Number()
 	if !isNumber {
 		if len(f.Spec.Words) > 0 && f.IsWord() {
@@ -158,7 +156,7 @@ func faultOfNumber(f *model.Field) (string, string) {
 		}
 		return "field_type", message
 	}
-	if f.Spec.Kind == dictionary.Integer && value != float64(int64(value)) {
+	if f.Spec.Kind == Integer && value != float64(int64(value)) {
 		return "field_type", engine.Clip(f.Text) + " is not an integer"
 	}
 	if len(f.Spec.Choices) > 0 && !slices.ContainsFunc(f.Spec.Choices, func(choice string) bool {
@@ -170,9 +168,9 @@ func faultOfNumber(f *model.Field) (string, string) {
 	return faultOfRange(f, value)
 }
 
-func faultOfRange(f *model.Field, value float64) (string, string) {
+func faultOfRange(f *Field, value float64) (string, string) {
 	for _, end := range [...]struct {
-		dictionary.Bound
+		Bound
 
 		inwards            float64
 		beyond, beyondOrAt string
@@ -188,7 +186,7 @@ func faultOfRange(f *model.Field, value float64) (string, string) {
 		if end.Exclusive {
 			words = end.beyondOrAt
 		}
-		message := fmt.Sprintf("%s is %s %s %s", engine.Clip(f.Text), words, model.NumberText(end.Value), f.Spec.Units)
+		message := fmt.Sprintf("%s is %s %s %s", engine.Clip(f.Text), words, NumberText(end.Value), f.Spec.Units)
 		return "field_range", strings.TrimSpace(message)
 	}
 	return "", ""

@@ -1,4 +1,4 @@
-package schedules
+package energyplus
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 
 // checkDates finds days that their month does not have, in fields such as begin_month and begin_day_of_month. The
 // dictionary bounds each of the two alone.
-func (r *checker) checkDates() {
+func (r *modelRun) checkDates() {
 	for o := range r.Model.Known() {
 		for i := range o.Fields {
 			if month := monthOf(o, i); month != nil {
@@ -44,7 +44,7 @@ func monthOf(o *model.Object, at int) *model.Field {
 	return nil
 }
 
-func (r *checker) checkDay(o *model.Object, month, day *model.Field) {
+func (r *modelRun) checkDay(o *model.Object, month, day *model.Field) {
 	inYear, isMonth := month.Number()
 	ofMonth, isDay := day.Number()
 	isMonth = isMonth && inYear >= 1 && inYear <= 12 && inYear == math.Trunc(inYear)

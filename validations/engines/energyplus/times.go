@@ -1,4 +1,4 @@
-package schedules
+package energyplus
 
 import (
 	"fmt"
@@ -34,7 +34,7 @@ func minuteOf(text string) int {
 }
 
 // minutesPerStep is how long a time step is, 0 where that is not known.
-func (r *checker) minutesPerStep() int {
+func (r *modelRun) minutesPerStep() int {
 	for o := range r.Model.Known("timestep") {
 		n, isNumber := o.Value(stepsPerHour)
 		if !isNumber || n < 1 || n > minutesPerHour || minutesPerHour%int(n) != 0 {
@@ -46,7 +46,7 @@ func (r *checker) minutesPerStep() int {
 }
 
 // checkTimestep warns of a number of time steps that does not divide an hour. EnergyPlus takes one near to it.
-func (r *checker) checkTimestep() {
+func (r *modelRun) checkTimestep() {
 	for o := range r.Model.Known("timestep") {
 		n, isNumber := o.Value(stepsPerHour)
 		if !isNumber || n < 1 || n > minutesPerHour || n != float64(int(n)) || minutesPerHour%int(n) == 0 {
@@ -59,7 +59,7 @@ func (r *checker) checkTimestep() {
 
 // dayClock follows the times of a day in a schedule.
 type dayClock struct {
-	run    *checker
+	run    *modelRun
 	object *model.Object
 	// step is how many minutes a time step has, 0 where that is not known.
 	step int
@@ -98,7 +98,7 @@ func (c *dayClock) warn(f *model.Field, message string) {
 }
 
 // checkIntervals checks the times of a Schedule:Day:Interval.
-func (r *checker) checkIntervals(o *model.Object, step int) {
+func (r *modelRun) checkIntervals(o *model.Object, step int) {
 	c := &dayClock{run: r, object: o, step: step}
 	const interpolation = "interpolate_to_timestep"
 	interpolated := o.Field(interpolation) != nil && !o.Is(interpolation, "No")
@@ -127,7 +127,7 @@ func (r *checker) checkIntervals(o *model.Object, step int) {
 }
 
 // checkDayList checks that the values of a Schedule:Day:List fill a day.
-func (r *checker) checkDayList(o *model.Object) {
+func (r *modelRun) checkDayList(o *model.Object) {
 	f := o.Field("minutes_per_item")
 	minutes, isNumber := o.Value("minutes_per_item")
 	if o.Groups == 0 || !isNumber || minutes < 1 || minutes > minutesPerHour {

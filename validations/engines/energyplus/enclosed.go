@@ -1,4 +1,4 @@
-package geometry
+package energyplus
 
 import (
 	"cmp"
@@ -20,7 +20,7 @@ const (
 type edge struct{ from, to int }
 
 // checkEnclosed warns of zones whose surfaces leave a gap. Every edge of a closed zone belongs to two surfaces.
-func (r *checker) checkEnclosed(polygons map[string]*polygon) {
+func (r *modelRun) checkEnclosed(polygons map[string]*polygon) {
 	zones := map[string][]*polygon{}
 	partial := map[string]bool{}
 	for _, o := range r.Model.Objects {

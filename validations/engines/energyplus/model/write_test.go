@@ -1,4 +1,4 @@
-package dictionary
+package model
 
 import (
 	"bufio"
@@ -66,7 +66,7 @@ func formatClass(c *Class) string {
 	return strings.Join(parts, partSeparator)
 }
 
-func formatField(f *Field) string {
+func formatField(f *FieldSpec) string {
 	attributes := []string{f.Name, string(f.Kind)}
 	if f.Required {
 		attributes = append(attributes, "r")

@@ -1,4 +1,4 @@
-package dictionary
+package model
 
 import (
 	"bufio"
@@ -34,7 +34,7 @@ const (
 	commonClasses = 1000
 )
 
-// ErrUnknownVersion is the error of Load for a version that the tables lack.
+// ErrUnknownVersion is the error of LoadDictionary for a version that the tables lack.
 var ErrUnknownVersion = errors.New("no dictionary of this version")
 
 var errMalformed = errors.New("malformed table")
@@ -47,13 +47,13 @@ func Versions() []string {
 	}
 }
 
-// Load reads the dictionary of a version such as "23.2". It takes milliseconds, so keep the result.
-func Load(version string) (*Dictionary, error) {
-	return Read(strings.NewReader(tables), version)
+// LoadDictionary reads the dictionary of a version such as "23.2". It takes milliseconds, so keep the result.
+func LoadDictionary(version string) (*Dictionary, error) {
+	return ReadDictionary(strings.NewReader(tables), version)
 }
 
-// Read reads the dictionary of a version from tables in that form.
-func Read(from io.Reader, version string) (*Dictionary, error) {
+// ReadDictionary reads the dictionary of a version from tables in that form.
+func ReadDictionary(from io.Reader, version string) (*Dictionary, error) {
 	plain, err := gzip.NewReader(from)
 	if err != nil {
 		return nil, fmt.Errorf("read dictionary: %w", err)
@@ -86,7 +86,7 @@ func Read(from io.Reader, version string) (*Dictionary, error) {
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("read dictionary: %w", err)
 	}
-	return New(version, classes), nil
+	return NewDictionary(version, classes), nil
 }
 
 func parseClass(description string) (*Class, error) {
@@ -139,13 +139,13 @@ func parseGroup(text string) (*Group, error) {
 	return &Group{Name: attributes[0], Least: least, Most: most}, nil
 }
 
-func parseField(text string) (*Field, error) {
+func parseField(text string) (*FieldSpec, error) {
 	name, rest, _ := strings.Cut(text, attributeSeparator)
 	kind, rest, more := strings.Cut(rest, attributeSeparator)
 	if name == "" || len(kind) != 1 {
 		return nil, fmt.Errorf("%w: field %q", errMalformed, text)
 	}
-	f := &Field{Name: name, Kind: Kind(kind[0])}
+	f := &FieldSpec{Name: name, Kind: Kind(kind[0])}
 	for more {
 		var attribute string
 		attribute, rest, more = strings.Cut(rest, attributeSeparator)
@@ -157,7 +157,7 @@ func parseField(text string) (*Field, error) {
 }
 
 // set reads one attribute of a field, which begins with a letter or a sign that says which one it is.
-func (f *Field) set(attribute string) error {
+func (f *FieldSpec) set(attribute string) error {
 	if attribute == "" {
 		return fmt.Errorf("%w: empty attribute of %q", errMalformed, f.Name)
 	}

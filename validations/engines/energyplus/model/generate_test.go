@@ -1,4 +1,4 @@
-package dictionary_test
+package model_test
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/dictionary"
+	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/model"
 )
 
 var update = flag.Bool("update", false, "write the tables anew")
@@ -56,33 +56,33 @@ func TestConvertSchema(t *testing.T) {
 	if err != nil {
 		t.Fatalf("convert: %v", err)
 	}
-	want := []*dictionary.Class{
+	want := []*model.Class{
 		{
 			Name: "Coil", TypeLists: []string{"Types"},
-			Label: &dictionary.Field{Name: "name", Kind: dictionary.Text, Required: true, Gives: []string{"Coils"}},
-			Fields: []*dictionary.Field{
+			Label: &model.FieldSpec{Name: "name", Kind: model.Text, Required: true, Gives: []string{"Coils"}},
+			Fields: []*model.FieldSpec{
 				{
-					Name: "fuel", Kind: dictionary.Text, Required: true, Choices: []string{"Gas", "Oil"},
+					Name: "fuel", Kind: model.Text, Required: true, Choices: []string{"Gas", "Oil"},
 					Refers: []string{"Fuels"},
 				},
 				{
-					Name: "rate", Kind: dictionary.Number, Words: []string{"Autosize"}, Units: "W", Default: "Autosize",
-					Minimum: dictionary.Bound{Exclusive: true, Set: true},
-					Maximum: dictionary.Bound{Value: 2, Set: true},
+					Name: "rate", Kind: model.Number, Words: []string{"Autosize"}, Units: "W", Default: "Autosize",
+					Minimum: model.Bound{Exclusive: true, Set: true},
+					Maximum: model.Bound{Value: 2, Set: true},
 				},
 				{
-					Name: "ratio", Kind: dictionary.Number, Default: "1.0",
-					Minimum: dictionary.Bound{Value: 0.5, Exclusive: true, Set: true},
+					Name: "ratio", Kind: model.Number, Default: "1.0",
+					Minimum: model.Bound{Value: 0.5, Exclusive: true, Set: true},
 				},
 			},
-			Repeated: &dictionary.Group{
+			Repeated: &model.Group{
 				Name: "stages", Least: 1,
-				Fields: []*dictionary.Field{{Name: "value", Kind: dictionary.Either, Required: true}},
+				Fields: []*model.FieldSpec{{Name: "value", Kind: model.Either, Required: true}},
 			},
 		},
 		{
 			Name: "Version", Unique: true, Required: true,
-			Fields: []*dictionary.Field{{Name: "version_identifier", Kind: dictionary.Text, Default: "9.3"}},
+			Fields: []*model.FieldSpec{{Name: "version_identifier", Kind: model.Text, Default: "9.3"}},
 		},
 	}
 	if diff := cmp.Diff(want, d.Classes); diff != "" || d.Version != "9.3" {
@@ -112,7 +112,7 @@ func TestSchemasThatAreRefused(t *testing.T) {
 // file of its version. The facts are kept, the explanations are not.
 func TestSchemas(t *testing.T) {
 	t.Parallel()
-	dictionaries := []*dictionary.Dictionary{}
+	dictionaries := []*model.Dictionary{}
 	for file := range strings.FieldsSeq(os.Getenv("ENERGYPLUS_SCHEMAS")) {
 		content, err := os.ReadFile(file)
 		if err != nil {
@@ -128,7 +128,7 @@ func TestSchemas(t *testing.T) {
 		return
 	}
 	var tables bytes.Buffer
-	if err := dictionary.Write(&tables, dictionaries); err != nil {
+	if err := model.Write(&tables, dictionaries); err != nil {
 		t.Fatal(err)
 	}
 	if *update {

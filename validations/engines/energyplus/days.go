@@ -1,4 +1,4 @@
-package schedules
+package energyplus
 
 import (
 	"strings"
@@ -79,7 +79,7 @@ func (d dayTypes) missing() string {
 }
 
 // checkWeek checks that a Schedule:Week:Compact has each day once.
-func (r *checker) checkWeek(o *model.Object) {
+func (r *modelRun) checkWeek(o *model.Object) {
 	covered := dayTypes(0)
 	found := model.Finding{Check: model.CheckSchedules, Code: "schedule", Object: o}
 	for i := range o.Fields {
@@ -100,7 +100,7 @@ func (r *checker) checkWeek(o *model.Object) {
 }
 
 // checkYear checks that the weeks of a Schedule:Year cover each day of the year once.
-func (r *checker) checkYear(o *model.Object) {
+func (r *modelRun) checkYear(o *model.Object) {
 	covered := [lastDay + 1]bool{}
 	found := model.Finding{Check: model.CheckSchedules, Code: "schedule", Object: o}
 	if o.Groups == 0 {

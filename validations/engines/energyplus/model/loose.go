@@ -1,11 +1,8 @@
-package energyplus
+package model
 
 import (
 	"slices"
 	"strings"
-
-	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/dictionary"
-	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/model"
 )
 
 // looseReferences are fields for which EnergyPlus simulates models although the named object is not there, by class.
@@ -55,7 +52,7 @@ type condition struct {
 	values []string
 }
 
-func (c condition) holds(o *model.Object) bool {
+func (c condition) holds(o *Object) bool {
 	return slices.ContainsFunc(c.values, func(value string) bool { return o.Is(c.field, value) })
 }
 
@@ -78,7 +75,7 @@ var furtherTypes = map[string][]string{
 var fuelFired = []string{"HeatPump:AirToWater:FuelFired:Cooling", "HeatPump:AirToWater:FuelFired:Heating"}
 
 // isLoose reports whether EnergyPlus may simulate the model although the reference leads nowhere.
-func isLoose(o *model.Object, f *dictionary.Field) bool {
+func isLoose(o *Object, f *FieldSpec) bool {
 	if slices.Contains(looseReferences[o.Spec.Name], f.Name) {
 		return true
 	}

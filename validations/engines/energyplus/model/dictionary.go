@@ -1,7 +1,4 @@
-// Package dictionary has the facts of EnergyPlus' data dictionaries: the classes of each version and their fields.
-//
-// The facts come from the epJSON schemas that EnergyPlus ships. The program generate writes them into tables.gz.
-package dictionary
+package model
 
 import (
 	"iter"
@@ -27,11 +24,11 @@ type Class struct {
 	// Unique classes have at most one object in a model, Required ones at least one.
 	Unique, Required bool
 	// Label is the field with the name of an object, nil where objects have no names. It is the first field in an IDF.
-	Label *Field
+	Label *FieldSpec
 	// TypeLists are the reference lists that the name of the class itself is in.
 	TypeLists []string
 	// Fields are in the order of the IDF, without the label and the repeated ones.
-	Fields []*Field
+	Fields []*FieldSpec
 	// Repeated has the fields at the end that repeat as a group, nil where none do.
 	Repeated *Group
 }
@@ -40,13 +37,13 @@ type Class struct {
 type Group struct {
 	// Name is the member of an epJSON object that lists the groups.
 	Name   string
-	Fields []*Field
+	Fields []*FieldSpec
 	// Least and Most are numbers of groups, 0 where the dictionary gives none.
 	Least, Most int
 }
 
-// Field describes one field.
-type Field struct {
+// FieldSpec describes one field.
+type FieldSpec struct {
 	// Name is the field's name in epJSON.
 	Name string
 	Kind Kind
@@ -86,8 +83,8 @@ type Bound struct {
 	Set bool
 }
 
-// New returns the dictionary of a version that has these classes.
-func New(version string, classes []*Class) *Dictionary {
+// NewDictionary returns the dictionary of a version that has these classes.
+func NewDictionary(version string, classes []*Class) *Dictionary {
 	d := &Dictionary{
 		Version: version, Classes: classes, byKey: make(map[string]*Class, len(classes)),
 		givers: map[string][]*Class{}, types: map[string][]*Class{},
@@ -110,8 +107,8 @@ func New(version string, classes []*Class) *Dictionary {
 }
 
 // all iterates over the label and all fields of a class.
-func (c *Class) all() iter.Seq[*Field] {
-	return func(yield func(*Field) bool) {
+func (c *Class) all() iter.Seq[*FieldSpec] {
+	return func(yield func(*FieldSpec) bool) {
 		if c.Label != nil && !yield(c.Label) {
 			return
 		}
@@ -146,7 +143,7 @@ func (d *Dictionary) Class(name string) *Class {
 	return d.byKey[strings.ToLower(name)]
 }
 
-// Find returns the index of the field with a name, or -1.
-func Find(fields []*Field, name string) int {
-	return slices.IndexFunc(fields, func(f *Field) bool { return f.Name == name })
+// FindField returns the index of the field with a name, or -1.
+func FindField(fields []*FieldSpec, name string) int {
+	return slices.IndexFunc(fields, func(f *FieldSpec) bool { return f.Name == name })
 }

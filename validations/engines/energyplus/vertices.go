@@ -1,11 +1,10 @@
-package geometry
+package energyplus
 
 import (
 	"fmt"
 	"math"
 	"strings"
 
-	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/dictionary"
 	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/model"
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
@@ -28,7 +27,7 @@ type polygon struct {
 }
 
 // checkSurfaces checks the surfaces that are given by their vertices, and whether those of each zone enclose it.
-func (r *checker) checkSurfaces() {
+func (r *modelRun) checkSurfaces() {
 	clockwise := r.isClockwise()
 	polygons := map[string]*polygon{}
 	for _, o := range r.Model.Objects {
@@ -54,7 +53,7 @@ func (r *checker) checkSurfaces() {
 	r.checkBoundaries(polygons)
 }
 
-func (r *checker) isClockwise() bool {
+func (r *modelRun) isClockwise() bool {
 	for o := range r.Model.Known("globalgeometryrules") {
 		const direction = "vertex_entry_direction"
 		if o.Field(direction) != nil {
@@ -71,15 +70,15 @@ const (
 )
 
 // hasVertices reports whether the objects of a class are polygons.
-func hasVertices(class *dictionary.Class) bool {
+func hasVertices(class *model.Class) bool {
 	return class.Repeated != nil && class.Repeated.Name == repeatedVertices ||
-		dictionary.Find(class.Fields, firstVertex) >= 0
+		model.FindField(class.Fields, firstVertex) >= 0
 }
 
 // verticesOf returns the vertices of an object, and whether each has three coordinates.
 func verticesOf(o *model.Object) ([]point, bool) {
 	const dimensions = 3
-	first := dictionary.Find(o.Spec.Fields, firstVertex)
+	first := model.FindField(o.Spec.Fields, firstVertex)
 	coordinates := make([]float64, 0, len(o.Fields))
 	for i := range o.Fields {
 		f := &o.Fields[i]
@@ -145,7 +144,7 @@ func newellNormal(vertices []point) point {
 }
 
 // checkVertices checks the number of vertices and the area. It says whether the polygon has one.
-func (r *checker) checkVertices(p *polygon) bool {
+func (r *modelRun) checkVertices(p *polygon) bool {
 	const fewest = 3
 	n := len(p.vertices)
 	if n < fewest {
@@ -174,7 +173,7 @@ func (r *checker) checkVertices(p *polygon) bool {
 }
 
 // checkShape warns of vertices that are not in one plane and of floors and roofs that are upside down.
-func (r *checker) checkShape(p *polygon) {
+func (r *modelRun) checkShape(p *polygon) {
 	// EnergyPlus takes vertices this near to each other for one.
 	const tolerance = 0.01
 	size := p.normal.length()
@@ -198,7 +197,7 @@ func (r *checker) checkShape(p *polygon) {
 
 // checkFacing looks for windows and doors that face another way than the surface that they are in. EnergyPlus goes on
 // unless they face the opposite way.
-func (r *checker) checkFacing(polygons map[string]*polygon) {
+func (r *modelRun) checkFacing(polygons map[string]*polygon) {
 	for _, o := range r.Model.Objects {
 		p, known := polygons[model.Fold(o.Label.Text)]
 		if !known || p.object != o {

@@ -1,4 +1,4 @@
-package geometry
+package energyplus
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 // bounded is a surface of a zone, or a window or a door in one.
 type bounded struct {
 	object *model.Object
-	// condition is the model.Outside boundary condition in lower case, other the surface or the zone behind it.
+	// condition is the outside boundary condition in lower case, other the surface or the zone behind it.
 	condition string
 	other     *model.Field
 	polygon   *polygon
@@ -21,7 +21,7 @@ type bounded struct {
 	multiplier string
 }
 
-// The model.Outside boundary conditions that lead to a zone.
+// The outside boundary conditions that lead to a zone.
 const (
 	toSurface   = "surface"
 	toAdiabatic = "adiabatic"
@@ -38,7 +38,7 @@ const (
 )
 
 // checkBoundaries checks what surfaces are made of and what is behind them.
-func (r *checker) checkBoundaries(polygons map[string]*polygon) {
+func (r *modelRun) checkBoundaries(polygons map[string]*polygon) {
 	surfaces := r.boundedSurfaces(polygons)
 	for _, o := range r.Model.Objects {
 		if b := surfaces[model.Fold(o.Label.Text)]; b != nil && b.object == o {
@@ -55,7 +55,7 @@ func (r *checker) checkBoundaries(polygons map[string]*polygon) {
 
 // boundedSurfaces are the surfaces with a boundary condition by their names in lower case. What surfaces are made of is
 // checked by the way.
-func (r *checker) boundedSurfaces(polygons map[string]*polygon) map[string]*bounded {
+func (r *modelRun) boundedSurfaces(polygons map[string]*polygon) map[string]*bounded {
 	constructions, multipliers := r.checkConstructions(), r.multipliers()
 	surfaces := map[string]*bounded{}
 	for o := range r.Model.Known() {
@@ -82,7 +82,7 @@ func (r *checker) boundedSurfaces(polygons map[string]*polygon) map[string]*boun
 }
 
 // multipliers are those of the zones that have one.
-func (r *checker) multipliers() map[string]string {
+func (r *modelRun) multipliers() map[string]string {
 	multipliers := map[string]string{}
 	for o := range r.Model.Known(model.ZoneKey) {
 		if f := o.Field("multiplier"); f != nil && f.Text != "1" {
@@ -93,7 +93,7 @@ func (r *checker) multipliers() map[string]string {
 }
 
 // checkUse finds walls made like windows and windows made like walls.
-func (r *checker) checkUse(b *bounded, made *model.Field) {
+func (r *modelRun) checkUse(b *bounded, made *model.Field) {
 	if b.made == nil || b.made.use == unknownUse {
 		return
 	}
@@ -123,7 +123,7 @@ func isGlazed(o *model.Object) bool {
 }
 
 // checkBehind checks what is behind a surface.
-func (r *checker) checkBehind(b *bounded, surfaces map[string]*bounded) {
+func (r *modelRun) checkBehind(b *bounded, surfaces map[string]*bounded) {
 	if sun := b.object.Field("sun_exposure"); sun != nil && strings.EqualFold(sun.Text, "SunExposed") &&
 		b.condition != toOutdoors && b.condition != "othersideconditionsmodel" {
 		r.warnBoundary(b.object, sun, "the sun does not reach a surface that is not outdoors")
@@ -174,7 +174,7 @@ func (b *bounded) leadsElsewhere(from *bounded) bool {
 }
 
 // checkPair compares two surfaces that are the two sides of one wall.
-func (r *checker) checkPair(b, other *bounded) {
+func (r *modelRun) checkPair(b, other *bounded) {
 	name := engine.Quote(b.other.Text)
 	if p, q := b.polygon, other.polygon; p != nil && q != nil && b.multiplier == other.multiplier {
 		const mostPercent = 2
@@ -205,7 +205,7 @@ func (r *checker) checkPair(b, other *bounded) {
 }
 
 // checkSubsurface checks a window or a door by what is behind its wall.
-func (r *checker) checkSubsurface(o *model.Object, base *model.Field, wall *bounded) {
+func (r *modelRun) checkSubsurface(o *model.Object, base *model.Field, wall *bounded) {
 	kind := o.Field("surface_type")
 	// EnergyPlus takes the ends of a daylight tube for outdoors wherever they are.
 	if wall == nil || kind == nil || strings.HasPrefix(model.Fold(kind.Text), "tubular") {
@@ -243,10 +243,10 @@ func refusal(condition string, named, isGlazed bool) string {
 	return ""
 }
 
-func (r *checker) findBoundary(o *model.Object, f *model.Field, message string) {
+func (r *modelRun) findBoundary(o *model.Object, f *model.Field, message string) {
 	r.Add(model.CheckBoundaries, "boundary", o, f, message)
 }
 
-func (r *checker) warnBoundary(o *model.Object, f *model.Field, message string) {
+func (r *modelRun) warnBoundary(o *model.Object, f *model.Field, message string) {
 	r.Add(model.CheckGeometry, "boundary", o, f, message)
 }

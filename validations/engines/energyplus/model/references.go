@@ -1,4 +1,4 @@
-package energyplus
+package model
 
 import (
 	"fmt"
@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/dictionary"
-	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/model"
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
 
@@ -16,9 +14,9 @@ type nameSet map[string]string
 
 // nameBook has the names that the references of a model may lead to.
 type nameBook struct {
-	dictionary *dictionary.Dictionary
+	dictionary *Dictionary
 	// labels are the names of the objects of each class, given are values of fields that are names in a list.
-	labels map[*dictionary.Class]nameSet
+	labels map[*Class]nameSet
 	given  map[string]nameSet
 	// strays are the names of objects whose class is unknown, so any reference may lead to them.
 	strays nameSet
@@ -33,8 +31,8 @@ type zoneSpaces struct {
 }
 
 // checkReferences looks for fields that name objects which the model does not have.
-func (r *modelRun) checkReferences() {
-	book := r.names()
+func (r *Findings) checkReferences() {
+	book := newNameBook(r.Model)
 	for o := range r.Model.Known() {
 		if o.Spec.Label != nil {
 			r.checkReference(book, o, &o.Label, nil)
@@ -51,13 +49,13 @@ func (r *modelRun) checkReferences() {
 }
 
 // checkReference looks for what a field names. The fields are those of its group, and what is behind them.
-func (r *modelRun) checkReference(book *nameBook, o *model.Object, f *model.Field, fields []model.Field) {
-	if f.Spec == nil || len(f.Spec.Refers) == 0 || f.Text == "" || f.Kind == model.JSONOther || f.IsExpression() {
+func (r *Findings) checkReference(book *nameBook, o *Object, f *Field, fields []Field) {
+	if f.Spec == nil || len(f.Spec.Refers) == 0 || f.Text == "" || f.Form == JSONOther || f.IsExpression() {
 		return
 	}
-	found := model.Finding{Check: model.CheckReferences, Object: o, Field: f}
+	found := Finding{Check: CheckReferences, Object: o, Field: f}
 	if typed := book.typeBeside(o, f, fields); typed != nil {
-		if book.has(typed, model.Fold(f.Text)) {
+		if book.has(typed, Fold(f.Text)) {
 			return
 		}
 		found.Code, found.Message = "unknown_object", fmt.Sprintf("there is no %s %s", typed.Name, engine.Quote(f.Text))
@@ -73,7 +71,7 @@ func (r *modelRun) checkReference(book *nameBook, o *model.Object, f *model.Fiel
 	code, noun := book.nounOf(f.Spec.Refers)
 	found.Code, found.Message = code, fmt.Sprintf("there is no %s %s", noun, engine.Quote(f.Text))
 	if isLoose(o, f.Spec) {
-		found.Check = model.CheckLooseReferences
+		found.Check = CheckLooseReferences
 	}
 	if !r.Full(found.Code) {
 		found.Message += didYouMean(nearestOf(f.Text, book.candidates(f.Spec.Refers)))
@@ -83,29 +81,29 @@ func (r *modelRun) checkReference(book *nameBook, o *model.Object, f *model.Fiel
 
 // checkBoundary finds zones in place of the other surface where a surface has the boundary condition Surface. The field
 // takes names of zones for another condition.
-func (r *modelRun) checkBoundary(book *nameBook, o *model.Object) {
+func (r *Findings) checkBoundary(book *nameBook, o *Object) {
 	condition, other := o.Field("outside_boundary_condition"), o.Field("outside_boundary_condition_object")
-	if condition == nil || model.Fold(condition.Text) != "surface" {
+	if condition == nil || Fold(condition.Text) != "surface" {
 		return
 	}
 	// EnergyPlus simulates surfaces without the other one.
 	if other == nil || other.Text == "" || other.IsExpression() {
 		return
 	}
-	isSurface := func(class *dictionary.Class) bool { return book.has(class, model.Fold(other.Text)) }
-	surfaces := r.dictionary.Givers("SurfAndSubSurfNames")
+	isSurface := func(class *Class) bool { return book.has(class, Fold(other.Text)) }
+	surfaces := r.Model.dictionary.Givers("SurfAndSubSurfNames")
 	if slices.ContainsFunc(surfaces, isSurface) || !book.leads(o.Spec, other) {
 		return
 	}
-	r.Add(model.CheckReferences, "unknown_surface", o, other,
+	r.Add(CheckReferences, "unknown_surface", o, other,
 		"there is no surface "+engine.Quote(other.Text)+", which the condition Surface needs")
 }
 
 // typeBeside returns the class that the field before names, where the two are a pair such as component_object_type and
 // component_name. EnergyPlus looks for the object in that class then.
-func (b *nameBook) typeBeside(o *model.Object, f *model.Field, fields []model.Field) *dictionary.Class {
+func (b *nameBook) typeBeside(o *Object, f *Field, fields []Field) *Class {
 	specs := o.Spec.Fields
-	if f.Group != model.Outside {
+	if f.Group != Outside {
 		specs = o.Spec.Repeated.Fields
 	}
 	if f.Index == 0 || f == &o.Label {
@@ -131,13 +129,13 @@ func (b *nameBook) typeBeside(o *model.Object, f *model.Field, fields []model.Fi
 	return nil
 }
 
-// names collects the names of the model.
-func (r *modelRun) names() *nameBook {
+// newNameBook collects the names of a model.
+func newNameBook(m *Model) *nameBook {
 	book := &nameBook{
-		dictionary: r.dictionary, labels: map[*dictionary.Class]nameSet{}, given: map[string]nameSet{},
+		dictionary: m.dictionary, labels: map[*Class]nameSet{}, given: map[string]nameSet{},
 		strays: nameSet{}, spaces: map[string]*zoneSpaces{},
 	}
-	for _, o := range r.Model.Objects {
+	for _, o := range m.Objects {
 		if o.Spec == nil {
 			book.strays.add(o.Label.Text)
 			continue
@@ -159,18 +157,18 @@ func (r *modelRun) names() *nameBook {
 }
 
 // assign notes to which zone a space or a surface belongs.
-func (b *nameBook) assign(o *model.Object) {
-	zone := o.Field(model.ZoneName)
-	if zone == nil || o.Key != model.SpaceKey && !model.IsSurface(o.Spec) {
+func (b *nameBook) assign(o *Object) {
+	zone := o.Field(ZoneName)
+	if zone == nil || o.Key != SpaceKey && !IsSurface(o.Spec) {
 		return
 	}
-	key := model.Fold(zone.Text)
+	key := Fold(zone.Text)
 	if b.spaces[key] == nil {
 		b.spaces[key] = &zoneSpaces{}
 	}
 	space := o.Field("space_name")
 	switch {
-	case o.Key == model.SpaceKey:
+	case o.Key == SpaceKey:
 		b.spaces[key].named = true
 	case space != nil && space.Text != "":
 		b.spaces[key].assigned = true
@@ -182,7 +180,7 @@ func (b *nameBook) assign(o *model.Object) {
 // give adds the value of a field to lists.
 func (b *nameBook) give(lists []string, name string) {
 	for _, list := range lists {
-		key := model.Fold(list)
+		key := Fold(list)
 		if b.given[key] == nil {
 			b.given[key] = nameSet{}
 		}
@@ -191,7 +189,7 @@ func (b *nameBook) give(lists []string, name string) {
 }
 
 func (s nameSet) add(name string) {
-	s[model.Fold(name)] = name
+	s[Fold(name)] = name
 }
 
 // longestName is more than EnergyPlus allows a name. Longer ones are not taken apart, which takes quadratic time.
@@ -200,7 +198,7 @@ const longestName = 200
 // has reports whether the model has an object of the class with this name. The name may also be one that EnergyPlus
 // makes itself: it makes an object for each zone of a list, and calls it by the zone and by the object of the list. It
 // also makes the missing spaces of a zone.
-func (b *nameBook) has(class *dictionary.Class, key string) bool {
+func (b *nameBook) has(class *Class, key string) bool {
 	labels := b.labels[class]
 	if _, known := labels[key]; known {
 		return true
@@ -208,7 +206,7 @@ func (b *nameBook) has(class *dictionary.Class, key string) bool {
 	if _, stray := b.strays[key]; stray {
 		return true
 	}
-	if strings.EqualFold(class.Name, model.SpaceKey) && b.isMadeSpace(key) {
+	if strings.EqualFold(class.Name, SpaceKey) && b.isMadeSpace(key) {
 		return true
 	}
 	if len(labels) == 0 || len(key) > longestName {
@@ -236,7 +234,7 @@ func (b *nameBook) isMadeSpace(key string) bool {
 			return true
 		}
 	}
-	_, isZone := b.labels[b.dictionary.Class(model.ZoneKey)][key]
+	_, isZone := b.labels[b.dictionary.Class(ZoneKey)][key]
 	spaces := b.spaces[key]
 	return isZone && (spaces == nil || !spaces.named)
 }
@@ -257,8 +255,8 @@ var builtIn = []string{"water", "steam", "ethyleneglycol", "propyleneglycol"}
 const preprocessed = "surfpropothsdcoef"
 
 // leads reports whether the value of a field is a name in one of the lists that the field refers to.
-func (b *nameBook) leads(class *dictionary.Class, f *model.Field) bool {
-	key := model.Fold(f.Text)
+func (b *nameBook) leads(class *Class, f *Field) bool {
+	key := Fold(f.Text)
 	lists := slices.Concat(f.Spec.Refers, furtherLists[class.Name][f.Spec.Name])
 	return slices.ContainsFunc(lists, func(list string) bool {
 		if len(b.dictionary.Givers(list)) == 0 && len(b.dictionary.Types(list)) == 0 {
@@ -281,8 +279,8 @@ func (b *nameBook) isListed(list, key string) bool {
 		// The list lacks some classes of surfaces.
 		givers = slices.Concat(givers, b.dictionary.Givers("SurfAndSubSurfNames"))
 	}
-	_, given := b.given[model.Fold(list)][key]
-	return given || slices.ContainsFunc(givers, func(class *dictionary.Class) bool { return b.has(class, key) })
+	_, given := b.given[Fold(list)][key]
+	return given || slices.ContainsFunc(givers, func(class *Class) bool { return b.has(class, key) })
 }
 
 // isType reports whether a name is that of a class in a list of classes.
@@ -291,7 +289,7 @@ func (b *nameBook) isType(list, name string) bool {
 	if class == nil || len(types) == 0 {
 		return false
 	}
-	return slices.Contains(types, class) || slices.Contains(furtherTypes[model.Fold(list)], class.Name)
+	return slices.Contains(types, class) || slices.Contains(furtherTypes[Fold(list)], class.Name)
 }
 
 // nouns are the words for the names in the lists that people know, by the list in lower case.
@@ -307,7 +305,7 @@ var nouns = map[string]string{
 // nounOf returns the code of a reference that leads nowhere, and the word for what it should lead to.
 func (b *nameBook) nounOf(lists []string) (string, string) {
 	// Where a zone or a space may stand, most people mean a zone. Its list is behind that of the spaces.
-	if noun, known := nouns[model.Fold(lists[len(lists)-1])]; known {
+	if noun, known := nouns[Fold(lists[len(lists)-1])]; known {
 		return "unknown_" + strings.ReplaceAll(noun, " ", "_"), noun
 	}
 	names := []string{}
@@ -335,7 +333,7 @@ func (b *nameBook) candidates(lists []string) []string {
 		for _, class := range b.dictionary.Givers(list) {
 			names = slices.AppendSeq(names, maps.Values(b.labels[class]))
 		}
-		names = slices.AppendSeq(names, maps.Values(b.given[model.Fold(list)]))
+		names = slices.AppendSeq(names, maps.Values(b.given[Fold(list)]))
 		for _, class := range b.dictionary.Types(list) {
 			names = append(names, class.Name)
 		}

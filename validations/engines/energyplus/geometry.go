@@ -1,30 +1,13 @@
-// Package geometry checks the surfaces of models: their vertices, the zones that they enclose, what they are made of,
-// and what is behind them.
-package geometry
+package energyplus
 
 import (
 	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/model"
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
 
-// checker looks for faults in the surfaces of one model.
-type checker struct {
-	*model.Findings
-
-	// compared are pairs of constructions on the two sides of a wall.
-	compared map[[2]*construction]bool
-}
-
-// Check adds what is wrong with the surfaces and the zones of a model.
-func Check(found *model.Findings) {
-	r := &checker{Findings: found, compared: map[[2]*construction]bool{}}
-	r.checkZones()
-	r.checkSurfaces()
-}
-
 // checkZones looks for zones that no surface belongs to. EnergyPlus makes surfaces where one of another zone has the
 // boundary condition Zone.
-func (r *checker) checkZones() {
+func (r *modelRun) checkZones() {
 	bounded := map[string]bool{}
 	for _, o := range r.Model.Objects {
 		if !model.IsSurface(o.Spec) {

@@ -1,6 +1,4 @@
-// Package schedules checks the days, hours and value limits of schedules in models, other dates and times, and values
-// that are right alone and wrong together.
-package schedules
+package energyplus
 
 import (
 	"fmt"
@@ -11,22 +9,15 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
 
-// checker looks for faults in the schedules of one model.
-type checker struct {
-	*model.Findings
-}
-
-// CheckValues adds the dates and other values of a model that are wrong together.
-func CheckValues(found *model.Findings) {
-	r := &checker{found}
+// checkValues adds the dates and other values of a model that are wrong together.
+func (r *modelRun) checkValues() {
 	r.checkDates()
 	r.checkCombined()
 	r.checkTimestep()
 }
 
-// Check adds what is wrong with the schedules of a model.
-func Check(found *model.Findings) {
-	r := &checker{found}
+// checkSchedules adds what is wrong with the days, hours and value limits of schedules.
+func (r *modelRun) checkSchedules() {
 	limits := r.scheduleLimits()
 	step := r.minutesPerStep()
 	for o := range r.Model.Known() {
@@ -62,7 +53,7 @@ type valueLimits struct {
 	discrete     bool
 }
 
-func (r *checker) scheduleLimits() map[string]valueLimits {
+func (r *modelRun) scheduleLimits() map[string]valueLimits {
 	found := map[string]valueLimits{}
 	for o := range r.Model.Known("scheduletypelimits") {
 		limit := valueLimits{
@@ -93,7 +84,7 @@ func isScheduleValue(o *model.Object, f *model.Field) bool {
 }
 
 // checkLimits warns of values beyond the limits, as EnergyPlus does. One finding for a schedule is enough.
-func (r *checker) checkLimits(o *model.Object, limit valueLimits) {
+func (r *modelRun) checkLimits(o *model.Object, limit valueLimits) {
 	for i := range o.Fields {
 		f := &o.Fields[i]
 		value, isNumber := f.Number()

@@ -1,4 +1,4 @@
-package geometry
+package energyplus
 
 import (
 	"math"
@@ -63,7 +63,7 @@ const (
 	windowUse
 )
 
-// constructionOf is a construction with what its layers are, from the model.Outside to the inside.
+// constructionOf is a construction with what its layers are, from the outside to the inside.
 type construction struct {
 	use    constructionUse
 	fields []*model.Field
@@ -90,7 +90,7 @@ var constructionUses = map[string]constructionUse{
 }
 
 // checkConstructions checks the order of layers, and returns the constructions by their names in lower case.
-func (r *checker) checkConstructions() map[string]*construction {
+func (r *modelRun) checkConstructions() map[string]*construction {
 	materials := r.layers()
 	constructions := map[string]*construction{}
 	for o := range r.Model.Known() {
@@ -116,7 +116,7 @@ func (r *checker) checkConstructions() map[string]*construction {
 }
 
 // layers are the materials by their names in lower case.
-func (r *checker) layers() map[string]layer {
+func (r *modelRun) layers() map[string]layer {
 	layers := map[string]layer{}
 	for o := range r.Model.Known() {
 		if group, known := layerGroups[o.Key]; known {

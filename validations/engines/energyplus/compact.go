@@ -1,4 +1,4 @@
-package schedules
+package energyplus
 
 import (
 	"regexp"
@@ -35,7 +35,7 @@ type compactSchedule struct {
 }
 
 // checkCompact reports the first fault of a Schedule:Compact: what follows cannot be understood any more.
-func (r *checker) checkCompact(o *model.Object, step int) {
+func (r *modelRun) checkCompact(o *model.Object, step int) {
 	c := &compactSchedule{dayClock: dayClock{run: r, object: o, step: step, until: minutesPerDay}}
 	var last *model.Field
 	group := 0

@@ -1,4 +1,4 @@
-package dictionary_test
+package model_test
 
 import (
 	"encoding/json"
@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/dictionary"
+	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/model"
 )
 
 // modelSchema is the part of an epJSON schema that has facts.
@@ -69,14 +69,14 @@ var (
 const labelName = "name"
 
 // convert takes the facts from an epJSON schema.
-func convert(content []byte) (*dictionary.Dictionary, error) {
+func convert(content []byte) (*model.Dictionary, error) {
 	var schema modelSchema
 	decoder := json.NewDecoder(strings.NewReader(string(content)))
 	decoder.UseNumber()
 	if err := decoder.Decode(&schema); err != nil {
 		return nil, fmt.Errorf("read schema: %w", err)
 	}
-	classes := []*dictionary.Class{}
+	classes := []*model.Class{}
 	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
 		class, err := schema.Properties[name].convert(name)
 		if err != nil {
@@ -85,7 +85,7 @@ func convert(content []byte) (*dictionary.Dictionary, error) {
 		class.Required = slices.Contains(schema.Required, name)
 		classes = append(classes, class)
 	}
-	d := dictionary.New("", classes)
+	d := model.NewDictionary("", classes)
 	version := d.Class("Version")
 	if version == nil || len(version.Fields) != 1 || version.Fields[0].Default == "" {
 		return nil, fmt.Errorf("%w: it does not say its version", errForm)
@@ -94,11 +94,11 @@ func convert(content []byte) (*dictionary.Dictionary, error) {
 	return d, nil
 }
 
-func (s classSchema) convert(name string) (*dictionary.Class, error) {
+func (s classSchema) convert(name string) (*model.Class, error) {
 	if len(s.PatternProperties) != 1 {
 		return nil, fmt.Errorf("%w: %d patterns of names, want 1", errForm, len(s.PatternProperties))
 	}
-	c := &dictionary.Class{Name: name, Unique: s.MaxProperties == 1}
+	c := &model.Class{Name: name, Unique: s.MaxProperties == 1}
 	names := s.LegacyIDD.Fields
 	if s.Name != nil {
 		if len(names) == 0 || names[0] != labelName {
@@ -124,7 +124,7 @@ func (s classSchema) convert(name string) (*dictionary.Class, error) {
 		if list.Items == nil {
 			return nil, fmt.Errorf("%w: %s is not a list", errForm, s.LegacyIDD.Extension)
 		}
-		c.Repeated = &dictionary.Group{Name: s.LegacyIDD.Extension, Least: list.MinItems, Most: list.MaxItems}
+		c.Repeated = &model.Group{Name: s.LegacyIDD.Extension, Least: list.MinItems, Most: list.MaxItems}
 		if c.Repeated.Fields, err = list.Items.convert(s.LegacyIDD.Extensibles); err != nil {
 			return nil, err
 		}
@@ -133,8 +133,8 @@ func (s classSchema) convert(name string) (*dictionary.Class, error) {
 }
 
 // convert takes the fields in the order of the names.
-func (s objectSchema) convert(names []string) ([]*dictionary.Field, error) {
-	fields := []*dictionary.Field{}
+func (s objectSchema) convert(names []string) ([]*model.FieldSpec, error) {
+	fields := []*model.FieldSpec{}
 	for _, name := range names {
 		schema, ok := s.Properties[name]
 		if !ok {
@@ -149,8 +149,8 @@ func (s objectSchema) convert(names []string) ([]*dictionary.Field, error) {
 	return fields, nil
 }
 
-func (s fieldSchema) convert(name string, required bool) (*dictionary.Field, error) {
-	f := &dictionary.Field{
+func (s fieldSchema) convert(name string, required bool) (*model.FieldSpec, error) {
+	f := &model.FieldSpec{
 		Name: name, Required: required, Units: s.Units, Refers: s.ObjectList, Gives: s.Reference,
 	}
 	if s.Default != nil {
@@ -160,8 +160,8 @@ func (s fieldSchema) convert(name string, required bool) (*dictionary.Field, err
 	if len(s.AnyOf) > 0 {
 		value = s.AnyOf[0]
 	}
-	kinds := map[string]dictionary.Kind{
-		"number": dictionary.Number, "integer": dictionary.Integer, "string": dictionary.Text,
+	kinds := map[string]model.Kind{
+		"number": model.Number, "integer": model.Integer, "string": model.Text,
 	}
 	kind, ok := kinds[value.Type]
 	if !ok {
@@ -171,7 +171,7 @@ func (s fieldSchema) convert(name string, required bool) (*dictionary.Field, err
 	for _, other := range s.AnyOf[min(1, len(s.AnyOf)):] {
 		f.Words = append(f.Words, texts(other.Enum)...)
 		if other.Enum == nil {
-			f.Kind = dictionary.Either
+			f.Kind = model.Either
 		}
 	}
 	var err error
@@ -198,24 +198,24 @@ func texts(enum []any) []string {
 	return found
 }
 
-func bound(inclusive *json.Number, exclusive any) (dictionary.Bound, error) {
+func bound(inclusive *json.Number, exclusive any) (model.Bound, error) {
 	number := inclusive
 	limit, isNumber := exclusive.(json.Number)
 	if isNumber {
 		number = &limit
 	}
 	if number == nil {
-		return dictionary.Bound{}, nil
+		return model.Bound{}, nil
 	}
 	value, err := number.Float64()
 	if err != nil {
-		return dictionary.Bound{}, fmt.Errorf("%w: bound %s", errForm, *number)
+		return model.Bound{}, fmt.Errorf("%w: bound %s", errForm, *number)
 	}
-	return dictionary.Bound{Value: value, Exclusive: isNumber || exclusive == true, Set: true}, nil
+	return model.Bound{Value: value, Exclusive: isNumber || exclusive == true, Set: true}, nil
 }
 
 // checkSeparators refuses texts that the tables could not tell from their own separators.
-func checkSeparators(f *dictionary.Field) error {
+func checkSeparators(f *model.FieldSpec) error {
 	for _, list := range [][]string{f.Choices, f.Words, f.Refers, f.Gives} {
 		for _, text := range list {
 			if strings.ContainsAny(text, ",|\t\n") {
