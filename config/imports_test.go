@@ -40,7 +40,7 @@ func layers() []layer {
 	partsOfEngines := []string{
 		"core/mediatype", "validations/engines/ecma", "validations/engines/engine", "validations/engines/expression",
 		"validations/engines/program", "validations/engines/tree",
-		"validations/engines/xmltext", "validations/engines/xsd", "validations/programs/port",
+		"validations/engines/xmltext", "validations/programs/port",
 	}
 	return []layer{
 		{folder: "core", may: []string{"core/api", "core/db"}},
@@ -117,10 +117,6 @@ func layers() []layer {
 		{folder: "validations/engines/ecma", may: []string{"validations/engines/engine"}},
 		{folder: "validations/engines/expression", may: []string{"validations/engines/engine"}},
 		{folder: "validations/engines/xmltext", may: []string{"validations/engines/engine"}},
-		{
-			folder: "validations/engines/xsd",
-			may:    []string{"validations/engines/engine", "validations/engines/xmltext"},
-		},
 		{
 			folder: "validations/engines/tree",
 			may:    []string{"validations/engines/engine", "validations/engines/xmltext"},

@@ -9,13 +9,12 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 	"github.com/simplevalidations/simplevalidations/validations/engines/xmltext"
-	"github.com/simplevalidations/simplevalidations/validations/engines/xsd"
 )
 
 // identifiers checks that values of the types IDREF and IDREFS are IDs of the document, and that each ID names one
 // element. xmllint compares the IDs of attributes alone, and follows no references.
 type identifiers struct {
-	model  *xsd.Model
+	model  *xmltext.Model
 	reader *xmltext.Reader
 	lines  *engine.Lines
 	open   []*typed
@@ -37,7 +36,7 @@ type duplicateID struct {
 // typed is an open element and its type. The text is collected if it is an ID or refers to one.
 type typed struct {
 	element *xmltext.Element
-	kind    *xsd.Type
+	kind    *xmltext.Type
 	text    strings.Builder
 }
 
@@ -65,7 +64,7 @@ func (s *schema) readIdentifiers(text []byte) (*identifiers, error) {
 		return nil, nil //nolint:nilnil // there is nothing to check
 	}
 	x := &identifiers{
-		model: xsd.NewModel(s.bundle), reader: xmltext.NewReader(text, s.limits),
+		model: xmltext.NewModel(s.bundle), reader: xmltext.NewReader(text, s.limits),
 		lines: engine.NewLines(text, s.limits.MaxExcerpt),
 		named: map[string]idDecl{}, repeats: map[duplicateID]string{},
 		most: s.limits.MaxValues,
@@ -103,7 +102,7 @@ func (x *identifiers) rephrase(found []*complaint) {
 
 // begin finds the type of an element, and the IDs and references in its attributes.
 func (x *identifiers) begin(e *xmltext.Element, attributes []xml.Attr) *engine.ReadError {
-	var parent *xsd.Type
+	var parent *xmltext.Type
 	if len(x.open) > 0 {
 		parent = x.open[len(x.open)-1].kind
 	}
@@ -129,7 +128,7 @@ func (x *identifiers) declaredType(attributes []xml.Attr) xml.Name {
 		if a.Name.Local != "type" || a.Name.Space == "" {
 			continue
 		}
-		if namespace, _ := x.reader.NamespaceOf(a.Name.Space); namespace != xsd.NamespaceInstance {
+		if namespace, _ := x.reader.NamespaceOf(a.Name.Space); namespace != xmltext.NamespaceInstance {
 			continue
 		}
 		prefix, local, prefixed := strings.Cut(strings.TrimSpace(a.Value), ":")
@@ -146,7 +145,7 @@ func (x *identifiers) declaredType(attributes []xml.Attr) xml.Name {
 func (x *identifiers) follow(token xml.Token, _ int) {
 	switch t := token.(type) {
 	case xml.CharData:
-		if len(x.open) > 0 && x.open[len(x.open)-1].kind.Content != xsd.Plain {
+		if len(x.open) > 0 && x.open[len(x.open)-1].kind.Content != xmltext.Plain {
 			x.open[len(x.open)-1].text.Write(t)
 		}
 	case xml.EndElement:
@@ -157,18 +156,18 @@ func (x *identifiers) follow(token xml.Token, _ int) {
 }
 
 // value records an ID or references to IDs.
-func (x *identifiers) value(kind xsd.Identifier, value, attribute string, e *xmltext.Element) {
-	if kind == xsd.Plain {
+func (x *identifiers) value(kind xmltext.Identifier, value, attribute string, e *xmltext.Element) {
+	if kind == xmltext.Plain {
 		return
 	}
 	ids := strings.Fields(value)
-	if kind != xsd.References && len(ids) != 1 {
+	if kind != xmltext.References && len(ids) != 1 {
 		// It is not a name, which xmllint reports.
 		return
 	}
 	for _, id := range ids {
 		u := idRef{id: id, attribute: attribute, name: xmltext.Written(e.Name), element: e.Start}
-		if kind == xsd.ID {
+		if kind == xmltext.ID {
 			x.name(u, e)
 		} else if _, known := x.named[id]; !known && len(x.uses) <= x.most {
 			x.uses = append(x.uses, u)

@@ -12,12 +12,11 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 	"github.com/simplevalidations/simplevalidations/validations/engines/program"
 	"github.com/simplevalidations/simplevalidations/validations/engines/xmltext"
-	"github.com/simplevalidations/simplevalidations/validations/engines/xsd"
 )
 
 // schema is an XML Schema that xmllint is to check documents by.
 type schema struct {
-	bundle *xsd.Bundle
+	bundle *xmltext.Bundle
 	// forms are the texts in equivalent forms, the fastest first and the schema as it was written last.
 	forms [][][]byte
 	// form is the first of them that xmllint has not refused.
@@ -79,7 +78,7 @@ var schemaFile = regexp.MustCompile(`/dev/fd/(\d+)`)
 const maxSchemaFaults = 20
 
 func compileSchema(c stepConfig, limits engine.Limits) (*schema, []engine.ConfigError) {
-	bundle, faults := xsd.ReadBundle(c.Schema, c.Schemas, limits)
+	bundle, faults := xmltext.ReadBundle(c.Schema, c.Schemas, limits)
 	if len(faults) > 0 {
 		return nil, faults
 	}
@@ -94,9 +93,9 @@ func compileSchema(c stepConfig, limits engine.Limits) (*schema, []engine.Config
 
 // formsOf returns texts in equivalent forms, the fastest first and as they were written last.
 func formsOf(written [][]byte, limits engine.Limits) [][][]byte {
-	forms := make([][][]byte, xsd.Forms, xsd.Forms+1)
+	forms := make([][][]byte, xmltext.Forms, xmltext.Forms+1)
 	for _, text := range written {
-		for i, form := range xsd.Simplify(text, limits) {
+		for i, form := range xmltext.Simplify(text, limits) {
 			forms[i] = append(forms[i], form)
 		}
 	}

@@ -1,4 +1,4 @@
-package xsd
+package xmltext
 
 import (
 	"encoding/xml"
@@ -72,7 +72,7 @@ func mentionsIdentifier(n *node) bool {
 			continue
 		}
 		name := (&source{}).resolve(n, written)
-		if name.Space == Namespace && builtIn[name.Local] != Plain {
+		if name.Space == namespaceSchema && builtIn[name.Local] != Plain {
 			return true
 		}
 	}
@@ -153,7 +153,7 @@ func (m *Model) Attribute(t *Type, name xml.Name) Identifier {
 }
 
 func (m *Model) namedType(name xml.Name) *Type {
-	if name.Space == Namespace {
+	if name.Space == namespaceSchema {
 		return &Type{Content: builtIn[name.Local]}
 	}
 	found := m.declared.global[globalName{sortType, name}]
@@ -247,7 +247,7 @@ func (m *Model) readPart(t *Type, part *declaration, seen map[*node]bool) {
 // derive records the base of a type.
 func (m *Model) derive(t *Type, derivation *declaration) {
 	name, _ := derivation.source.nameIn(derivation.node, "base")
-	if name.Space == Namespace {
+	if name.Space == namespaceSchema {
 		t.Content = builtIn[name.Local]
 		return
 	}
@@ -297,7 +297,7 @@ func (m *Model) simple(d *declaration, attribute string) Identifier {
 		name, given := d.source.nameIn(d.node, attribute)
 		var next *declaration
 		if given {
-			if name.Space == Namespace {
+			if name.Space == namespaceSchema {
 				return listed(builtIn[name.Local], list)
 			}
 			next = m.declared.referred(d.node, d.source, sortType, attribute)

@@ -1,10 +1,8 @@
-package xsd
+package xmltext
 
 import (
 	"bytes"
 	"encoding/xml"
-
-	"github.com/simplevalidations/simplevalidations/validations/engines/xmltext"
 )
 
 // withPlainPatterns returns the text of a schema with patterns that libxml2 reads as they are meant.
@@ -16,7 +14,7 @@ func withPlainPatterns(text []byte, root *node) []byte {
 		if plain == pattern {
 			return
 		}
-		begin, end := xmltext.AttributeValue(text[n.start:n.open], "value")
+		begin, end := AttributeValue(text[n.start:n.open], "value")
 		written.Write(text[at : n.start+begin])
 		written.WriteByte('"')
 		// Writing to a buffer does not fail.

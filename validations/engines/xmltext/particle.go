@@ -1,4 +1,4 @@
-package xsd
+package xmltext
 
 import (
 	"strconv"

@@ -1,8 +1,4 @@
-// Package xsd reads the texts of XML Schemas: which other schemas they name, and what their content models are.
-//
-// It checks nothing by a schema. It prepares schemas for the program that does: Bundle answers references from texts
-// that the step holds, and Simplify writes content models in a form that the program checks in linear time.
-package xsd
+package xmltext
 
 import (
 	"encoding/xml"
@@ -10,14 +6,13 @@ import (
 	"strings"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
-	"github.com/simplevalidations/simplevalidations/validations/engines/xmltext"
 )
 
 // Namespace is that of the elements of XML Schema.
-const Namespace = "http://www.w3.org/2001/XMLSchema"
+const namespaceSchema = "http://www.w3.org/2001/XMLSchema"
 
 // NamespaceInstance is that of the attribute xsi:type.
-const NamespaceInstance = Namespace + "-instance"
+const NamespaceInstance = namespaceSchema + "-instance"
 
 // node is an element of a schema, with the offsets of its tags in the text.
 type node struct {
@@ -73,10 +68,10 @@ func (n *node) namespaceOf(prefix string) string {
 func readTree(text []byte, limits engine.Limits) (*node, *engine.ReadError) {
 	top := &node{}
 	open := []*node{top}
-	r := xmltext.NewReader(text, limits)
-	r.Visit = func(e *xmltext.Element, attributes []xml.Attr) *engine.ReadError {
+	r := NewReader(text, limits)
+	r.Visit = func(e *Element, attributes []xml.Attr) *engine.ReadError {
 		n := &node{
-			name: e.Name, schema: e.Namespace == Namespace, attributes: attributes,
+			name: e.Name, schema: e.Namespace == namespaceSchema, attributes: attributes,
 			start: e.Start, open: e.End, close: e.Start, end: e.End,
 		}
 		n.parent = open[len(open)-1]

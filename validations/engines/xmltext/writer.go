@@ -1,10 +1,8 @@
-package xsd
+package xmltext
 
 import (
 	"bytes"
 	"encoding/xml"
-
-	"github.com/simplevalidations/simplevalidations/validations/engines/xmltext"
 )
 
 // writer writes a schema with simplified content models.
@@ -67,7 +65,7 @@ func (w *writer) attributes(attributes []xml.Attr) {
 		if a.Name.Space == "" && (a.Name.Local == "minOccurs" || a.Name.Local == "maxOccurs" || a.Name.Local == "id") {
 			continue
 		}
-		w.out.WriteString(" " + xmltext.Written(a.Name) + `="`)
+		w.out.WriteString(" " + Written(a.Name) + `="`)
 		// Writing to a buffer does not fail.
 		_ = xml.EscapeText(&w.out, []byte(a.Value))
 		w.out.WriteByte('"')

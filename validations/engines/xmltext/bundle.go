@@ -1,4 +1,4 @@
-package xsd
+package xmltext
 
 import (
 	"bytes"
@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
-	"github.com/simplevalidations/simplevalidations/validations/engines/xmltext"
 )
 
 // base is where the schema of a step is believed to be, so that relative references have a base. It lies so deep that
@@ -166,7 +165,7 @@ func (b *Bundle) Texts(location func(index int) string) [][]byte {
 // combination is a schema that includes all documents that are imported for a namespace: libxml2 reads only the first.
 func (b *Bundle) combination(namespace string, location func(index int) string) []byte {
 	var text strings.Builder
-	text.WriteString(`<schema xmlns="` + Namespace + `" targetNamespace="`)
+	text.WriteString(`<schema xmlns="` + namespaceSchema + `" targetNamespace="`)
 	// Writing to a builder does not fail.
 	_ = xml.EscapeText(&text, []byte(namespace))
 	text.WriteString(`">`)
@@ -233,7 +232,7 @@ func (b *Bundle) imported(namespace string) []int {
 // read checks that the document is a schema.
 func (d *document) read(limits engine.Limits) (*node, *engine.ReadError) {
 	// A schema comes as part of a JSON text, so it is UTF-8 whatever its declaration says.
-	xmltext.BlankDeclaration(d.text)
+	BlankDeclaration(d.text)
 	root, fault := readTree(d.text, limits)
 	if fault == nil {
 		if plain := withPlainPatterns(d.text, root); !bytes.Equal(plain, d.text) {
@@ -282,21 +281,21 @@ func (b *Bundle) reference(d *document, n *node) (reference, *engine.ReadError) 
 	r := reference{target: -1, imports: n.is("import")}
 	r.namespace, _ = n.attribute("namespace")
 	written, given := n.attribute("schemaLocation")
-	element := "<" + xmltext.Written(n.name) + ">"
+	element := "<" + Written(n.name) + ">"
 	switch {
 	case n.is("override"):
 		message := element + " is a feature of XML Schema 1.1; only 1.0 is supported"
 		return r, engine.ReadErrorAt(codeReference, message, n.start)
 	case !given && r.imports:
 		// The namespace alone says which of the schemas is meant.
-		r.begin = n.start + len("<") + len(xmltext.Written(n.name))
+		r.begin = n.start + len("<") + len(Written(n.name))
 		r.end = r.begin
 		r.target = slices.IndexFunc(b.documents, func(other *document) bool {
 			return other.name != "" && other.namespace == r.namespace
 		})
 		return r, nil
 	}
-	r.begin, r.end = xmltext.AttributeValue(d.text[n.start:n.open], "schemaLocation")
+	r.begin, r.end = AttributeValue(d.text[n.start:n.open], "schemaLocation")
 	r.begin, r.end = r.begin+n.start, r.end+n.start
 	r.target = b.find(resolve(d.address, written))
 	if r.target < 0 || r.target == 0 && d.address == base {

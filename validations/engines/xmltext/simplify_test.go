@@ -1,4 +1,4 @@
-package xsd_test
+package xmltext_test
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
-	"github.com/simplevalidations/simplevalidations/validations/engines/xsd"
+	"github.com/simplevalidations/simplevalidations/validations/engines/xmltext"
 )
 
 // letters are the elements of generated content models.
@@ -178,7 +178,7 @@ func TestSimplifiedModelsAcceptTheSame(t *testing.T) {
 // none.
 func simplest(t *testing.T, folder string, m model, words []string) ([]byte, []bool) {
 	t.Helper()
-	for _, text := range xsd.Simplify([]byte(m.text()), engine.DefaultLimits()) {
+	for _, text := range xmltext.Simplify([]byte(m.text()), engine.DefaultLimits()) {
 		if accepted, compiled := judge(t, folder, text, words); compiled {
 			return text, accepted
 		}
@@ -240,7 +240,7 @@ func TestSimplify(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got := string(xsd.Simplify([]byte(before+tt.model+after), engine.DefaultLimits())[0])
+			got := string(xmltext.Simplify([]byte(before+tt.model+after), engine.DefaultLimits())[0])
 			if want := before + tt.want + after; got != want {
 				t.Errorf("simplified =\n%s\nwant\n%s", got, want)
 			}
