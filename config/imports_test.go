@@ -283,7 +283,7 @@ func sqlFolders() []string {
 	return []string{
 		"core/idempotency", "core/idempotency/admin", "tasks", "users", "users/access", "users/account",
 		"users/audit", "users/commands", "users/mails", "users/quota", "users/signin", "validations",
-		"validations/execution", "validations/insights", "validations/progress", "validations/signing",
+		"validations/execution", "validations/external", "validations/insights", "validations/progress",
 		"validations/web", "workflows", "workflows/editor", "workflows/start",
 	}
 }

@@ -1,4 +1,4 @@
-package signing
+package external
 
 import (
 	"bytes"
@@ -47,7 +47,7 @@ func (b *testBundle) with(tb testing.TB, keys ...string) *Keys {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return New(b.db, ring)
+	return NewKeys(b.db, ring)
 }
 
 // organizations makes organizations that have a signing key.

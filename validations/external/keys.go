@@ -1,6 +1,4 @@
-// Package signing keeps the keys that calls of external validators, and their callbacks, are signed with: encrypted in
-// the database, one for each organization, with a secret for each of its validators derived from it.
-package signing
+package external
 
 import (
 	"context"
@@ -26,14 +24,15 @@ const (
 	rotationOverlap = 24 * time.Hour
 )
 
-// Keys are the signing keys of all organizations.
+// Keys are the signing keys of all organizations, encrypted in the database. Calls of an external validator, and its
+// callbacks, are signed with a secret that is derived from the organization's key.
 type Keys struct {
 	db   *db.DB
 	ring keyring.Ring
 }
 
-// New makes Keys that are encrypted under those of the ring. Without any in it, no call can be signed.
-func New(database *db.DB, ring keyring.Ring) *Keys {
+// NewKeys makes Keys that are encrypted under those of the ring. Without any in it, no call can be signed.
+func NewKeys(database *db.DB, ring keyring.Ring) *Keys {
 	return &Keys{db: database, ring: ring}
 }
 
