@@ -1,4 +1,4 @@
-package http
+package engines
 
 import (
 	"cmp"
@@ -10,16 +10,17 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
 
-// OriginOf returns the origin that a step with this configuration calls, or false where the configuration is wrong.
-func OriginOf(config json.RawMessage) (string, bool) {
-	var c stepConfig
+// HTTPOrigin returns the origin of the validator that an http step with this configuration calls: scheme, host and
+// port. It returns false where the configuration is wrong.
+func HTTPOrigin(config json.RawMessage) (string, bool) {
+	var c httpConfig
 	if len(engine.DecodeConfig(config, &c)) > 0 || len(checkURL(c.URL)) > 0 {
 		return "", false
 	}
 	return origin(c.URL), true
 }
 
-// ParseOrigin returns the origin of an address that a step may call, or what is wrong with the address.
+// ParseOrigin returns the origin of an address that an http step may call, or "" and what is wrong with the address.
 func ParseOrigin(address string) (string, string) {
 	if fault := urlFault(address); fault != "" {
 		return "", fault

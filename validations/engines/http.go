@@ -1,6 +1,4 @@
-// Package http is the engine of http steps. Another service checks the document; this package says how to call it and
-// reads its answer, and opens no connection itself.
-package http
+package engines
 
 import (
 	"context"
@@ -37,9 +35,9 @@ const (
 // errForeign means that an HTTP engine was run like one that works by itself.
 var errForeign = errors.New("the document is checked by another service, which an engine does not call")
 
-// Engine is an engine whose work another service does. It knows where that service is, how it wants to be called and
-// how to read its answers; the call itself is made elsewhere.
-type Engine struct {
+// HTTP is the engine of http steps, whose work another service does. It knows where that service is, how it wants to be
+// called and how to read its answers; the call itself is made elsewhere.
+type HTTP struct {
 	URL        string
 	Headers    map[string]string
 	Parameters json.RawMessage
@@ -50,35 +48,35 @@ type Engine struct {
 	// CallbackTimeout is how long the service may take to answer later; 0 means that it has to answer at once.
 	CallbackTimeout time.Duration
 
-	severities map[string]engine.Severity
-	limits     engine.Limits
+	severities map[string]Severity
+	limits     Limits
 }
 
 // Origin returns the scheme, host and port of the URL in one form (RFC 6454), so that all steps that call one service
 // name it equally.
-func (h *Engine) Origin() string {
+func (h *HTTP) Origin() string {
 	return origin(h.URL)
 }
 
 // Run refuses: an engine touches no network.
-func (*Engine) Run(context.Context, engine.Document) (engine.Report, error) {
-	return engine.Report{}, errForeign
+func (*HTTP) Run(context.Context, Document) (Report, error) {
+	return Report{}, errForeign
 }
 
-// stepConfig is the configuration of an HTTP step.
-type stepConfig struct {
-	URL                    string                     `json:"url"`
-	Headers                map[string]string          `json:"headers,omitempty"`
-	Parameters             json.RawMessage            `json:"parameters,omitempty"`
-	AttemptTimeoutSeconds  *int                       `json:"attempt_timeout_seconds,omitempty"`
-	Idempotent             *bool                      `json:"idempotent,omitempty"`
-	CallbackTimeoutSeconds int                        `json:"callback_timeout_seconds,omitempty"`
-	Severities             map[string]engine.Severity `json:"severities,omitempty"`
+// httpConfig is the configuration of an HTTP step.
+type httpConfig struct {
+	URL                    string              `json:"url"`
+	Headers                map[string]string   `json:"headers,omitempty"`
+	Parameters             json.RawMessage     `json:"parameters,omitempty"`
+	AttemptTimeoutSeconds  *int                `json:"attempt_timeout_seconds,omitempty"`
+	Idempotent             *bool               `json:"idempotent,omitempty"`
+	CallbackTimeoutSeconds int                 `json:"callback_timeout_seconds,omitempty"`
+	Severities             map[string]Severity `json:"severities,omitempty"`
 }
 
-// Compile checks the configuration of a step and returns its engine, or everything that is wrong with it.
-func Compile(config json.RawMessage, limits engine.Limits) (*Engine, []engine.ConfigError) {
-	var c stepConfig
+// compileHTTP checks the configuration of a step and returns its engine, or everything that is wrong with it.
+func compileHTTP(config json.RawMessage, limits Limits) (*HTTP, []ConfigError) {
+	var c httpConfig
 	if faults := engine.DecodeConfig(config, &c); len(faults) > 0 {
 		return nil, faults
 	}
@@ -86,7 +84,7 @@ func Compile(config json.RawMessage, limits engine.Limits) (*Engine, []engine.Co
 	faults = append(faults, checkHeaders(c.Headers)...)
 	faults = append(faults, checkParameters(c.Parameters)...)
 	faults = append(faults, checkSeverities(c.Severities)...)
-	e := &Engine{
+	e := &HTTP{
 		URL: c.URL, Headers: c.Headers, Parameters: c.Parameters, AttemptTimeout: defaultAttemptTimeout,
 		Idempotent: c.Idempotent == nil || *c.Idempotent, severities: c.Severities, limits: limits,
 		CallbackTimeout: time.Duration(c.CallbackTimeoutSeconds) * time.Second,
@@ -107,12 +105,12 @@ func Compile(config json.RawMessage, limits engine.Limits) (*Engine, []engine.Co
 
 // checkURL refuses what different programs read as different addresses. Which addresses may be called is decided when
 // the connection is made, not by how they are written.
-func checkURL(text string) []engine.ConfigError {
+func checkURL(text string) []ConfigError {
 	detail := urlFault(text)
 	if detail == "" {
 		return nil
 	}
-	return engine.Refuse(engine.Pointer("url"), "http.url", detail)
+	return engine.Refuse(Pointer("url"), "http.url", detail)
 }
 
 func urlFault(text string) string {
@@ -170,15 +168,15 @@ func isPort(address *url.URL) bool {
 	return err == nil && number > 0
 }
 
-func checkHeaders(headers map[string]string) []engine.ConfigError {
-	faults := []engine.ConfigError{}
+func checkHeaders(headers map[string]string) []ConfigError {
+	faults := []ConfigError{}
 	if len(headers) > maxHTTPHeaders {
 		detail := fmt.Sprintf("at most %d headers are allowed", maxHTTPHeaders)
-		faults = append(faults, engine.NewConfigError(engine.Pointer("headers"), "http.headers", detail))
+		faults = append(faults, engine.NewConfigError(Pointer("headers"), "http.headers", detail))
 	}
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		if detail := headerFault(name, headers[name]); detail != "" {
-			faults = append(faults, engine.NewConfigError(engine.Pointer("headers", name), "http.headers", detail))
+			faults = append(faults, engine.NewConfigError(Pointer("headers", name), "http.headers", detail))
 		}
 	}
 	return faults
@@ -210,42 +208,42 @@ func isOurHeader(lower string) bool {
 		}, lower)
 }
 
-func checkParameters(parameters json.RawMessage) []engine.ConfigError {
+func checkParameters(parameters json.RawMessage) []ConfigError {
 	if len(parameters) == 0 {
 		return nil
 	}
 	if jsontext.Value(parameters).Kind() != '{' || len(parameters) > maxParameterBytes {
 		detail := fmt.Sprintf("use a JSON object of at most %d bytes", maxParameterBytes)
-		return engine.Refuse(engine.Pointer("parameters"), "http.parameters", detail)
+		return engine.Refuse(Pointer("parameters"), "http.parameters", detail)
 	}
 	return nil
 }
 
-func checkSeverities(severities map[string]engine.Severity) []engine.ConfigError {
-	faults := []engine.ConfigError{}
+func checkSeverities(severities map[string]Severity) []ConfigError {
+	faults := []ConfigError{}
 	if len(severities) > maxSeverities {
 		detail := fmt.Sprintf("at most %d are allowed", maxSeverities)
-		faults = append(faults, engine.NewConfigError(engine.Pointer("severities"), "http.severities", detail))
+		faults = append(faults, engine.NewConfigError(Pointer("severities"), "http.severities", detail))
 	}
 	for _, code := range slices.Sorted(maps.Keys(severities)) {
 		if !isForeignCode(code) || !isSeverity(severities[code]) {
 			detail := "give each code of the validator, without external., one of ERROR, WARNING and INFO"
-			at := engine.Pointer("severities", code)
+			at := Pointer("severities", code)
 			faults = append(faults, engine.NewConfigError(at, "http.severities", detail))
 		}
 	}
 	return faults
 }
 
-func isSeverity(severity engine.Severity) bool {
-	return severity == engine.SeverityError || severity == engine.SeverityWarning || severity == engine.SeverityInfo
+func isSeverity(severity Severity) bool {
+	return severity == SeverityError || severity == SeverityWarning || severity == SeverityInfo
 }
 
-// Describe says what a step demands of documents.
-func Describe(config json.RawMessage) []engine.Requirement {
-	var c stepConfig
+// describeHTTP says what a step demands of documents.
+func describeHTTP(config json.RawMessage) []Requirement {
+	var c httpConfig
 	if len(engine.DecodeConfig(config, &c)) > 0 {
 		return nil
 	}
-	return []engine.Requirement{{Subject: c.URL, Words: "this service finds no errors in the document"}}
+	return []Requirement{{Subject: c.URL, Words: "this service finds no errors in the document"}}
 }

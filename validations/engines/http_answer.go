@@ -1,4 +1,4 @@
-package http
+package engines
 
 import (
 	"errors"
@@ -36,15 +36,15 @@ type foreignAnswer struct {
 }
 
 type foreignFinding struct {
-	Severity engine.Severity `json:"severity"`
-	Code     string          `json:"code"`
-	Message  string          `json:"message"`
-	Path     string          `json:"path"`
-	Line     int             `json:"line"`
-	Column   int             `json:"column"`
-	Row      int             `json:"row"`
-	Excerpt  string          `json:"excerpt"`
-	Count    int             `json:"count"`
+	Severity Severity `json:"severity"`
+	Code     string   `json:"code"`
+	Message  string   `json:"message"`
+	Path     string   `json:"path"`
+	Line     int      `json:"line"`
+	Column   int      `json:"column"`
+	Row      int      `json:"row"`
+	Excerpt  string   `json:"excerpt"`
+	Count    int      `json:"count"`
 }
 
 // foreignFindings is checked while it is read, so that a list of nothing ends at its first member.
@@ -97,30 +97,30 @@ func isForeignCode(code string) bool {
 
 // Read turns the answer of the service into a report. An error means that the answer is invalid: it says what is wrong
 // with it, in words for the author of the workflow.
-func (h *Engine) Read(body []byte) (engine.Report, error) {
+func (h *HTTP) Read(body []byte) (Report, error) {
 	if len(body) > MaxAnswerBytes {
-		return engine.Report{}, fmt.Errorf("it is larger than %d bytes", MaxAnswerBytes)
+		return Report{}, fmt.Errorf("it is larger than %d bytes", MaxAnswerBytes)
 	}
 	var answer foreignAnswer
 	if err := jsonv2.Unmarshal(body, &answer); err != nil {
-		return engine.Report{}, answerFault(err)
+		return Report{}, answerFault(err)
 	}
 	wrong := 0
 	c := engine.NewCollector(h.limits)
 	for _, finding := range answer.Findings {
-		if finding.Severity == engine.SeverityError {
+		if finding.Severity == SeverityError {
 			wrong++
 		}
 		c.Add("", h.translate(finding))
 	}
 	switch {
 	case answer.Result != foreignPass && answer.Result != foreignFail:
-		return engine.Report{}, fmt.Errorf("result must be %s or %s", foreignPass, foreignFail)
+		return Report{}, fmt.Errorf("result must be %s or %s", foreignPass, foreignFail)
 	case answer.Result == foreignPass && wrong > 0:
-		return engine.Report{}, fmt.Errorf("result is %s although there are findings of severity ERROR", foreignPass)
+		return Report{}, fmt.Errorf("result is %s although there are findings of severity ERROR", foreignPass)
 	case answer.Result == foreignFail && wrong == 0:
-		c.Add("", engine.Finding{
-			Severity: engine.SeverityError, Code: codeForeignFailed,
+		c.Add("", Finding{
+			Severity: SeverityError, Code: codeForeignFailed,
 			Message: "The validator refuses the document without saying why",
 		})
 	}
@@ -129,12 +129,12 @@ func (h *Engine) Read(body []byte) (engine.Report, error) {
 	return report, nil
 }
 
-func (h *Engine) translate(f foreignFinding) engine.Finding {
+func (h *HTTP) translate(f foreignFinding) Finding {
 	severity, changed := h.severities[f.Code]
 	if !changed {
 		severity = f.Severity
 	}
-	return engine.Finding{
+	return Finding{
 		Severity: severity, Code: foreignPrefix + f.Code, Message: engine.ClipTo(f.Message, maxForeignMessage),
 		Path: engine.ClipTo(f.Path, maxForeignMessage), Line: f.Line, Column: f.Column, Row: f.Row,
 		Excerpt: engine.ClipTo(f.Excerpt, h.limits.MaxExcerpt), Count: f.Count,
