@@ -20,46 +20,50 @@ type Dictionary struct {
 
 // Class describes the objects of one class.
 type Class struct {
-	Name string
+	Name string `json:"name"`
 	// Unique classes have at most one object in a model, Required ones at least one.
-	Unique, Required bool
+	Unique   bool `json:"unique,omitempty"`
+	Required bool `json:"required,omitempty"`
 	// Label is the field with the name of an object, nil where objects have no names. It is the first field in an IDF.
-	Label *FieldSpec
+	Label *FieldSpec `json:"label,omitempty"`
 	// TypeLists are the reference lists that the name of the class itself is in.
-	TypeLists []string
+	TypeLists []string `json:"types,omitempty"`
 	// Fields are in the order of the IDF, without the label and the repeated ones.
-	Fields []*FieldSpec
+	Fields []*FieldSpec `json:"fields,omitempty"`
 	// Repeated has the fields at the end that repeat as a group, nil where none do.
-	Repeated *Group
+	Repeated *Group `json:"repeated,omitempty"`
 }
 
 // Group has fields that repeat together, such as the coordinates of a vertex.
 type Group struct {
 	// Name is the member of an epJSON object that lists the groups.
-	Name   string
-	Fields []*FieldSpec
+	Name   string       `json:"name"`
+	Fields []*FieldSpec `json:"fields"`
 	// Least and Most are numbers of groups, 0 where the dictionary gives none.
-	Least, Most int
+	Least int `json:"least,omitempty"`
+	Most  int `json:"most,omitempty"`
 }
 
 // FieldSpec describes one field.
 type FieldSpec struct {
 	// Name is the field's name in epJSON.
-	Name string
-	Kind Kind
+	Name string `json:"name"`
+	Kind Kind   `json:"kind"`
 	// Required fields may not be blank.
-	Required bool
+	Required bool `json:"required,omitempty"`
 	// Choices are the only values that the field takes. A blank field is allowed unless it is required.
-	Choices []string
+	Choices []string `json:"choices,omitempty"`
 	// Words are the texts that a number may be replaced by, such as Autosize.
-	Words            []string
-	Minimum, Maximum Bound
+	Words   []string `json:"words,omitempty"`
+	Minimum Bound    `json:"minimum,omitzero"`
+	Maximum Bound    `json:"maximum,omitzero"`
 	// Units are those of the value, such as "W/m2-K"; empty where it has none.
-	Units string
+	Units string `json:"units,omitempty"`
 	// Default is the value of a blank field, or empty.
-	Default string
+	Default string `json:"default,omitempty"`
 	// Refers are the reference lists of which one must have the value. Gives are those that the value is added to.
-	Refers, Gives []string
+	Refers []string `json:"refers,omitempty"`
+	Gives  []string `json:"gives,omitempty"`
 }
 
 // Kind is the type of a field's value.
@@ -76,11 +80,11 @@ const (
 
 // Bound is one end of a range.
 type Bound struct {
-	Value float64
+	Value float64 `json:"value"`
 	// Exclusive bounds are not part of the range.
-	Exclusive bool
+	Exclusive bool `json:"exclusive,omitempty"`
 	// Set says that there is a bound.
-	Set bool
+	Set bool `json:"set"`
 }
 
 // NewDictionary returns the dictionary of a version that has these classes.

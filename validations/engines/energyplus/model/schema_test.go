@@ -61,10 +61,7 @@ type valueSchema struct {
 	ExclusiveMaximum any `json:"exclusiveMaximum"`
 }
 
-var (
-	errForm      = errors.New("the schema has an unexpected form")
-	errSeparator = errors.New("a separator of the tables is part of a text")
-)
+var errForm = errors.New("the schema has an unexpected form")
 
 const labelName = "name"
 
@@ -181,7 +178,7 @@ func (s fieldSchema) convert(name string, required bool) (*model.FieldSpec, erro
 	if f.Maximum, err = bound(value.Maximum, value.ExclusiveMaximum); err != nil {
 		return nil, err
 	}
-	return f, checkSeparators(f)
+	return f, nil
 }
 
 // texts are the values of an enum. A blank one only says that the field is not required.
@@ -212,21 +209,4 @@ func bound(inclusive *json.Number, exclusive any) (model.Bound, error) {
 		return model.Bound{}, fmt.Errorf("%w: bound %s", errForm, *number)
 	}
 	return model.Bound{Value: value, Exclusive: isNumber || exclusive == true, Set: true}, nil
-}
-
-// checkSeparators refuses texts that the tables could not tell from their own separators.
-func checkSeparators(f *model.FieldSpec) error {
-	for _, list := range [][]string{f.Choices, f.Words, f.Refers, f.Gives} {
-		for _, text := range list {
-			if strings.ContainsAny(text, ",|\t\n") {
-				return fmt.Errorf("%w: %q of %s", errSeparator, text, f.Name)
-			}
-		}
-	}
-	for _, text := range []string{f.Name, f.Units, f.Default} {
-		if strings.ContainsAny(text, "|\t\n") {
-			return fmt.Errorf("%w: %q of %s", errSeparator, text, f.Name)
-		}
-	}
-	return nil
 }

@@ -2,13 +2,16 @@ package model
 
 import (
 	"bufio"
+	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
-	"strconv"
 	"strings"
+	"testing"
 )
 
 // Write writes dictionaries, oldest version first, as tables that share what the versions have in common.
@@ -18,7 +21,11 @@ func Write(to io.Writer, dictionaries []*Dictionary) error {
 	for bit, d := range dictionaries {
 		versions = append(versions, d.Version)
 		for _, class := range d.Classes {
-			masks[formatClass(class)] |= 1 << bit
+			description, err := json.Marshal(class)
+			if err != nil {
+				return fmt.Errorf("write class %s: %w", class.Name, err)
+			}
+			masks[string(description)] |= 1 << bit
 		}
 	}
 	packed, err := gzip.NewWriterLevel(to, gzip.BestCompression)
@@ -27,13 +34,8 @@ func Write(to io.Writer, dictionaries []*Dictionary) error {
 	}
 	plain := bufio.NewWriter(packed)
 	fmt.Fprintln(plain, strings.Join(versions, " "))
-	descriptions := make([]string, 0, len(masks))
-	for description := range masks {
-		descriptions = append(descriptions, description)
-	}
-	slices.Sort(descriptions)
-	for _, description := range descriptions {
-		fmt.Fprintf(plain, "%x%s%s\n", masks[description], partSeparator, description)
+	for _, description := range slices.Sorted(maps.Keys(masks)) {
+		fmt.Fprintf(plain, "%x\t%s\n", masks[description], description)
 	}
 	if err := errors.Join(plain.Flush(), packed.Close()); err != nil {
 		return fmt.Errorf("write dictionaries: %w", err)
@@ -41,62 +43,35 @@ func Write(to io.Writer, dictionaries []*Dictionary) error {
 	return nil
 }
 
-func formatClass(c *Class) string {
-	flags := ""
-	if c.Unique {
-		flags += "u"
-	}
-	if c.Required {
-		flags += "r"
-	}
-	parts := []string{c.Name, flags, strings.Join(c.TypeLists, listSeparator)}
-	if c.Label != nil {
-		parts = append(parts, labelMark+formatField(c.Label))
-	}
-	for _, f := range c.Fields {
-		parts = append(parts, formatField(f))
-	}
-	if g := c.Repeated; g != nil {
-		bounds := []string{groupMark + g.Name, strconv.Itoa(g.Least), strconv.Itoa(g.Most)}
-		parts = append(parts, strings.Join(bounds, attributeSeparator))
-		for _, f := range g.Fields {
-			parts = append(parts, formatField(f))
+// TestTablesAreReadAsTheyAreWritten writes anew what is read of the tables.
+func TestTablesAreReadAsTheyAreWritten(t *testing.T) {
+	t.Parallel()
+	dictionaries := []*Dictionary{}
+	for _, version := range Versions() {
+		d, err := LoadDictionary(version)
+		if err != nil {
+			t.Fatalf("load %s: %v", version, err)
 		}
+		dictionaries = append(dictionaries, d)
 	}
-	return strings.Join(parts, partSeparator)
+	var written bytes.Buffer
+	if err := Write(&written, dictionaries); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(unpacked(t, &written), unpacked(t, strings.NewReader(tables))) {
+		t.Error("the tables differ from what is read of them")
+	}
 }
 
-func formatField(f *FieldSpec) string {
-	attributes := []string{f.Name, string(f.Kind)}
-	if f.Required {
-		attributes = append(attributes, "r")
+func unpacked(tb testing.TB, packed io.Reader) []byte {
+	tb.Helper()
+	plain, err := gzip.NewReader(packed)
+	if err != nil {
+		tb.Fatal(err)
 	}
-	for _, bound := range []struct {
-		sign string
-		Bound
-	}{{">", f.Minimum}, {"<", f.Maximum}} {
-		if !bound.Set {
-			continue
-		}
-		sign := bound.sign
-		if !bound.Exclusive {
-			sign += "="
-		}
-		attributes = append(attributes, sign+strconv.FormatFloat(bound.Value, 'g', -1, 64))
+	text, err := io.ReadAll(plain)
+	if err != nil {
+		tb.Fatal(err)
 	}
-	for _, list := range []struct {
-		key    string
-		values []string
-	}{{"c", f.Choices}, {"w", f.Words}, {"o", f.Refers}, {"l", f.Gives}} {
-		if len(list.values) > 0 {
-			attributes = append(attributes, list.key+strings.Join(list.values, listSeparator))
-		}
-	}
-	if f.Units != "" {
-		attributes = append(attributes, "u"+f.Units)
-	}
-	if f.Default != "" {
-		attributes = append(attributes, "d"+f.Default)
-	}
-	return strings.Join(attributes, attributeSeparator)
+	return text
 }
