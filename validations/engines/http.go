@@ -226,17 +226,13 @@ func checkSeverities(severities map[string]Severity) []ConfigError {
 		faults = append(faults, engine.NewConfigError(Pointer("severities"), "http.severities", detail))
 	}
 	for _, code := range slices.Sorted(maps.Keys(severities)) {
-		if !isForeignCode(code) || !isSeverity(severities[code]) {
+		if !isForeignCode(code) || !severities[code].Known() {
 			detail := "give each code of the validator, without external., one of ERROR, WARNING and INFO"
 			at := Pointer("severities", code)
 			faults = append(faults, engine.NewConfigError(at, "http.severities", detail))
 		}
 	}
 	return faults
-}
-
-func isSeverity(severity Severity) bool {
-	return severity == SeverityError || severity == SeverityWarning || severity == SeverityInfo
 }
 
 // describeHTTP says what a step demands of documents.

@@ -73,7 +73,7 @@ func (f *foreignFindings) UnmarshalJSONFrom(decoder *jsontext.Decoder) error {
 }
 
 func (f foreignFinding) fault() string {
-	if !isSeverity(f.Severity) {
+	if !f.Severity.Known() {
 		return "needs a severity of ERROR, WARNING or INFO"
 	}
 	if !isForeignCode(f.Code) {
