@@ -27,7 +27,9 @@ const (
 )
 
 // Known reports whether it is one of the severities.
-func (s Severity) Known() bool { return s == SeverityError || s == SeverityWarning || s == SeverityInfo }
+func (s Severity) Known() bool {
+	return s == SeverityError || s == SeverityWarning || s == SeverityInfo
+}
 
 // Finding is one problem or remark about a document.
 //

@@ -22,7 +22,7 @@ type identifiers struct {
 	uses   []idRef
 	// most is how many references may wait for IDs that come later.
 	most   int
-	faults []identifierFault
+	faults []*identifierFault
 	// repeats are the complaints of xmllint about attributes whose ID another attribute has.
 	repeats map[duplicateID]string
 }
@@ -55,13 +55,15 @@ type idRef struct {
 // identifierFault is a finding about the element at an offset.
 type identifierFault struct {
 	idRef
-	message string
+	finding engine.Finding
+	// local is the name of the element without its prefix.
+	local string
 }
 
-// readIdentifiers reads the IDs of a document and the references to them. It returns nil if the schema has no IDs.
+// readIdentifiers reads the IDs of a document and the references to them. It finds none if the schema has no IDs.
 func (s *schema) readIdentifiers(text []byte) (*identifiers, error) {
 	if !s.bundle.HasIdentifiers() {
-		return nil, nil //nolint:nilnil // there is nothing to check
+		return &identifiers{}, nil
 	}
 	x := &identifiers{
 		model: xmltext.NewModel(s.bundle), reader: xmltext.NewReader(text, s.limits),
@@ -81,8 +83,7 @@ func (s *schema) readIdentifiers(text []byte) (*identifiers, error) {
 	}
 	for _, u := range x.uses {
 		if _, known := x.named[u.id]; !known {
-			message := fmt.Sprintf("%s refers to the ID %s, which no element has", u, engine.Quote(u.id))
-			x.faults = append(x.faults, identifierFault{u, message})
+			x.fault(u, fmt.Sprintf("%s refers to the ID %s, which no element has", u, engine.Quote(u.id)))
 		}
 	}
 	return x, nil
@@ -90,9 +91,6 @@ func (s *schema) readIdentifiers(text []byte) (*identifiers, error) {
 
 // rephrase says of the attributes with an ID that occurs twice where it is: xmllint says that it is not a valid value.
 func (x *identifiers) rephrase(found []*complaint) {
-	if x == nil {
-		return
-	}
 	for _, one := range found {
 		if message, known := x.repeats[duplicateID{one.line, one.element, one.attribute}]; known {
 			one.finding.Message = message
@@ -188,7 +186,11 @@ func (x *identifiers) name(u idRef, e *xmltext.Element) {
 		x.repeats[duplicateID{x.lines.Line(e.End - 1), e.Name.Local, local}] = message
 		return
 	}
-	x.faults = append(x.faults, identifierFault{u, message})
+	x.fault(u, message)
+}
+
+func (x *identifiers) fault(u idRef, message string) {
+	x.faults = append(x.faults, &identifierFault{idRef: u, finding: engine.Failure("xml.schema", message)})
 }
 
 // String describes the place of a reference.
@@ -199,35 +201,10 @@ func (u idRef) String() string {
 	return "attribute " + u.attribute + " of <" + u.name + ">"
 }
 
-// report adds the findings in the order of the document, with the paths that a second reading finds.
-func (x *identifiers) report(text []byte, limits engine.Limits, c *engine.Collector) error {
-	if x == nil {
-		return nil
-	}
-	slices.SortStableFunc(x.faults, func(a, b identifierFault) int { return cmp.Compare(a.element, b.element) })
-	if more := len(x.faults) - limits.MaxFindings; more > 0 {
-		x.faults = x.faults[:limits.MaxFindings]
-		defer c.AddUnlisted(engine.CheckKey{Code: "xml.schema", Severity: engine.SeverityError}, more)
-	}
-	if len(x.faults) == 0 {
-		return nil
-	}
-	next := x.faults
-	r := xmltext.NewReader(text, limits)
-	r.Visit = func(e *xmltext.Element, _ []xml.Attr) *engine.ReadError {
-		for len(next) > 0 && next[0].element == e.Start {
-			f := x.lines.Place(engine.Failure("xml.schema", next[0].message), e.Start)
-			f.Path = r.Path()
-			if next[0].attribute != "" {
-				f.Path += "/@" + next[0].attribute
-			}
-			c.Add(e.Name.Local, f)
-			next = next[1:]
-		}
-		return nil
-	}
-	if fault := r.Read(); fault != nil {
-		return fmt.Errorf("read a document again: %w", fault)
-	}
-	return nil
+// sort puts the faults in the order of the document, and returns how many more there are than the most.
+func (x *identifiers) sort(most int) int {
+	slices.SortStableFunc(x.faults, func(a, b *identifierFault) int { return cmp.Compare(a.element, b.element) })
+	more := max(0, len(x.faults)-most)
+	x.faults = x.faults[:len(x.faults)-more]
+	return more
 }
