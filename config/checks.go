@@ -18,7 +18,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/migrations"
 	"github.com/simplevalidations/simplevalidations/tasks"
 	"github.com/simplevalidations/simplevalidations/users/signin"
-	"github.com/simplevalidations/simplevalidations/validations/signing"
+	"github.com/simplevalidations/simplevalidations/validations/external"
 )
 
 const (
@@ -195,7 +195,7 @@ func (e Examination) clock(ctx context.Context) finding {
 // CheckKeys compares the keys under which the secrets in the database are encrypted with those of the ring. Mails that
 // wait do not count: they are few, and deleted after three days.
 func CheckKeys(ctx context.Context, database *db.DB, ring keyring.Ring) (keyring.Use, error) {
-	used, err := signing.UsedKeys(ctx, database)
+	used, err := external.UsedKeys(ctx, database)
 	if err != nil {
 		return keyring.Use{}, err
 	}

@@ -26,7 +26,7 @@ type statedLimit struct {
 // when the constant has another value, and when the guide does not say what the row says.
 func TestGuidesStateTheBounds(t *testing.T) {
 	t.Parallel()
-	const limits, http = "validations/engines/engine/limits.go", "validations/engines/http/http.go"
+	const limits, http = "validations/engines/engine/limits.go", "validations/engines/http.go"
 	for _, row := range []statedLimit{
 		{"core/idempotency/key.go", "MaxKeyLength", "255", "idempotency", "A key has 1 to 255 ASCII characters"},
 		{"workflows/start/prefer.go", "maxWait", "60 * time.Second", "idempotency", "after 20 seconds (60 at most)"},

@@ -41,7 +41,7 @@ func layers() []layer {
 	partsOfEngines := []string{
 		"core/mediatype", "validations/engines/engine", "validations/engines/expression",
 		"validations/engines/program", "validations/engines/tree", "validations/engines/xmltext",
-		"validations/engines/xsd", "validations/programs/port",
+		"validations/programs/port",
 	}
 	return []layer{
 		{folder: "core", may: []string{"core/api", "core/db"}},
@@ -117,10 +117,6 @@ func layers() []layer {
 		},
 		{folder: "validations/engines/expression", may: []string{"validations/engines/engine"}},
 		{folder: "validations/engines/xmltext", may: []string{"validations/engines/engine"}},
-		{
-			folder: "validations/engines/xsd",
-			may:    []string{"validations/engines/engine", "validations/engines/xmltext"},
-		},
 		{
 			folder: "validations/engines/tree",
 			may:    []string{"validations/engines/engine", "validations/engines/xmltext"},
@@ -287,7 +283,7 @@ func sqlFolders() []string {
 	return []string{
 		"core/idempotency", "core/idempotency/admin", "tasks", "users", "users/access", "users/account",
 		"users/audit", "users/commands", "users/mails", "users/quota", "users/signin", "validations",
-		"validations/execution", "validations/insights", "validations/progress", "validations/signing",
+		"validations/execution", "validations/external", "validations/insights", "validations/progress",
 		"validations/web", "workflows", "workflows/editor", "workflows/start",
 	}
 }

@@ -30,9 +30,9 @@ import (
 	"github.com/simplevalidations/simplevalidations/users/signin"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/execution"
+	"github.com/simplevalidations/simplevalidations/validations/external"
 	"github.com/simplevalidations/simplevalidations/validations/insights"
 	"github.com/simplevalidations/simplevalidations/validations/progress"
-	"github.com/simplevalidations/simplevalidations/validations/signing"
 	"github.com/simplevalidations/simplevalidations/validations/web"
 	"github.com/simplevalidations/simplevalidations/workflows"
 	"github.com/simplevalidations/simplevalidations/workflows/editor"
@@ -79,7 +79,7 @@ type Project struct {
 	userService     *users.Service
 	runService      *validations.Service
 	insights        *insights.Reader
-	signing         *signing.Keys
+	signing         *external.Keys
 	executor        *execution.Executor
 	workflowService *workflows.Service
 }
@@ -128,7 +128,7 @@ func NewProject(
 	if err != nil {
 		return nil, fmt.Errorf("read SV_SECRET_KEY: %w", err)
 	}
-	keys, waiters := signing.New(database, ring), progress.NewWaiters(database)
+	keys, waiters := external.NewKeys(database, ring), progress.NewWaiters(database)
 	executor, err := execution.New(database, executionConfig(settings, keys, tracer), runs, staged, waiters,
 		measured.Runs, log)
 	if err != nil {
@@ -278,7 +278,7 @@ func newSender(settings Settings) (*mail.Sender, error) {
 	return sender, nil
 }
 
-func executionConfig(settings Settings, keys *signing.Keys, tracer *tracing.Tracer) execution.Config {
+func executionConfig(settings Settings, keys *external.Keys, tracer *tracing.Tracer) execution.Config {
 	return execution.Config{
 		Lease: settings.RunLease, SweepAfter: settings.RunSweepAfter, StepTimeout: settings.StepTimeout,
 		RunTimeout: settings.RunTimeout, MaxAttempts: settings.RunMaxAttempts, EngineMemory: settings.EngineMemory,
@@ -339,7 +339,7 @@ type Services struct {
 	Users     *users.Service
 	Workflows *workflows.Service
 	Runs      *validations.Service
-	Signing   *signing.Keys
+	Signing   *external.Keys
 	Executor  *execution.Executor
 	Waiters   *progress.Waiters
 	Local     *execution.Local

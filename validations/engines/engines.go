@@ -1,14 +1,11 @@
 // Package engines registers the validators of the product and is what callers import.
 //
-// Each engine is a package below this one that builds on package engine. The aliases here name the types of engine, so
-// that a caller needs no other package.
+// Each engine is a package below this one that builds on package engine, but for HTTP, which checks nothing itself. The
+// aliases here name the types of engine, so that a caller needs no other package.
 package engines
 
 import (
-	"encoding/json"
-
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
-	"github.com/simplevalidations/simplevalidations/validations/engines/http"
 	"github.com/simplevalidations/simplevalidations/validations/engines/tree"
 )
 
@@ -37,23 +34,7 @@ type (
 	Requirement = engine.Requirement
 	// YAMLText is a file that was read by ReadYAML.
 	YAMLText = tree.YAMLText
-	// HTTP is the engine of a validator that runs elsewhere: it says how to call the service and reads its answers.
-	HTTP = http.Engine
 )
-
-// MaxAnswerBytes is the size of the answer of an external validator.
-const MaxAnswerBytes = http.MaxAnswerBytes
-
-// HTTPOrigin returns the origin of the validator that an http step with this configuration calls: scheme, host and
-// port. It returns false where the configuration is wrong.
-func HTTPOrigin(config json.RawMessage) (string, bool) {
-	return http.OriginOf(config)
-}
-
-// ParseOrigin returns the origin of an address that an http step may call, or "" and what is wrong with the address.
-func ParseOrigin(address string) (string, string) {
-	return http.ParseOrigin(address)
-}
 
 // The severities of findings.
 const (

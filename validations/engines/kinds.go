@@ -9,7 +9,6 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus"
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
-	"github.com/simplevalidations/simplevalidations/validations/engines/http"
 	"github.com/simplevalidations/simplevalidations/validations/engines/program"
 	"github.com/simplevalidations/simplevalidations/validations/engines/rules"
 	"github.com/simplevalidations/simplevalidations/validations/engines/schema"
@@ -85,7 +84,7 @@ var kinds = []kind{
 	},
 	{
 		name: KindHTTP, title: "Validator of another service", v1Type: KindHTTP,
-		compile: compiler(http.Compile), describe: http.Describe,
+		compile: compiler(compileHTTP), describe: describeHTTP,
 		weigh: textWeight.any, schema: SchemaMember{Language: SchemaNone},
 	},
 	{

@@ -20,7 +20,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
-	"github.com/simplevalidations/simplevalidations/validations/signing"
+	"github.com/simplevalidations/simplevalidations/validations/external"
 )
 
 func TestMain(m *testing.M) {
@@ -82,7 +82,7 @@ func setup(tb testing.TB, cfg Config) *testBundle {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	cfg.Signing = signing.New(b.db, ring)
+	cfg.Signing = external.NewKeys(b.db, ring)
 	if b.runs, err = validations.NewService(b.db, cfg.SweepAfter); err != nil {
 		tb.Fatalf("make service: %v", err)
 	}

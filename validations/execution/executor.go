@@ -21,7 +21,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 	"github.com/simplevalidations/simplevalidations/validations/external"
-	"github.com/simplevalidations/simplevalidations/validations/signing"
 )
 
 // cachedPlans is how many compiled definitions stay in memory.
@@ -49,7 +48,7 @@ type Config struct {
 	// Tracer is nil where nothing is traced.
 	Tracer *tracing.Tracer
 	// Signing has the keys that calls of external validators are signed with.
-	Signing *signing.Keys
+	Signing *external.Keys
 }
 
 // Executor executes runs.

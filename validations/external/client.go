@@ -1,8 +1,8 @@
 // Package external calls validators that are services of third parties.
 //
 // It sends a signed document with an idempotency key to an untrusted URL and returns the answer. Time and size are
-// bounded, private addresses are refused, and a call is retried only if that is safe. It stores nothing and knows
-// nothing of runs.
+// bounded, private addresses are refused, and a call is retried only if that is safe. It keeps the keys that sign the
+// calls, stores nothing else, and knows nothing of runs.
 package external
 
 import (

@@ -15,9 +15,9 @@ import (
 	"github.com/simplevalidations/simplevalidations/users/quota"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/execution"
+	"github.com/simplevalidations/simplevalidations/validations/external"
 	"github.com/simplevalidations/simplevalidations/validations/insights"
 	"github.com/simplevalidations/simplevalidations/validations/progress"
-	"github.com/simplevalidations/simplevalidations/validations/signing"
 	"github.com/simplevalidations/simplevalidations/validations/web/live"
 	"github.com/simplevalidations/simplevalidations/validations/web/viewer"
 )
@@ -64,7 +64,7 @@ type Limiter interface {
 type Deps struct {
 	Runs      *validations.Service
 	Insights  *insights.Reader
-	Signing   *signing.Keys
+	Signing   *external.Keys
 	Executor  *execution.Executor
 	Waiters   *progress.Waiters
 	Keys      Keys

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// shortID is the length of a ID id: its last characters, which are random.
+	// shortID is the length of a shortened id: its last characters, which are random.
 	shortID = 8
-	// shortKey is the length of a ID key.
+	// shortKey is the length of a shortened key.
 	shortKey = 40
 	// unnamed replaces the name of a document without one.
 	unnamed = "document"

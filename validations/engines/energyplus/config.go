@@ -1,6 +1,7 @@
 package energyplus
 
 import (
+	"encoding/json"
 	"maps"
 	"regexp"
 	"slices"
@@ -69,9 +70,7 @@ func (c stepConfig) checkChecks() []engine.ConfigError {
 			detail := "there is no such check; the checks are " + strings.Join(known, ", ")
 			faults = append(faults, engine.NewConfigError(at, "checks.unknown", detail))
 		}
-		switch c.Checks[name] {
-		case checkOff, string(engine.SeverityError), string(engine.SeverityWarning), string(engine.SeverityInfo):
-		default:
+		if severity := c.Checks[name]; severity != checkOff && !engine.Severity(severity).Known() {
 			faults = append(faults, engine.NewConfigError(at, "checks.severity", "use ERROR, WARNING, INFO or OFF"))
 		}
 	}
@@ -87,4 +86,26 @@ func (c stepConfig) checkRequired() []engine.ConfigError {
 		}
 	}
 	return faults
+}
+
+// Describe says what a step demands of documents.
+func Describe(config json.RawMessage) []engine.Requirement {
+	var c stepConfig
+	if len(engine.DecodeConfig(config, &c)) > 0 {
+		return nil
+	}
+	versions := "the model is for a supported version of EnergyPlus"
+	if len(c.Versions) > 0 {
+		versions = "the model is for EnergyPlus " + strings.Join(c.Versions, ", ")
+	}
+	requirements := []engine.Requirement{{Words: versions}}
+	for _, classes := range c.RequiredObjects {
+		requirements = append(requirements, engine.Requirement{
+			Subject: strings.Join(classes, " or "), Words: "the model has an object of this class",
+		})
+	}
+	for _, rule := range c.Rules {
+		requirements = append(requirements, engine.RuleRequirement(rule.ID, rule.Message, rule.Assert, rule.Severity))
+	}
+	return requirements
 }

@@ -1,4 +1,7 @@
 // Package energyplus is the engine of energyplus steps: it checks IDF and epJSON models without a simulation.
+//
+// Package model reads a model and checks it by the data dictionary of its version. This package has what EnergyPlus
+// demands beyond its dictionary, of schedules and surfaces.
 package energyplus
 
 import (
@@ -11,10 +14,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/dictionary"
-	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/geometry"
 	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/model"
-	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/schedules"
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 	"github.com/simplevalidations/simplevalidations/validations/engines/tree"
 )
@@ -28,18 +28,17 @@ type Engine struct {
 	severities map[string]engine.Severity
 	rules      []modelRule
 	// dictionaries read the dictionary of a version once, at its first model.
-	dictionaries map[string]func() (*dictionary.Dictionary, error)
+	dictionaries map[string]func() (*model.Dictionary, error)
 }
 
 // modelRun is the state of one run over one model.
 type modelRun struct {
 	*model.Findings
 
-	engine     *Engine
-	version    string
-	dictionary *dictionary.Dictionary
-	// malformed says that the fields of an object are not those that were meant.
-	malformed bool
+	engine  *Engine
+	version string
+	// compared are pairs of constructions on the two sides of a wall.
+	compared map[[2]*construction]bool
 }
 
 // Compile checks the configuration of a step and returns its engine, or everything that is wrong with it.
@@ -57,15 +56,15 @@ func Compile(config json.RawMessage, limits engine.Limits) (*Engine, []engine.Co
 		required:     c.RequiredObjects,
 		severities:   c.severities(),
 		rules:        rules,
-		dictionaries: map[string]func() (*dictionary.Dictionary, error){},
+		dictionaries: map[string]func() (*model.Dictionary, error){},
 	}
-	for _, version := range dictionary.Versions() {
-		e.dictionaries[version] = sync.OnceValues(func() (*dictionary.Dictionary, error) {
-			return dictionary.Load(version)
+	for _, version := range model.Versions() {
+		e.dictionaries[version] = sync.OnceValues(func() (*model.Dictionary, error) {
+			return model.LoadDictionary(version)
 		})
 	}
 	if len(c.Versions) == 0 {
-		e.versions = dictionary.Versions()
+		e.versions = model.Versions()
 	}
 	return e, append(faults, found...)
 }
@@ -84,34 +83,33 @@ func (e *Engine) Run(ctx context.Context, doc engine.Document) (engine.Report, e
 		c.Add("", *unreadable)
 		return c.Finish(), nil
 	}
-	r := &modelRun{Findings: model.NewFindings(m, e.severities, e.limits), engine: e}
-	if err := r.check(ctx); err != nil {
+	r := &modelRun{
+		Findings: model.NewFindings(m, e.severities, e.limits), engine: e, compared: map[[2]*construction]bool{},
+	}
+	known, err := r.readVersion()
+	if err != nil {
 		return engine.Report{}, err
 	}
-	r.Report(c)
-	if r.dictionary == nil || r.malformed {
-		return c.Finish(), nil
+	// Without a dictionary of its version, or with fields that are not those that were meant, nothing else is certain.
+	certain := known && r.CheckCommas()
+	if certain {
+		err = r.check(ctx)
 	}
-	if err := r.checkRules(ctx, c); err != nil {
+	r.Report(c)
+	if certain && err == nil {
+		err = r.checkRules(ctx, c)
+	}
+	if err != nil {
 		return engine.Report{}, err
 	}
 	return c.Finish(), nil
 }
 
-// check looks for all faults. Without a dictionary of the model's version it stops: nothing else is certain then.
+// check looks for all faults.
 func (r *modelRun) check(ctx context.Context) error {
-	known, err := r.readVersion()
-	if err != nil || !known {
-		return err
-	}
-	r.checkCommas()
-	if r.malformed {
-		return nil
-	}
 	for _, check := range []func(){
-		r.checkEncoding, r.checkClasses, r.checkRequired, r.checkFields,
-		func() { schedules.CheckValues(r.Findings) }, r.checkNames, r.checkReferences,
-		func() { geometry.Check(r.Findings) }, func() { schedules.Check(r.Findings) },
+		func() { r.CheckObjects(r.engine.required) }, r.checkValues, r.CheckNames, r.checkZones, r.checkSurfaces,
+		r.checkSchedules,
 	} {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("check model: %w", err)

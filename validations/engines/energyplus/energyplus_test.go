@@ -3,7 +3,6 @@ package energyplus_test
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines"
@@ -24,6 +23,14 @@ func checkModel(tb testing.TB, engine engines.Engine, content, filename string) 
 func complete(objects string) string {
 	return objects + "\nVersion,23.2; Timestep,4; SimulationControl; Building,B; GlobalGeometryRules," +
 		"UpperLeftCorner,Counterclockwise,World;"
+}
+
+// completeJSON adds to classes what every model needs.
+func completeJSON(classes string) string {
+	return `{"Version": {"Version 1": {"version_identifier": "23.2"}}, "Building": {"B": {}},
+"GlobalGeometryRules": {"GlobalGeometryRules 1": {"coordinate_system": "World",
+"starting_vertex_position": "UpperLeftCorner", "vertex_entry_direction": "Counterclockwise"}},
+` + classes + "}"
 }
 
 func TestSampleModels(t *testing.T) {
@@ -120,116 +127,6 @@ func TestSampleModels(t *testing.T) {
 			{Code: "rule.lit", Message: "2 zones have 0 lights"},
 		}, briefs(report))
 	})
-}
-
-func TestModelChecks(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		name, config, model string
-		want                []brief
-	}{
-		{
-			"VersionUnsupportedEndsTheCheck", `{"rules": [{"id": "a", "assert": "objects == 0"}]}`,
-			strings.Replace(complete("Lights,L,Z,FANGER;Schedul:Constant,A;"), "23.2", "7.2.0", 1),
-			[]brief{{
-				"energyplus.version_unsupported", "/Version/version_identifier", 2, 9, 0,
-				"the version 7.2 is not one of 8.9, 9.0, 9.1, 9.2, 9.3, 9.4, 9.5, 9.6, 22.1, 22.2, 23.1, 23.2, " +
-					"24.1, 24.2, 25.1, 25.2, 26.1",
-			}},
-		},
-		{
-			"VersionWithoutDictionary", `{"versions": ["7.2"], "checks": {"version": "OFF"}}`,
-			strings.Replace(complete(""), "23.2", "7.2", 1),
-			[]brief{{
-				"energyplus.version_unsupported", "/Version/version_identifier", 2, 9, 0,
-				"models of the version 7.2 cannot be checked, only those of 8.9, 9.0, 9.1, 9.2, 9.3, 9.4, 9.5, 9.6, " +
-					"22.1, 22.2, 23.1, 23.2, 24.1, 24.2, 25.1, 25.2, 26.1",
-			}},
-		},
-		{
-			"VersionNotAllowed", `{"versions": ["24.1"]}`, complete("Schedul:Constant,A;"),
-			[]brief{
-				{
-					"energyplus.unknown_class", "/Schedul:Constant", 1, 1, 0,
-					`EnergyPlus 23.2 has no class "Schedul:Constant"; did you mean Schedule:Constant?`,
-				},
-				{
-					"energyplus.version_unsupported", "/Version/version_identifier", 2, 9, 0,
-					"the version 23.2 is not one of 24.1",
-				},
-			},
-		},
-		{
-			"VersionIsNone", `{}`, strings.Replace(complete(""), "23.2", "new", 1),
-			[]brief{{
-				"energyplus.version_unsupported", "/Version/version_identifier", 2, 9, 0,
-				"this is not a version of EnergyPlus, such as 23.2",
-			}},
-		},
-		{
-			"VersionMissing", `{"versions": ["9.3", "9.2"]}`,
-			strings.Replace(complete("Space,S,Z;"), "Version,23.2;", "", 1),
-			[]brief{
-				{
-					Code:    "energyplus.version_missing",
-					Message: "the model does not state its version of EnergyPlus; it is checked as version 9.3",
-				},
-				{"energyplus.unknown_class", "/Space", 1, 1, 0, `EnergyPlus 9.3 has no class "Space"`},
-			},
-		},
-		{
-			"RequiredByDictionary", `{}`, "Version,23.2; GlobalGeometryRules,UpperLeftCorner,Clockwise,World;",
-			[]brief{{
-				Code: "energyplus.required_object", Message: "the model has no object of the class Building",
-			}},
-		},
-		{
-			"RequiredByConfiguration", `{"required_objects": [["RunPeriod", "SizingPeriod:DesignDay"]]}`, complete(""),
-			[]brief{{
-				Code:    "energyplus.required_object",
-				Message: "the model has no object of the class RunPeriod or SizingPeriod:DesignDay",
-			}},
-		},
-		{
-			"Repeated", `{}`, complete("building,A;\n"),
-			[]brief{{
-				"energyplus.repeated_object", "/Building/B", 3, 46, 0, "a model may have only one object of the " +
-					"class Building",
-			}},
-		},
-		{
-			"DuplicateNames", `{}`, complete("Schedule:Constant,Always,,1;\n" +
-				"Schedule:Compact,ALWAYS,,Through: 12/31,For: AllDays,Until: 24:00,1;"),
-			[]brief{{
-				"energyplus.duplicate_name", "/Schedule:Compact/ALWAYS", 2, 1, 0,
-				`the name "ALWAYS" is already used by another Schedule:Constant in line 1`,
-			}},
-		},
-		{
-			"NameMissing", `{"checks": {"zone_surfaces": "OFF"}}`, complete("Zone,;"),
-			[]brief{{"energyplus.name_missing", "/Zone/", 1, 1, 0, "this Zone has no name"}},
-		},
-		{
-			"Rules", `{"rules": [
-				{"id": "modern", "assert": "major > 22 || major == 22 && minor >= 2"},
-				{"id": "idf", "assert": "format == 'epjson'", "message": "{format} of {version} has {objects} objects"},
-				{"id": "class", "assert": "counts['BUILDING'] == 1 && counts['Chiller'] == 0"}]}`,
-			complete(""),
-			[]brief{{Code: "rule.idf", Message: "idf of 23.2 has 5 objects"}},
-		},
-		{
-			"RuleNotEvaluated", `{"rules": [{"id": "a", "assert": "10 / counts['Zone'] > 1", "severity": "INFO"}]}`,
-			complete(""),
-			[]brief{{Code: "rule.a", Message: "not evaluated: division by zero"}},
-		},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			report := checkModel(t, compile(t, engines.KindEnergyPlus, tt.config), tt.model, "m.idf")
-			same(t, tt.want, briefs(report))
-		})
-	}
 }
 
 func TestModelConfigurationsThatAreRefused(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/dictionary"
 	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/model"
 )
 
@@ -28,18 +27,15 @@ func (r *modelRun) readVersion() (bool, error) {
 		return false, fmt.Errorf("check model: %w", err)
 	}
 	r.Model.Describe(d)
-	if known {
-		r.dictionary = d
-	}
-	r.judgeVersion(version, latest, stated)
+	r.judgeVersion(version, latest, stated, known)
 	return known, nil
 }
 
 // judgeVersion reports a version that is missing, invalid or not allowed. It is always an error if the model cannot be
 // checked.
-func (r *modelRun) judgeVersion(version, latest string, stated bool) {
+func (r *modelRun) judgeVersion(version, latest string, stated, known bool) {
 	found := model.Finding{Check: model.CheckVersion, Code: "version_unsupported"}
-	if r.dictionary == nil {
+	if !known {
 		found.Check = ""
 	}
 	at := slices.IndexFunc(r.Model.Objects, func(o *model.Object) bool { return o.Key == model.VersionKey })
@@ -56,9 +52,9 @@ func (r *modelRun) judgeVersion(version, latest string, stated bool) {
 		found.Message = "this is not a version of EnergyPlus, such as 23.2"
 	case !allowed:
 		found.Message = fmt.Sprintf("the version %s is not one of %s", version, strings.Join(r.engine.versions, ", "))
-	case r.dictionary == nil:
+	case !known:
 		found.Message = fmt.Sprintf("models of the version %s cannot be checked, only those of %s",
-			version, strings.Join(dictionary.Versions(), ", "))
+			version, strings.Join(model.Versions(), ", "))
 	default:
 		return
 	}
@@ -67,7 +63,7 @@ func (r *modelRun) judgeVersion(version, latest string, stated bool) {
 
 // latestOf returns the latest of these versions that has a dictionary, or else the latest that has one.
 func latestOf(versions []string) string {
-	known := dictionary.Versions()
+	known := model.Versions()
 	latest := known[len(known)-1]
 	for _, version := range known {
 		if slices.Contains(versions, version) {

@@ -5,17 +5,17 @@ import (
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines"
-	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/dictionary"
+	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/model"
 )
 
 // TestEveryClassOfEveryVersion checks objects without fields and with too many of them.
 func TestEveryClassOfEveryVersion(t *testing.T) {
 	t.Parallel()
 	engine := compile(t, engines.KindEnergyPlus, `{}`)
-	for _, version := range dictionary.Versions() {
+	for _, version := range model.Versions() {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
-			d, err := dictionary.Load(version)
+			d, err := model.LoadDictionary(version)
 			if err != nil {
 				t.Fatalf("load: %v", err)
 			}

@@ -26,6 +26,11 @@ const (
 	SeverityInfo    Severity = "INFO"
 )
 
+// Known reports whether it is one of the severities.
+func (s Severity) Known() bool {
+	return s == SeverityError || s == SeverityWarning || s == SeverityInfo
+}
+
 // Finding is one problem or remark about a document.
 //
 // Line and Column count characters from 1 and are 0 where unknown; Row counts data rows of tables from 1, without the

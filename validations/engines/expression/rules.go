@@ -33,11 +33,10 @@ func (c *Rules) Identity(list string, i int, id string, severity engine.Severity
 		c.Fault(engine.ItemPointer(list, i, "id"), "another rule has this id")
 	}
 	c.ids[id] = true
-	switch severity {
-	case "":
+	if severity == "" {
 		return engine.SeverityError
-	case engine.SeverityError, engine.SeverityWarning, engine.SeverityInfo:
-	default:
+	}
+	if !severity.Known() {
 		c.Fault(engine.ItemPointer(list, i, "severity"), "use ERROR, WARNING or INFO")
 	}
 	return severity

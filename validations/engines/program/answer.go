@@ -108,9 +108,7 @@ const maxText = 1000
 const maxCode = 200
 
 func faultOf(f port.Finding) string {
-	switch engine.Severity(f.Severity) {
-	case engine.SeverityError, engine.SeverityWarning, engine.SeverityInfo:
-	default:
+	if !engine.Severity(f.Severity).Known() {
 		return "needs a severity of ERROR, WARNING or INFO"
 	}
 	if strings.TrimSpace(f.Code) == "" || len(f.Code) > maxCode || strings.TrimSpace(f.Message) == "" {

@@ -9,13 +9,12 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 	"github.com/simplevalidations/simplevalidations/validations/engines/xmltext"
-	"github.com/simplevalidations/simplevalidations/validations/engines/xsd"
 )
 
 // identifiers checks that values of the types IDREF and IDREFS are IDs of the document, and that each ID names one
 // element. xmllint compares the IDs of attributes alone, and follows no references.
 type identifiers struct {
-	model  *xsd.Model
+	model  *xmltext.Model
 	reader *xmltext.Reader
 	lines  *engine.Lines
 	open   []*typed
@@ -23,7 +22,7 @@ type identifiers struct {
 	uses   []idRef
 	// most is how many references may wait for IDs that come later.
 	most   int
-	faults []identifierFault
+	faults []*identifierFault
 	// repeats are the complaints of xmllint about attributes whose ID another attribute has.
 	repeats map[duplicateID]string
 }
@@ -37,7 +36,7 @@ type duplicateID struct {
 // typed is an open element and its type. The text is collected if it is an ID or refers to one.
 type typed struct {
 	element *xmltext.Element
-	kind    *xsd.Type
+	kind    *xmltext.Type
 	text    strings.Builder
 }
 
@@ -56,16 +55,18 @@ type idRef struct {
 // identifierFault is a finding about the element at an offset.
 type identifierFault struct {
 	idRef
-	message string
+	finding engine.Finding
+	// local is the name of the element without its prefix.
+	local string
 }
 
-// readIdentifiers reads the IDs of a document and the references to them. It returns nil if the schema has no IDs.
+// readIdentifiers reads the IDs of a document and the references to them. It finds none if the schema has no IDs.
 func (s *schema) readIdentifiers(text []byte) (*identifiers, error) {
 	if !s.bundle.HasIdentifiers() {
-		return nil, nil //nolint:nilnil // there is nothing to check
+		return &identifiers{}, nil
 	}
 	x := &identifiers{
-		model: xsd.NewModel(s.bundle), reader: xmltext.NewReader(text, s.limits),
+		model: xmltext.NewModel(s.bundle), reader: xmltext.NewReader(text, s.limits),
 		lines: engine.NewLines(text, s.limits.MaxExcerpt),
 		named: map[string]idDecl{}, repeats: map[duplicateID]string{},
 		most: s.limits.MaxValues,
@@ -82,8 +83,7 @@ func (s *schema) readIdentifiers(text []byte) (*identifiers, error) {
 	}
 	for _, u := range x.uses {
 		if _, known := x.named[u.id]; !known {
-			message := fmt.Sprintf("%s refers to the ID %s, which no element has", u, engine.Quote(u.id))
-			x.faults = append(x.faults, identifierFault{u, message})
+			x.fault(u, fmt.Sprintf("%s refers to the ID %s, which no element has", u, engine.Quote(u.id)))
 		}
 	}
 	return x, nil
@@ -91,9 +91,6 @@ func (s *schema) readIdentifiers(text []byte) (*identifiers, error) {
 
 // rephrase says of the attributes with an ID that occurs twice where it is: xmllint says that it is not a valid value.
 func (x *identifiers) rephrase(found []*complaint) {
-	if x == nil {
-		return
-	}
 	for _, one := range found {
 		if message, known := x.repeats[duplicateID{one.line, one.element, one.attribute}]; known {
 			one.finding.Message = message
@@ -103,7 +100,7 @@ func (x *identifiers) rephrase(found []*complaint) {
 
 // begin finds the type of an element, and the IDs and references in its attributes.
 func (x *identifiers) begin(e *xmltext.Element, attributes []xml.Attr) *engine.ReadError {
-	var parent *xsd.Type
+	var parent *xmltext.Type
 	if len(x.open) > 0 {
 		parent = x.open[len(x.open)-1].kind
 	}
@@ -129,7 +126,7 @@ func (x *identifiers) declaredType(attributes []xml.Attr) xml.Name {
 		if a.Name.Local != "type" || a.Name.Space == "" {
 			continue
 		}
-		if namespace, _ := x.reader.NamespaceOf(a.Name.Space); namespace != xsd.NamespaceInstance {
+		if namespace, _ := x.reader.NamespaceOf(a.Name.Space); namespace != xmltext.NamespaceInstance {
 			continue
 		}
 		prefix, local, prefixed := strings.Cut(strings.TrimSpace(a.Value), ":")
@@ -146,7 +143,7 @@ func (x *identifiers) declaredType(attributes []xml.Attr) xml.Name {
 func (x *identifiers) follow(token xml.Token, _ int) {
 	switch t := token.(type) {
 	case xml.CharData:
-		if len(x.open) > 0 && x.open[len(x.open)-1].kind.Content != xsd.Plain {
+		if len(x.open) > 0 && x.open[len(x.open)-1].kind.Content != xmltext.Plain {
 			x.open[len(x.open)-1].text.Write(t)
 		}
 	case xml.EndElement:
@@ -157,18 +154,18 @@ func (x *identifiers) follow(token xml.Token, _ int) {
 }
 
 // value records an ID or references to IDs.
-func (x *identifiers) value(kind xsd.Identifier, value, attribute string, e *xmltext.Element) {
-	if kind == xsd.Plain {
+func (x *identifiers) value(kind xmltext.Identifier, value, attribute string, e *xmltext.Element) {
+	if kind == xmltext.Plain {
 		return
 	}
 	ids := strings.Fields(value)
-	if kind != xsd.References && len(ids) != 1 {
+	if kind != xmltext.References && len(ids) != 1 {
 		// It is not a name, which xmllint reports.
 		return
 	}
 	for _, id := range ids {
 		u := idRef{id: id, attribute: attribute, name: xmltext.Written(e.Name), element: e.Start}
-		if kind == xsd.ID {
+		if kind == xmltext.ID {
 			x.name(u, e)
 		} else if _, known := x.named[id]; !known && len(x.uses) <= x.most {
 			x.uses = append(x.uses, u)
@@ -189,7 +186,11 @@ func (x *identifiers) name(u idRef, e *xmltext.Element) {
 		x.repeats[duplicateID{x.lines.Line(e.End - 1), e.Name.Local, local}] = message
 		return
 	}
-	x.faults = append(x.faults, identifierFault{u, message})
+	x.fault(u, message)
+}
+
+func (x *identifiers) fault(u idRef, message string) {
+	x.faults = append(x.faults, &identifierFault{idRef: u, finding: engine.Failure("xml.schema", message)})
 }
 
 // String describes the place of a reference.
@@ -200,35 +201,10 @@ func (u idRef) String() string {
 	return "attribute " + u.attribute + " of <" + u.name + ">"
 }
 
-// report adds the findings in the order of the document, with the paths that a second reading finds.
-func (x *identifiers) report(text []byte, limits engine.Limits, c *engine.Collector) error {
-	if x == nil {
-		return nil
-	}
-	slices.SortStableFunc(x.faults, func(a, b identifierFault) int { return cmp.Compare(a.element, b.element) })
-	if more := len(x.faults) - limits.MaxFindings; more > 0 {
-		x.faults = x.faults[:limits.MaxFindings]
-		defer c.AddUnlisted(engine.CheckKey{Code: "xml.schema", Severity: engine.SeverityError}, more)
-	}
-	if len(x.faults) == 0 {
-		return nil
-	}
-	next := x.faults
-	r := xmltext.NewReader(text, limits)
-	r.Visit = func(e *xmltext.Element, _ []xml.Attr) *engine.ReadError {
-		for len(next) > 0 && next[0].element == e.Start {
-			f := x.lines.Place(engine.Failure("xml.schema", next[0].message), e.Start)
-			f.Path = r.Path()
-			if next[0].attribute != "" {
-				f.Path += "/@" + next[0].attribute
-			}
-			c.Add(e.Name.Local, f)
-			next = next[1:]
-		}
-		return nil
-	}
-	if fault := r.Read(); fault != nil {
-		return fmt.Errorf("read a document again: %w", fault)
-	}
-	return nil
+// sort puts the faults in the order of the document, and returns how many more there are than the most.
+func (x *identifiers) sort(most int) int {
+	slices.SortStableFunc(x.faults, func(a, b *identifierFault) int { return cmp.Compare(a.element, b.element) })
+	more := max(0, len(x.faults)-most)
+	x.faults = x.faults[:len(x.faults)-more]
+	return more
 }

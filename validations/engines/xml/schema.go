@@ -12,12 +12,11 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 	"github.com/simplevalidations/simplevalidations/validations/engines/program"
 	"github.com/simplevalidations/simplevalidations/validations/engines/xmltext"
-	"github.com/simplevalidations/simplevalidations/validations/engines/xsd"
 )
 
 // schema is an XML Schema that xmllint is to check documents by.
 type schema struct {
-	bundle *xsd.Bundle
+	bundle *xmltext.Bundle
 	// forms are the texts in equivalent forms, the fastest first and the schema as it was written last.
 	forms [][][]byte
 	// form is the first of them that xmllint has not refused.
@@ -79,7 +78,7 @@ var schemaFile = regexp.MustCompile(`/dev/fd/(\d+)`)
 const maxSchemaFaults = 20
 
 func compileSchema(c stepConfig, limits engine.Limits) (*schema, []engine.ConfigError) {
-	bundle, faults := xsd.ReadBundle(c.Schema, c.Schemas, limits)
+	bundle, faults := xmltext.ReadBundle(c.Schema, c.Schemas, limits)
 	if len(faults) > 0 {
 		return nil, faults
 	}
@@ -94,9 +93,9 @@ func compileSchema(c stepConfig, limits engine.Limits) (*schema, []engine.Config
 
 // formsOf returns texts in equivalent forms, the fastest first and as they were written last.
 func formsOf(written [][]byte, limits engine.Limits) [][][]byte {
-	forms := make([][][]byte, xsd.Forms, xsd.Forms+1)
+	forms := make([][][]byte, xmltext.Forms, xmltext.Forms+1)
 	for _, text := range written {
-		for i, form := range xsd.Simplify(text, limits) {
+		for i, form := range xmltext.Simplify(text, limits) {
 			forms[i] = append(forms[i], form)
 		}
 	}
@@ -164,21 +163,29 @@ func (s *schema) check(ctx context.Context, text []byte, c *engine.Collector) er
 	for _, one := range found.list {
 		one.phrase()
 	}
-	if fault := found.locate(text, s.limits); fault != nil {
-		return fmt.Errorf("read a document again: %w", fault)
-	}
 	ids, err := s.readIdentifiers(text)
 	if err != nil {
 		return err
 	}
 	ids.rephrase(found.list)
+	unlisted := ids.sort(s.limits.MaxFindings)
+	if fault := found.locate(text, ids.faults, s.limits); fault != nil {
+		return fmt.Errorf("read a document again: %w", fault)
+	}
 	for _, one := range found.list {
 		c.Add(one.element, one.finding)
 	}
+	key := engine.CheckKey{Code: "xml.schema", Severity: engine.SeverityError}
 	if found.unlisted > 0 {
-		c.AddUnlisted(engine.CheckKey{Code: "xml.schema", Severity: engine.SeverityError}, found.unlisted)
+		c.AddUnlisted(key, found.unlisted)
 	}
-	return ids.report(text, s.limits, c)
+	for _, one := range ids.faults {
+		c.Add(one.local, one.finding)
+	}
+	if unlisted > 0 {
+		c.AddUnlisted(key, unlisted)
+	}
+	return nil
 }
 
 // lintDocument returns what xmllint complains of, if it comes to an end.
@@ -287,9 +294,10 @@ func (c *complaints) finish() {
 	c.open = nil
 }
 
-// locate fills in paths and columns where only one element fits the line and the name that xmllint gives.
-func (c *complaints) locate(text []byte, limits engine.Limits) *engine.ReadError {
-	if len(c.list) == 0 {
+// locate fills in paths and columns: those of identifiers, which are in the order of the document, and those of
+// complaints where only one element fits the line and the name that xmllint gives.
+func (c *complaints) locate(text []byte, identifiers []*identifierFault, limits engine.Limits) *engine.ReadError {
+	if len(c.list) == 0 && len(identifiers) == 0 {
 		return nil
 	}
 	wanted := map[lintPlace][]*complaint{}
@@ -304,6 +312,11 @@ func (c *complaints) locate(text []byte, limits engine.Limits) *engine.ReadError
 	lines := engine.NewLines(text, limits.MaxExcerpt)
 	r := xmltext.NewReader(text, limits)
 	r.Visit = func(e *xmltext.Element, _ []xml.Attr) *engine.ReadError {
+		for ; len(identifiers) > 0 && identifiers[0].element == e.Start; identifiers = identifiers[1:] {
+			one := identifiers[0]
+			one.local, one.finding = e.Name.Local, lines.Place(one.finding, e.Start)
+			one.finding.Path = pathOf(r.Path(), one.attribute)
+		}
 		key := lintPlace{lines.Line(e.End - 1), e.Name.Local}
 		for _, one := range wanted[key] {
 			one.place(e, r.Path(), lines)
@@ -330,8 +343,13 @@ func (c *complaint) place(e *xmltext.Element, path string, lines *engine.Lines) 
 	c.ambiguous = c.placed
 	c.placed = true
 	c.finding = lines.Place(c.finding, e.Start)
-	c.finding.Path = path
-	if c.attribute != "" {
-		c.finding.Path += "/@" + c.attribute
+	c.finding.Path = pathOf(path, c.attribute)
+}
+
+// pathOf is the path of an element, or of its attribute where there is one.
+func pathOf(element, attribute string) string {
+	if attribute == "" {
+		return element
 	}
+	return element + "/@" + attribute
 }

@@ -11,7 +11,7 @@ import (
 
 // Patterns of the XML declaration: the whole of it, its beginning, and the name of its encoding.
 var (
-	declaration = regexp.MustCompile(`^<\?xml\s+version\s*=\s*(?:"1\.0"|'1\.0')` +
+	declarationForm = regexp.MustCompile(`^<\?xml\s+version\s*=\s*(?:"1\.0"|'1\.0')` +
 		`(?:\s+encoding\s*=\s*(?:"[A-Za-z][A-Za-z0-9._-]*"|'[A-Za-z][A-Za-z0-9._-]*'))?` +
 		`(?:\s+standalone\s*=\s*(?:"(?:yes|no)"|'(?:yes|no)'))?\s*\?>`)
 	declarationStart = regexp.MustCompile(`^<\?xml\s`)
@@ -35,7 +35,7 @@ func Decode(content []byte) ([]byte, *engine.ReadError) {
 		content = text
 	}
 	content = engine.TrimBOM(content)
-	declared := declaration.Find(content)
+	declared := declarationForm.Find(content)
 	if declared == nil && declarationStart.Match(content) {
 		message := "the XML declaration is not one of XML 1.0"
 		return content, &engine.ReadError{Code: "xml.malformed", Message: message}
@@ -83,7 +83,7 @@ func toUTF8(content []byte, encoding string) ([]byte, *engine.ReadError) {
 
 // BlankDeclaration overwrites the declaration at the start of a text, if any.
 func BlankDeclaration(text []byte) {
-	blank(declaration.Find(text))
+	blank(declarationForm.Find(text))
 }
 
 // blank overwrites a text with spaces and keeps its lines.

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/dictionary"
 )
 
 // The classes of zones and spaces, and the field that names a zone.
@@ -16,9 +14,9 @@ const (
 )
 
 // IsSurface reports whether objects of a class bound a zone.
-func IsSurface(class *dictionary.Class) bool {
+func IsSurface(class *Class) bool {
 	return class != nil && class.Label != nil && slices.Contains(class.Label.Gives, "SurfaceNames") &&
-		dictionary.Find(class.Fields, ZoneName) >= 0
+		FindField(class.Fields, ZoneName) >= 0
 }
 
 // Value is the number in a field, and whether there is one.
@@ -38,13 +36,13 @@ func (o *Object) Is(name, text string) bool {
 
 // IsExpression reports whether the value is that of a parametric model, which has expressions in place of values.
 func (f *Field) IsExpression() bool {
-	return f.Kind == WrittenText && f.Text != "" && (f.Text[0] == '=' || f.Text[0] == '$')
+	return f.Form == WrittenText && f.Text != "" && (f.Text[0] == '=' || f.Text[0] == '$')
 }
 
 // Number is the value of a field that has one. As in EnergyPlus a number has only digits, signs, a point and an
 // exponent.
 func (f *Field) Number() (float64, bool) {
-	if f.Kind == JSONText || f.Kind == JSONOther {
+	if f.Form == JSONText || f.Form == JSONOther {
 		return 0, false
 	}
 	return parseNumber(f.Text)
@@ -66,7 +64,7 @@ func parseNumber(text string) (float64, bool) {
 // IsWord reports whether the value is a word that may stand for a number. In an IDF, EnergyPlus takes Autosize and
 // Autocalculate for each other.
 func (f *Field) IsWord() bool {
-	if f.Kind != WrittenText {
+	if f.Form != WrittenText {
 		return slices.Contains(f.Spec.Words, f.Text)
 	}
 	return f.IsOneOf(f.Spec.Words) || f.IsOneOf([]string{"Autosize", "Autocalculate"})
@@ -74,7 +72,7 @@ func (f *Field) IsWord() bool {
 
 // IsOneOf compares a value with choices. EnergyPlus ignores case in an IDF, but not in an epJSON.
 func (f *Field) IsOneOf(choices []string) bool {
-	if f.Kind != WrittenText {
+	if f.Form != WrittenText {
 		return slices.Contains(choices, f.Text)
 	}
 	return slices.ContainsFunc(choices, func(choice string) bool { return strings.EqualFold(choice, f.Text) })

@@ -48,11 +48,6 @@ func NewFindings(m *Model, severities map[string]engine.Severity, limits engine.
 	}
 }
 
-// Drop forgets what was found, because all of it follows from another fault.
-func (r *Findings) Drop() {
-	r.issues = nil
-}
-
 // Find adds a finding, unless its check is off. What comes too often is only counted.
 func (r *Findings) Find(found Finding) {
 	severity, on := r.severities[found.Check]

@@ -19,17 +19,17 @@ type idfToken struct {
 	text   string
 	offset int
 	// open says that no comma ends a number, or a text before a comment.
-	open TokenEnd
+	open tokenEnd
 }
 
-// TokenEnd says what is where a comma should be.
-type TokenEnd byte
+// tokenEnd says what is where a comma should be.
+type tokenEnd byte
 
 // What is where a comma should be.
 const (
-	Closed TokenEnd = iota
-	OpenLine
-	OpenComment
+	closed tokenEnd = iota
+	openLine
+	openComment
 )
 
 // idfReader reads an IDF in one pass. Texts end with a comma, objects with a semicolon, comments with their line;
@@ -73,7 +73,7 @@ func (r *idfReader) object() *engine.ReadError {
 	if fault != nil {
 		return fault
 	}
-	if class.open != Closed {
+	if class.open != closed {
 		return missingComma(class)
 	}
 	if fault := checkClass(class, end); fault != nil {
@@ -141,9 +141,9 @@ func (r *idfReader) token() (idfToken, byte, *engine.ReadError) {
 		if strings.HasPrefix(token.text, "##") {
 			return token, 0, nil
 		}
-		token.open = OpenLine
+		token.open = openLine
 		if r.text[start+length] == '!' {
-			token.open = OpenComment
+			token.open = openComment
 		} else if _, isNumber := parseNumber(token.text); !isNumber {
 			return token, 0, missingComma(token)
 		}
@@ -169,11 +169,6 @@ func (r *idfReader) skip() {
 			return
 		}
 	}
-}
-
-// MissingComma is the fault of a field without a comma behind it.
-func (f *Field) MissingComma() *engine.ReadError {
-	return missingComma(idfToken{text: f.Text, offset: f.offset})
 }
 
 func missingComma(token idfToken) *engine.ReadError {

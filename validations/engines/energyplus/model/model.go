@@ -11,15 +11,14 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/dictionary"
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 	"github.com/simplevalidations/simplevalidations/validations/engines/tree"
 )
 
 // The forms of models.
 const (
-	FormatIDF    = "idf"
-	FormatEpJSON = "epjson"
+	formatIDF    = "idf"
+	formatEpJSON = "epjson"
 )
 
 // Model is a model for EnergyPlus, whichever form it was written in.
@@ -30,8 +29,10 @@ type Model struct {
 	// written are the objects of an IDF, source is the document of an epJSON.
 	written []idfObject
 	source  *tree.Tree
-	// BrokenAt is the offset of the first invalid UTF-8, or -1.
-	BrokenAt int
+	// brokenAt is the offset of the first invalid UTF-8, or -1.
+	brokenAt int
+	// dictionary is the one that the objects are described by.
+	dictionary *Dictionary
 }
 
 // Object is an object of a model.
@@ -40,7 +41,7 @@ type Object struct {
 	Class string
 	Key   string
 	// Spec is nil where the version has no such class.
-	Spec *dictionary.Class
+	Spec *Class
 	// Label is the name of the object. In an epJSON every object has one.
 	Label  Field
 	Fields []Field
@@ -53,30 +54,30 @@ type Object struct {
 // Field is a field that is not blank.
 type Field struct {
 	// Spec is nil where the class has no such field.
-	Spec *dictionary.Field
+	Spec *FieldSpec
 	// Name is that of the member in an epJSON.
 	Name string
 	// Index is the place of Spec among the fields of its class or its group.
 	Index int
 	// Group counts repeated groups from 0; it is Outside of them for all other fields.
 	Group int
-	Kind  Kind
+	Form  Form
 	Text  string
-	// offset is the place in an IDF, where Open says what is in place of a comma.
+	// offset is the place in an IDF, where open says what is in place of a comma.
 	offset int
-	Open   TokenEnd
+	open   tokenEnd
 }
 
 // Outside is the group of fields that are not repeated.
 const Outside = -1
 
-// Kind is the type of a value as it is written.
-type Kind byte
+// Form is the type of a value as it is written.
+type Form byte
 
 // The types of values.
 const (
 	// WrittenText is a text of an IDF, which may mean a number.
-	WrittenText Kind = iota
+	WrittenText Form = iota
 	JSONText
 	JSONNumber
 	JSONOther
@@ -102,7 +103,7 @@ func Fold(text string) string {
 
 // ReadIDF reads a model whose objects Describe has yet to make.
 func ReadIDF(text []byte, limits engine.Limits) (*Model, *engine.Finding) {
-	m := &Model{Format: FormatIDF, Lines: engine.NewLines(text, limits.MaxExcerpt), BrokenAt: -1}
+	m := &Model{Format: formatIDF, Lines: engine.NewLines(text, limits.MaxExcerpt), brokenAt: -1}
 	objects, fault := parseIDF(text, limits)
 	if fault != nil {
 		f := engine.Failure(fault.Code, fault.Message)
@@ -110,7 +111,7 @@ func ReadIDF(text []byte, limits engine.Limits) (*Model, *engine.Finding) {
 		return nil, &f
 	}
 	if !utf8.Valid(text) {
-		m.BrokenAt = engine.BadTextAt(text)
+		m.brokenAt = engine.BadTextAt(text)
 	}
 	m.written = objects
 	return m, nil
@@ -118,7 +119,7 @@ func ReadIDF(text []byte, limits engine.Limits) (*Model, *engine.Finding) {
 
 // ReadEpJSON reads a document of the form {class: {name: {field: value}}}, whose objects Describe has yet to make.
 func ReadEpJSON(t *tree.Tree) (*Model, *engine.Finding) {
-	m := &Model{Format: FormatEpJSON, Lines: t.Lines, source: t, BrokenAt: -1}
+	m := &Model{Format: formatEpJSON, Lines: t.Lines, source: t, brokenAt: -1}
 	classes, ok := t.Value.(map[string]any)
 	if !ok {
 		return nil, m.misshapen(nil, "a model must be an object whose members are classes")
@@ -161,7 +162,8 @@ func (m *Model) Known(keys ...string) iter.Seq[*Object] {
 }
 
 // Describe makes the objects of the model by a dictionary.
-func (m *Model) Describe(d *dictionary.Dictionary) {
+func (m *Model) Describe(d *Dictionary) {
+	m.dictionary = d
 	if m.source != nil {
 		m.describeEpJSON(d)
 		return
@@ -192,7 +194,7 @@ func (o *Object) take(tokens []idfToken) {
 	tokens = tokens[:o.Count]
 	if o.Spec == nil || o.Spec.Label != nil {
 		if len(tokens) > 0 {
-			o.Label = Field{Group: Outside, Text: tokens[0].text, offset: tokens[0].offset, Open: tokens[0].open}
+			o.Label = Field{Group: Outside, Text: tokens[0].text, offset: tokens[0].offset, open: tokens[0].open}
 			tokens = tokens[1:]
 		} else {
 			blank--
@@ -217,7 +219,7 @@ func (o *Object) take(tokens []idfToken) {
 
 // takeField adds a text of an IDF by its place behind the label. It says whether the class has such a field.
 func (o *Object) takeField(at int, token idfToken) bool {
-	f := Field{Group: Outside, Index: at, Text: token.text, offset: token.offset, Open: token.open}
+	f := Field{Group: Outside, Index: at, Text: token.text, offset: token.offset, open: token.open}
 	switch repeated := at - len(o.Spec.Fields); {
 	case repeated < 0:
 		f.Spec = o.Spec.Fields[at]
@@ -233,7 +235,7 @@ func (o *Object) takeField(at int, token idfToken) bool {
 	return true
 }
 
-func (m *Model) describeEpJSON(d *dictionary.Dictionary) {
+func (m *Model) describeEpJSON(d *Dictionary) {
 	classes, _ := m.source.Value.(map[string]any)
 	for _, class := range slices.Sorted(maps.Keys(classes)) {
 		key := Fold(class)
@@ -241,7 +243,7 @@ func (m *Model) describeEpJSON(d *dictionary.Dictionary) {
 		objects, _ := classes[class].(map[string]any)
 		for _, name := range slices.Sorted(maps.Keys(objects)) {
 			o := &Object{Class: class, Key: key, Spec: spec}
-			o.Label = Field{Group: Outside, Text: name, Kind: JSONText}
+			o.Label = Field{Group: Outside, Text: name, Form: JSONText}
 			if spec != nil {
 				o.Label.Spec = spec.Label
 				members, _ := objects[name].(map[string]any)
@@ -253,7 +255,7 @@ func (m *Model) describeEpJSON(d *dictionary.Dictionary) {
 }
 
 // flatten takes the members of an object, and behind them those of its groups.
-func (o *Object) flatten(members map[string]any, specs []*dictionary.Field, group int) {
+func (o *Object) flatten(members map[string]any, specs []*FieldSpec, group int) {
 	var groups []any
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		if group == Outside && o.Spec.Repeated != nil && name == o.Spec.Repeated.Name {
@@ -264,7 +266,7 @@ func (o *Object) flatten(members map[string]any, specs []*dictionary.Field, grou
 		}
 		f := jsonField(name, members[name])
 		f.Group = group
-		if f.Index = dictionary.Find(specs, name); f.Index >= 0 {
+		if f.Index = FindField(specs, name); f.Index >= 0 {
 			f.Spec = specs[f.Index]
 		} else if group == Outside && addedByEnergyPlus(name) {
 			continue
@@ -283,11 +285,11 @@ func (o *Object) flatten(members map[string]any, specs []*dictionary.Field, grou
 func jsonField(name string, value any) Field {
 	switch value := value.(type) {
 	case string:
-		return Field{Name: name, Text: strings.TrimSpace(value), Kind: JSONText}
+		return Field{Name: name, Text: strings.TrimSpace(value), Form: JSONText}
 	case json.Number:
-		return Field{Name: name, Text: value.String(), Kind: JSONNumber}
+		return Field{Name: name, Text: value.String(), Form: JSONNumber}
 	default:
-		return Field{Name: name, Kind: JSONOther}
+		return Field{Name: name, Form: JSONOther}
 	}
 }
 
@@ -321,11 +323,11 @@ func (o *Object) Field(name string) *Field {
 // path is where a field stands in the epJSON form of the model. Without a field it is the path of the object.
 func (m *Model) path(o *Object, f *Field) []string {
 	clip := func(text string) string { return text }
-	if m.Format == FormatIDF {
+	if m.Format == formatIDF {
 		clip = engine.Clip
 	}
 	path := []string{clip(o.Class)}
-	if m.Format == FormatEpJSON || o.Spec != nil && o.Spec.Label != nil {
+	if m.Format == formatEpJSON || o.Spec != nil && o.Spec.Label != nil {
 		path = append(path, clip(o.Label.Text))
 	}
 	if f == nil || f == &o.Label {

@@ -1,0 +1,55 @@
+package engines
+
+import (
+	"cmp"
+	"encoding/json"
+	"net"
+	"net/url"
+	"strings"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+)
+
+// HTTPOrigin returns the origin of the validator that an http step with this configuration calls: scheme, host and
+// port. It returns false where the configuration is wrong.
+func HTTPOrigin(config json.RawMessage) (string, bool) {
+	var c httpConfig
+	if len(engine.DecodeConfig(config, &c)) > 0 || len(checkURL(c.URL)) > 0 {
+		return "", false
+	}
+	return origin(c.URL), true
+}
+
+// ParseOrigin returns the origin of an address that an http step may call, or "" and what is wrong with the address.
+func ParseOrigin(address string) (string, string) {
+	if fault := urlFault(address); fault != "" {
+		return "", fault
+	}
+	return origin(address), ""
+}
+
+// origin expects an address that urlFault finds nothing wrong with. The default port is left out, and a host has lower
+// case and no full stop at its end.
+func origin(address string) string {
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	scheme := strings.ToLower(parsed.Scheme)
+	host := strings.TrimSuffix(strings.ToLower(parsed.Hostname()), ".")
+	port := cmp.Or(strings.TrimLeft(parsed.Port(), "0"), defaultPort(scheme))
+	if port != defaultPort(scheme) {
+		return scheme + "://" + net.JoinHostPort(host, port)
+	}
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	return scheme + "://" + host
+}
+
+func defaultPort(scheme string) string {
+	if scheme == "http" {
+		return "80"
+	}
+	return "443"
+}

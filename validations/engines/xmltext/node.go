@@ -1,0 +1,97 @@
+package xmltext
+
+import (
+	"encoding/xml"
+	"slices"
+	"strings"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+)
+
+// Namespace is that of the elements of XML Schema.
+const namespaceSchema = "http://www.w3.org/2001/XMLSchema"
+
+// NamespaceInstance is that of the attribute xsi:type.
+const NamespaceInstance = namespaceSchema + "-instance"
+
+// node is an element of a schema, with the offsets of its tags in the text.
+type node struct {
+	name       xml.Name
+	schema     bool
+	attributes []xml.Attr
+	// The start tag is text[start:open], the end tag text[close:end]. Both are one if the element is closed at once.
+	start, open, close, end int
+	parent                  *node
+	children                []*node
+}
+
+// is reports whether a node is an element of XML Schema with one of the names.
+func (n *node) is(names ...string) bool {
+	return n.schema && slices.Contains(names, n.name.Local)
+}
+
+// attribute returns an attribute without a prefix.
+func (n *node) attribute(name string) (string, bool) {
+	for _, a := range n.attributes {
+		if a.Name.Space == "" && a.Name.Local == name {
+			return strings.TrimSpace(a.Value), true
+		}
+	}
+	return "", false
+}
+
+// parts are the children that are no annotations.
+func (n *node) parts() []*node {
+	parts := make([]*node, 0, len(n.children))
+	for _, child := range n.children {
+		if !child.is("annotation") {
+			parts = append(parts, child)
+		}
+	}
+	return parts
+}
+
+// namespaceOf returns the namespace that a prefix stands for at a node.
+func (n *node) namespaceOf(prefix string) string {
+	for at := n; at != nil; at = at.parent {
+		for _, a := range at.attributes {
+			if a.Name.Space == "xmlns" && a.Name.Local == prefix ||
+				prefix == "" && a.Name.Space == "" && a.Name.Local == "xmlns" {
+				return a.Value
+			}
+		}
+	}
+	return ""
+}
+
+// readTree returns the root element of a well-formed text.
+func readTree(text []byte, limits engine.Limits) (*node, *engine.ReadError) {
+	top := &node{}
+	open := []*node{top}
+	r := NewReader(text, limits)
+	r.Visit = func(e *Element, attributes []xml.Attr) *engine.ReadError {
+		n := &node{
+			name: e.Name, schema: e.Namespace == namespaceSchema, attributes: attributes,
+			start: e.Start, open: e.End, close: e.Start, end: e.End,
+		}
+		n.parent = open[len(open)-1]
+		n.parent.children = append(n.parent.children, n)
+		open = append(open, n)
+		return nil
+	}
+	r.Follow = func(token xml.Token, start int) {
+		if _, ends := token.(xml.EndElement); !ends {
+			return
+		}
+		n := open[len(open)-1]
+		open = open[:len(open)-1]
+		// The decoder makes up an end tag where the start tag is one as well.
+		if r.Offset() > start {
+			n.close, n.end = start, r.Offset()
+		}
+	}
+	if fault := r.Read(); fault != nil {
+		return nil, fault
+	}
+	return top.children[0], nil
+}
