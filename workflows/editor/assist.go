@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/mediatype"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
@@ -140,9 +141,9 @@ func (a *App) inferredText(ctx context.Context, sample engines.Document, workflo
 func newSampleView(checked formats.Document) *sampleView {
 	view := &sampleView{Pill: pages.NewPill("error", "Not checked to the end"), Note: formats.Clean(checked.Error)}
 	switch checked.Result { //nolint:exhaustive // The others are results of runs that were not checked to the end.
-	case formats.ResultPass:
+	case api.RunResultPass:
 		view.Pill = pages.NewPill("ok", "Passed")
-	case formats.ResultFail:
+	case api.RunResultFail:
 		view.Pill = pages.NewPill("fail", "Failed")
 	}
 	counts := checked.Counts()
