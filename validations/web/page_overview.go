@@ -24,8 +24,9 @@ import (
 )
 
 const (
-	// latestRuns is how many runs the overview lists.
-	latestRuns = 8
+	// latestRuns is how many runs the overview lists, and shownRefusals how many reasons of refused requests.
+	latestRuns    = 8
+	shownRefusals = 5
 	// tickHours is the distance of the ticks on the time axis.
 	tickHours = 6
 )
@@ -44,7 +45,11 @@ func (a *App) overviewPage(c echo.Context, principal core.Principal) error {
 	if err != nil {
 		return err
 	}
-	rows, err := a.latest(ctx, principal.OrgID)
+	runs, err := a.Runs.List(ctx, principal.OrgID, validations.RunFilter{}, core.Cursor{Size: latestRuns})
+	if err != nil {
+		return err
+	}
+	rows, err := a.listed(ctx, principal.OrgID, runs[:min(len(runs), latestRuns)])
 	if err != nil {
 		return err
 	}
@@ -89,15 +94,6 @@ func (a *App) overview(ctx context.Context, base string, orgID uuid.UUID) (overv
 	return newOverviewView(base, found, starts, stuck, usage, refusals), nil
 }
 
-// latest reads the newest runs for the overview's list.
-func (a *App) latest(ctx context.Context, orgID uuid.UUID) ([]listedRun, error) {
-	runs, err := a.Runs.List(ctx, orgID, validations.RunFilter{}, core.Cursor{Size: latestRuns})
-	if err != nil {
-		return nil, err
-	}
-	return a.listed(ctx, orgID, runs[:min(len(runs), latestRuns)])
-}
-
 // overviewView is the overview of an organization.
 type overviewView struct {
 	Attention attention
@@ -110,7 +106,7 @@ type overviewView struct {
 	Failing []failingRow
 	Rules   []ruleRow
 	// Refused are the requests that were refused today (UTC).
-	Refused []requestlog.RefusalCount
+	Refused []requestlog.Refusal
 	// Setup are the first steps of an organization, until all are made.
 	Setup []setupStep
 	Hours pages.Bars
@@ -167,7 +163,7 @@ func newAttention(
 		a.Count += refused.Starts
 		text := words.Counted(refused.Starts, "start") + " refused today"
 		if refused.Code != "" {
-			text += ": " + strings.ToLower(core.Spec(refused.Code).Title)
+			text += ": " + strings.ToLower(refused.Title())
 		}
 		parts = append(parts, text)
 	}
@@ -237,7 +233,7 @@ func newOverviewView(
 	view.Rate = newPassRate(insights.Verdicts{Passed: passed, Failed: view.Runs.Failed}, found.Before)
 	view.Failing = newFailingRows(base, found.Hours[0].Hour, found.Failing)
 	view.Rules = newRuleRows(base, found.Rules)
-	view.Refused = newRefusalRows(refusals)
+	view.Refused = refusals[:min(len(refusals), shownRefusals)]
 	view.Replays = view.Hours.Total(len(view.Hours.Series) - 1)
 	return view
 }

@@ -3,14 +3,13 @@ package web
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/pages"
-	"github.com/simplevalidations/simplevalidations/core/requestlog"
 	"github.com/simplevalidations/simplevalidations/users/quota"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 	"github.com/simplevalidations/simplevalidations/validations/insights"
@@ -57,10 +56,11 @@ func rounded(v insights.Verdicts) int64 {
 	return percent
 }
 
-// failingRow is a workflow with failed runs.
+// failingRow is a workflow with failed runs. Workflow is its page, and Address leads to the runs.
 type failingRow struct {
-	Slug, Workflow, Address string
-	Failed, Ended           int64
+	insights.FailingWorkflow
+
+	Workflow, Address string
 }
 
 func newFailingRows(base string, since time.Time, failing []insights.FailingWorkflow) []failingRow {
@@ -70,8 +70,8 @@ func newFailingRows(base string, since time.Time, failing []insights.FailingWork
 		values.Set("workflow", workflow.Slug)
 		values.Set("result", string(api.RunResultFail))
 		rows[i] = failingRow{
-			Slug: workflow.Slug, Workflow: base + "workflows/" + workflow.Slug + "/",
-			Address: base + "runs/?" + values.Encode(), Failed: workflow.Failed, Ended: workflow.Ended,
+			FailingWorkflow: workflow, Workflow: base + "workflows/" + workflow.Slug + "/",
+			Address: base + "runs/?" + values.Encode(),
 		}
 	}
 	return rows
@@ -104,19 +104,6 @@ func newRuleRows(base string, rules []insights.TopRule) []ruleRow {
 	return rows
 }
 
-// shownRefusals bounds the reasons of refused requests that the overview names.
-const shownRefusals = 5
-
-func newRefusalRows(refusals []requestlog.Refusal) []requestlog.RefusalCount {
-	rows := make([]requestlog.RefusalCount, 0, shownRefusals)
-	for _, refusal := range refusals[:min(len(refusals), shownRefusals)] {
-		rows = append(rows, requestlog.RefusalCount{
-			Code: refusal.Code, Title: core.Spec(refusal.Code).Title, Starts: refusal.Starts, Others: refusal.Others,
-		})
-	}
-	return rows
-}
-
 // setupStep is a first step of an organization.
 type setupStep struct {
 	Text, Address string
@@ -144,10 +131,8 @@ func (a *App) setupSteps(ctx context.Context, base string, orgID uuid.UUID, hasR
 		{"Send a start twice with one key and see it replayed", "/docs/guides/idempotency/", replayed},
 		{"Invite a colleague", base + "members/", setup.HasColleague},
 	}
-	for _, step := range steps {
-		if !step.Done {
-			return steps, nil
-		}
+	if slices.ContainsFunc(steps, func(step setupStep) bool { return !step.Done }) {
+		return steps, nil
 	}
 	return nil, nil
 }
