@@ -62,7 +62,7 @@ type comparisonPage struct {
 
 type comparisonGroup struct {
 	Pill     pages.Pill
-	Findings []comparedView
+	Findings []words.Finding
 	// More says how many are not listed.
 	More string
 }
@@ -70,13 +70,6 @@ type comparisonGroup struct {
 // Unchanged reports whether the runs were compared and have the same findings.
 func (p comparisonPage) Unchanged() bool {
 	return !p.Incomplete && !slices.ContainsFunc(p.Groups, func(g comparisonGroup) bool { return len(g.Findings) > 0 })
-}
-
-// comparedView is a finding. Its address leads to the line in the document of its run.
-type comparedView struct {
-	words.Finding
-
-	Address string
 }
 
 // comparisonPage is GET /app/orgs/{org}/runs/{id}/comparison/.
@@ -117,7 +110,7 @@ func newComparisonGroup(
 		group.Pill.Tone = "idle"
 	}
 	for _, finding := range findings[:min(len(findings), findingsPerPage)] {
-		shown := comparedView{Finding: words.NewFinding(finding.Finding.Finding)}
+		shown := words.NewFinding(finding.Finding.Finding)
 		shown.Address = lineAddress(run, base+run.ID.String()+"/", finding.Line)
 		group.Findings = append(group.Findings, shown)
 	}

@@ -154,7 +154,7 @@ func newQuotaTile(usage quota.PeriodUsage) quotaTile {
 		return quotaTile{Text: words.Counted(usage.Used, "run") + " used"}
 	}
 	tile := quotaTile{
-		Left: max(*usage.Quota-usage.Used, 0), Gauge: &pages.Gauge{Used: usage.Used, Limit: *usage.Quota},
+		Left: usage.Left(), Gauge: &pages.Gauge{Used: usage.Used, Limit: *usage.Quota},
 		Text:     fmt.Sprintf("%s of %s runs used", pages.Number(usage.Used), pages.Number(*usage.Quota)),
 		ResetsAt: usage.ResetsAt(),
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/execution"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
-	"github.com/simplevalidations/simplevalidations/validations/web/live"
+	"github.com/simplevalidations/simplevalidations/validations/progress"
 	"github.com/simplevalidations/simplevalidations/validations/web/viewer"
 	"github.com/simplevalidations/simplevalidations/validations/words"
 )
@@ -229,8 +229,8 @@ func newRunView(
 		view.Relaunch = base + "workflows/" + run.WorkflowSlug + "/launch/"
 	}
 	if !finished {
-		shown := live.ShownRun{ID: run.ID, Progress: run.Progress()}
-		view.events = live.Address(base, url.Values{"run": {shown.String()}})
+		shown := progress.ShownRun{ID: run.ID, Progress: run.Progress()}
+		view.events = progress.PageAddress(base, url.Values{"run": {shown.String()}})
 	}
 	var err error
 	if view.MayRerun {

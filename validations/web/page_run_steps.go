@@ -22,13 +22,7 @@ type stepView struct {
 	// Wait and Took are durations in words; "" before they are known.
 	Wait, Took string
 	Note       string
-	Bar        span
-}
-
-// span is a bar on the time axis of a run.
-type span struct {
-	X, Width string
-	Tone     string
+	Bar        pages.Rect
 }
 
 // spanUnits is the width of the whole axis, and spanLeast the smallest visible width.
@@ -52,11 +46,11 @@ func newAxis(run validations.Run, now time.Time) axis {
 }
 
 // span draws a period. It is clipped to the axis, because the clocks of several machines may differ.
-func (a axis) span(from, to time.Time, tone string) span {
+func (a axis) span(from, to time.Time, tone string) pages.Rect {
 	left := min(max(float64(from.Sub(a.begin))/float64(a.whole)*spanUnits, 0), spanUnits-spanLeast)
 	width := float64(to.Sub(from)) / float64(a.whole) * spanUnits
 	width = min(max(width, spanLeast), spanUnits-left)
-	return span{X: units(left), Width: units(width), Tone: tone}
+	return pages.Rect{X: units(left), Width: units(width), Tone: tone}
 }
 
 func units(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }

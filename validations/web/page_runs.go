@@ -13,7 +13,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/validations"
-	"github.com/simplevalidations/simplevalidations/validations/web/live"
+	"github.com/simplevalidations/simplevalidations/validations/progress"
 	"github.com/simplevalidations/simplevalidations/validations/words"
 )
 
@@ -248,11 +248,11 @@ func runsEvents(base string, query runsPageQuery, newest uuid.UUID, runs []liste
 	}
 	for _, run := range runs {
 		if run.State != api.RunStateCompleted {
-			values.Add("run", live.ShownRun{ID: run.ID, Progress: run.Progress()}.String())
+			values.Add("run", progress.ShownRun{ID: run.ID, Progress: run.Progress()}.String())
 		}
 	}
 	if !values.Has("runs") && !values.Has("run") {
 		return ""
 	}
-	return live.Address(base, values)
+	return progress.PageAddress(base, values)
 }

@@ -140,8 +140,8 @@ func Severity(severity engines.Severity) pages.Pill {
 	}
 }
 
-// Finding is a finding in a list. Place is "" for one without a line.
-type Finding struct{ Tone, Sign, Place, Message, Code string }
+// Finding is a finding in a list. Place is "" for one without a line. Address leads to the line, where a page sets it.
+type Finding struct{ Tone, Sign, Place, Address, Message, Code string }
 
 // NewFinding shows a finding with its line.
 func NewFinding(f engines.Finding) Finding {
