@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -52,35 +51,21 @@ func (s *Service) Find(ctx context.Context, orgID uuid.UUID, idOrSlug string, ve
 		return Version{}, fmt.Errorf("find a workflow: %w", err)
 	}
 	found, err := collectVersion(rows)
-	if err != nil {
-		return Version{}, err
+	if err == nil {
+		found.Definition, err = s.runs.Definition(ctx, orgID, found.Digest)
 	}
-	return s.withDefinition(ctx, found)
+	return found, err
 }
 
-func collectVersion(rows pgx.Rows) (*Version, error) {
+func collectVersion(rows pgx.Rows) (Version, error) {
 	found, err := pgx.CollectExactlyOneRow(rows, scanVersion)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil //nolint:nilnil // no version and no error: there is none
-	}
-	if err != nil {
-		return nil, fmt.Errorf("find a workflow: %w", err)
-	}
-	return &found, nil
-}
-
-// withDefinition adds the definition to a version; nil is answered with not_found.
-func (s *Service) withDefinition(ctx context.Context, found *Version) (Version, error) {
-	if found == nil {
 		return Version{}, core.NotFound("workflow")
 	}
-	definition, err := s.runs.Definition(ctx, found.OrgID, found.Digest)
 	if err != nil {
-		return Version{}, err
+		return Version{}, fmt.Errorf("find a workflow: %w", err)
 	}
-	complete := *found
-	complete.Definition = definition
-	return complete, nil
+	return found, nil
 }
 
 // lookUpVersion looks a version up together with the caller's token. keep is called with the version that was found and
@@ -177,14 +162,10 @@ func lockLatest(ctx context.Context, tx db.Tx, orgID uuid.UUID, idOrSlug string)
 		return Version{}, fmt.Errorf("read workflow %s: %w", idOrSlug, err)
 	}
 	found, err := collectVersion(rows)
-	if err != nil {
-		return Version{}, err
+	if err == nil {
+		found.Definition, err = validations.ReadDefinition(ctx, tx, orgID, found.Digest)
 	}
-	if found == nil {
-		return Version{}, core.NotFound("workflow")
-	}
-	found.Definition, err = validations.ReadDefinition(ctx, tx, orgID, found.Digest)
-	return *found, err
+	return found, err
 }
 
 // insertWorkflow adds a workflow and sets its times. A slug that is taken leaves the transaction usable: an import goes
@@ -232,16 +213,15 @@ func updateWorkflow(ctx context.Context, tx db.Tx, workflow *Workflow) error {
 }
 
 // nextVersion numbers the next version of a workflow, and locks the workflow until the transaction ends.
-func nextVersion(ctx context.Context, tx db.Tx, orgID, id uuid.UUID) (int, time.Time, error) {
-	var number int
-	var updatedAt time.Time
+func nextVersion(ctx context.Context, tx db.Tx, workflow *Workflow) error {
 	err := tx.QueryRow(ctx, `
 		UPDATE workflows SET latest_version = latest_version + 1, updated_at = now() WHERE org_id = $1 AND id = $2
-		RETURNING latest_version, updated_at`, orgID, id).Scan(&number, &updatedAt)
+		RETURNING latest_version, updated_at`, workflow.OrgID, workflow.ID,
+	).Scan(&workflow.LatestVersion, &workflow.UpdatedAt)
 	if err != nil {
-		return 0, time.Time{}, fmt.Errorf("number a version of workflow %s: %w", id, err)
+		return fmt.Errorf("number a version of workflow %s: %w", workflow.ID, err)
 	}
-	return number, updatedAt, nil
+	return nil
 }
 
 func insertVersion(ctx context.Context, tx db.Tx, version Version) error {
