@@ -15,7 +15,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/validations"
-	"github.com/simplevalidations/simplevalidations/validations/words"
 )
 
 // pageEventsQuery is the query of a page's event stream. It says what the page shows: runs with their progress, as
@@ -250,7 +249,7 @@ func (s *Streams) newerRuns(ctx context.Context, state *pageState) ([]pageEvent,
 	if err != nil || n == 0 {
 		return nil, err
 	}
-	say := words.Counted(int64(n), "new run")
+	say := pages.Counted(int64(n), "new run")
 	if n == maxNewer {
 		say = pages.Number(n) + " or more new runs"
 	}
@@ -261,9 +260,9 @@ func (s *Streams) newerRuns(ctx context.Context, state *pageState) ([]pageEvent,
 func announcement(run validations.Run, shown validations.Progress) string {
 	switch {
 	case run.State == api.RunStateCompleted:
-		outcome := words.Found(run)
+		outcome := run.Found()
 		if outcome == "" || outcome == "none" {
-			outcome = strings.ToLower(words.Pill(run).Text)
+			outcome = strings.ToLower(run.Pill().Text)
 		}
 		return "Run of " + run.WorkflowSlug + " finished: " + outcome
 	case shown <= 0:

@@ -17,7 +17,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 	"github.com/simplevalidations/simplevalidations/validations/web/viewer"
-	"github.com/simplevalidations/simplevalidations/validations/words"
 )
 
 // findingsView is one page of a run's findings.
@@ -69,7 +68,7 @@ func newFindingsView(report runReport, cursor core.Cursor, address url.URL) find
 	page := core.NewPage(cursor, report.Findings, func(f validations.Finding) uuid.UUID { return f.ID }, address)
 	view := findingsView{Next: string(page.Next), Previous: string(page.Previous)}
 	view.Summary = findingsSummary(report, len(page.Results))
-	name := words.Document(report.submission.Filename)
+	name := validations.DocumentName(report.submission.Filename)
 	lineOf := func(line int) string { return lineAddress(report.Run, address.Path, line) }
 	view.Map = viewer.NewMinimap(report.Run, report.places, lineOf)
 	for _, step := range report.Steps {
@@ -96,11 +95,11 @@ func lineAddress(run validations.Run, address string, line int) string {
 // findingsSummary says how many findings are shown, stored and counted.
 func findingsSummary(report runReport, shown int) string {
 	run := report.Run
-	found := words.Total(run)
+	found := run.FindingCount()
 	if found == 0 || run.FindingsPurgedAt != nil {
 		return ""
 	}
-	summary := fmt.Sprintf("Showing %s of %s", pages.Number(shown), words.Counted(found, "finding"))
+	summary := fmt.Sprintf("Showing %s of %s", pages.Number(shown), pages.Counted(found, "finding"))
 	if kept := len(report.places); int64(kept) < found && kept < validations.MaxPlaces {
 		summary += fmt.Sprintf("; %s are listed one by one, the others are counted", pages.Number(kept))
 	}
@@ -130,7 +129,7 @@ func rulesOf(
 			at = len(rules)
 			index[rule] = at
 			rules = append(rules, findingsOfRule{
-				Code: formats.Clean(finding.Code), Pill: words.Severity(finding.Severity),
+				Code: formats.Clean(finding.Code), Pill: validations.SeverityPill(finding.Severity),
 			})
 		}
 		view := newFindingView(finding, name)
@@ -151,7 +150,7 @@ func rulesOf(
 	for rule, at := range index {
 		shown := rules[at].Findings
 		slices.SortStableFunc(shown, func(a, b findingView) int { return a.line - b.line })
-		rules[at].Pill.Text = words.Counted(int64(stored[rule]), cmp.Or(nouns[rule.severity], "note"))
+		rules[at].Pill.Text = pages.Counted(int64(stored[rule]), cmp.Or(nouns[rule.severity], "note"))
 		if unstored[rule] {
 			rules[at].Pill.Text = "more than " + rules[at].Pill.Text
 		}

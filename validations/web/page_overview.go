@@ -20,7 +20,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/users/quota"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/insights"
-	"github.com/simplevalidations/simplevalidations/validations/words"
 )
 
 const (
@@ -145,11 +144,11 @@ func newAttention(
 			state = api.RunStateRunning
 		}
 		a.Address = base + "runs/?state=" + string(state)
-		parts = append(parts, words.Counted(lateCount, "late run"))
+		parts = append(parts, pages.Counted(lateCount, "late run"))
 	}
 	if stuck > 0 {
 		a.Address = base + "keys/?state=" + string(api.KeyStateAbandoned)
-		parts = append([]string{words.Counted(stuck, "stuck key")}, parts...)
+		parts = append([]string{pages.Counted(stuck, "stuck key")}, parts...)
 	}
 	if tile.UsedUp {
 		a.Count++
@@ -161,7 +160,7 @@ func newAttention(
 			a.Address = base + "requests/?" + why.Encode()
 		}
 		a.Count += refused.Starts
-		text := words.Counted(refused.Starts, "start") + " refused today"
+		text := pages.Counted(refused.Starts, "start") + " refused today"
 		if refused.Code != "" {
 			text += ": " + strings.ToLower(refused.Title())
 		}
@@ -268,7 +267,7 @@ func newHoursChart(base string, hours []insights.HourResults, replays map[time.T
 		chart.Bars = append(chart.Bars, bar)
 	}
 	chart.Label = fmt.Sprintf("Runs and replays per hour, last 24 hours: %s passed, %s failed, %s, %s replayed",
-		pages.Number(chart.Total(0)), pages.Number(chart.Total(1)), words.Counted(chart.Total(2), "platform error"),
+		pages.Number(chart.Total(0)), pages.Number(chart.Total(1)), pages.Counted(chart.Total(2), "platform error"),
 		pages.Number(chart.Total(len(chart.Series)-1)))
 	return chart
 }

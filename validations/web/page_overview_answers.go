@@ -11,9 +11,9 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/users/quota"
+	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 	"github.com/simplevalidations/simplevalidations/validations/insights"
-	"github.com/simplevalidations/simplevalidations/validations/words"
 )
 
 // passRate is the share of the runs that have passed, in percent, among those with a verdict.
@@ -98,7 +98,7 @@ func newRuleRows(base string, rules []insights.TopRule) []ruleRow {
 		rule.Message, rule.Rule = formats.Clean(rule.Message), formats.Clean(rule.Rule)
 		rows[i] = ruleRow{TopRule: rule, Address: base + "workflows/" + rule.Workflow + "/"}
 		for _, id := range rule.Newest {
-			rows[i].Latest = append(rows[i].Latest, ruleRun{words.ID(id), base + "runs/" + id.String() + "/"})
+			rows[i].Latest = append(rows[i].Latest, ruleRun{validations.ShortID(id), base + "runs/" + id.String() + "/"})
 		}
 	}
 	return rows
@@ -151,7 +151,7 @@ type quotaTile struct {
 
 func newQuotaTile(usage quota.PeriodUsage) quotaTile {
 	if usage.Quota == nil {
-		return quotaTile{Text: words.Counted(usage.Used, "run") + " used"}
+		return quotaTile{Text: pages.Counted(usage.Used, "run") + " used"}
 	}
 	tile := quotaTile{
 		Left: usage.Left(), Gauge: &pages.Gauge{Used: usage.Used, Limit: *usage.Quota},

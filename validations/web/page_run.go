@@ -22,7 +22,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 	"github.com/simplevalidations/simplevalidations/validations/progress"
 	"github.com/simplevalidations/simplevalidations/validations/web/viewer"
-	"github.com/simplevalidations/simplevalidations/validations/words"
 )
 
 // runPage is GET /app/orgs/{org}/runs/{id}/.
@@ -86,7 +85,7 @@ func (a *App) downloadFindings(c echo.Context, principal core.Principal, id uuid
 	if err != nil {
 		return err
 	}
-	name := "run-" + words.ID(id) + "-" + string(chosen.Format) + chosen.ending
+	name := "run-" + validations.ShortID(id) + "-" + string(chosen.Format) + chosen.ending
 	c.Response().Header().Set(echo.HeaderContentDisposition, `attachment; filename="`+name+`"`)
 	return c.Blob(http.StatusOK, chosen.Format.MediaType(), report)
 }
@@ -209,10 +208,10 @@ func newRunView(
 	finished := run.State == api.RunStateCompleted
 	submission := report.submission
 	view := runView{
-		Run: run, keyUse: report.keyUse, ShortID: words.ID(run.ID), Address: base + "runs/" + run.ID.String() + "/",
-		Title: words.Sign(run) + " · " + run.WorkflowSlug + " · " + words.ID(run.ID), Pill: words.Pill(run),
-		Verdict: newVerdictView(report, now), Source: words.Source(run.Source), KeyLabel: words.Key(run.IdempotencyKey),
-		Filename: words.Document(submission.Filename), MediaType: submission.MediaType,
+		Run: run, keyUse: report.keyUse, ShortID: validations.ShortID(run.ID), Address: base + "runs/" + run.ID.String() + "/",
+		Title: run.Sign() + " · " + run.WorkflowSlug + " · " + validations.ShortID(run.ID), Pill: run.Pill(),
+		Verdict: newVerdictView(report, now), Source: validations.SourceName(run.Source), KeyLabel: validations.ShortKey(run.IdempotencyKey),
+		Filename: validations.DocumentName(submission.Filename), MediaType: submission.MediaType,
 		Size: pages.Size(submission.Size), SHA256: hex.EncodeToString(submission.SHA256),
 		Name: formats.Clean(submission.Name), Description: formats.Clean(submission.ShortDescription),
 		Steps: newStepViews(report, now), Downloads: downloads(), Unfinished: !finished,
@@ -243,7 +242,7 @@ func newRunView(
 const lateAfter = 10 * time.Second
 
 func newVerdictView(report runReport, now time.Time) verdictView {
-	run, name := report.Run, words.Document(report.submission.Filename)
+	run, name := report.Run, validations.DocumentName(report.submission.Filename)
 	if run.State != api.RunStateCompleted {
 		return waitingVerdict(report, name, now)
 	}
@@ -255,7 +254,7 @@ func newVerdictView(report runReport, now time.Time) verdictView {
 	case api.RunResultPass:
 		view.Lead = passedWords(run) + name + "."
 	case api.RunResultFail:
-		view.Lead = words.Found(run) + " in " + name + "."
+		view.Lead = run.Found() + " in " + name + "."
 		view.Advice = "Fix the document and start a new run."
 	case api.RunResultCanceled:
 		view.Lead = "Canceled before " + name + " was checked to the end."
@@ -281,9 +280,9 @@ func newVerdictView(report runReport, now time.Time) verdictView {
 func passedWords(run validations.Run) string {
 	switch {
 	case run.WarningCount > 0:
-		return "Passed with " + words.Counted(run.WarningCount, "warning") + ": "
+		return "Passed with " + pages.Counted(run.WarningCount, "warning") + ": "
 	case run.InfoCount > 0:
-		return "Passed with " + words.Counted(run.InfoCount, "note") + ": "
+		return "Passed with " + pages.Counted(run.InfoCount, "note") + ": "
 	default:
 		return "No errors found in "
 	}

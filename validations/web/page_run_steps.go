@@ -8,7 +8,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
-	"github.com/simplevalidations/simplevalidations/validations/words"
 )
 
 // stepView is an entry in the timeline of a run: the wait for a worker, or a step.
@@ -132,9 +131,9 @@ func openStepView(
 func stepPill(step validations.StepRun) pages.Pill {
 	switch {
 	case step.Status == api.StepStatusFailed:
-		return pages.NewPill("fail", words.Counted(step.ErrorCount, "error"))
+		return pages.NewPill("fail", pages.Counted(step.ErrorCount, "error"))
 	case step.WarningCount > 0:
-		return pages.NewPill("warn", words.Counted(step.WarningCount, "warning"))
+		return pages.NewPill("warn", pages.Counted(step.WarningCount, "warning"))
 	case step.Status == api.StepStatusPassed:
 		return pages.NewPill("ok", "Passed")
 	default:

@@ -14,7 +14,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/progress"
-	"github.com/simplevalidations/simplevalidations/validations/words"
 )
 
 // runsPageQuery is the query of the page of runs.
@@ -180,17 +179,17 @@ type listRow struct {
 // newListRow makes the row of a run. base is the path of the organization's pages.
 func newListRow(base string, run listedRun) listRow {
 	row := listRow{
-		listedRun: run, Address: base + "runs/" + run.ID.String() + "/", Pill: words.Pill(run.Run),
-		KeyLabel: words.Key(run.IdempotencyKey),
+		listedRun: run, Address: base + "runs/" + run.ID.String() + "/", Pill: run.Pill(),
+		KeyLabel: validations.ShortKey(run.IdempotencyKey),
 	}
-	row.Filename = words.Document(run.Filename)
+	row.Filename = validations.DocumentName(run.Filename)
 	if run.KeyKept {
 		row.KeyAddress = base + "keys/" + run.IdempotencyKeyID.String() + "/"
 	}
 	if run.State != api.RunStateCompleted {
 		return row
 	}
-	row.Findings = words.Found(run.Run)
+	row.Findings = run.Run.Found()
 	if row.Pill.Tone == "warn" {
 		// The row has the number of warnings as well, and no room to say it twice.
 		row.Pill.Text = "Passed"

@@ -28,7 +28,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
-	"github.com/simplevalidations/simplevalidations/validations/words"
 )
 
 // documentKind says how a document can be shown.
@@ -253,7 +252,7 @@ func (a *App) Download(c echo.Context, principal core.Principal, id uuid.UUID) e
 	header.Set(echo.HeaderCacheControl, "no-store")
 	header.Set(echo.HeaderContentType, echo.MIMEOctetStream)
 	// Browsers save it under its name. One that cannot be written in a header is left out.
-	name := map[string]string{"filename": formats.Clean(words.Document(stored.Filename))}
+	name := map[string]string{"filename": formats.Clean(validations.DocumentName(stored.Filename))}
 	header.Set(echo.HeaderContentDisposition, cmp.Or(mime.FormatMediaType("attachment", name), "attachment"))
 	// What a client has sent is never a page of this service, wherever it is opened.
 	header.Set(echo.HeaderContentSecurityPolicy, "default-src 'none'; sandbox")

@@ -17,7 +17,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
-	"github.com/simplevalidations/simplevalidations/validations/words"
 )
 
 const (
@@ -83,7 +82,7 @@ func (a *App) Page(c echo.Context, principal core.Principal, id uuid.UUID) error
 	}
 	ctx := c.Request().Context()
 	view := documentPage{
-		RunID: id.String(), ShortID: words.ID(id), Run: pages.Base(principal.OrgSlug) + "runs/" + id.String() + "/",
+		RunID: id.String(), ShortID: validations.ShortID(id), Run: pages.Base(principal.OrgSlug) + "runs/" + id.String() + "/",
 	}
 	view.Here = view.Run + "document/"
 	shown, err := a.openDocument(ctx, principal.OrgID, id)
@@ -108,7 +107,7 @@ type documentWindow struct {
 func (a *App) fillDocument(
 	ctx context.Context, view *documentPage, shown shownDocument, window documentWindow,
 ) error {
-	view.Filename, view.MediaType = words.Document(shown.Filename), shown.MediaType
+	view.Filename, view.MediaType = validations.DocumentName(shown.Filename), shown.MediaType
 	view.Size, view.SHA256 = pages.Size(shown.Size), hex.EncodeToString(shown.SHA256)
 	view.Kind = shown.kind
 	view.Unfinished = shown.run.State != api.RunStateCompleted
@@ -201,26 +200,26 @@ func marksOf(findings []validations.Finding) []Mark {
 const lineNotes = 3
 
 // notesOf returns the findings on some lines, and the tone of the gravest.
-func notesOf(findings []validations.Finding, first, last int) ([]words.Finding, string) {
-	var notes []words.Finding
+func notesOf(findings []validations.Finding, first, last int) ([]validations.ShownFinding, string) {
+	var notes []validations.ShownFinding
 	n := 0
 	for _, finding := range findings {
 		if finding.Line < first || finding.Line > last {
 			continue
 		}
 		if n++; n <= lineNotes {
-			notes = append(notes, words.NewFinding(finding.Finding))
+			notes = append(notes, validations.NewShownFinding(finding.Finding))
 		}
 	}
 	tone := ""
 	for _, graver := range []string{"idle", "warn", "fail"} {
-		if slices.ContainsFunc(notes, func(f words.Finding) bool { return f.Tone == graver }) {
+		if slices.ContainsFunc(notes, func(f validations.ShownFinding) bool { return f.Tone == graver }) {
 			tone = graver
 		}
 	}
 	if n > lineNotes {
-		more := words.Counted(int64(n-lineNotes), "more finding") + " here"
-		notes = append(notes, words.Finding{Tone: "idle", Sign: "–", Message: more})
+		more := pages.Counted(int64(n-lineNotes), "more finding") + " here"
+		notes = append(notes, validations.ShownFinding{Tone: "idle", Sign: "–", Message: more})
 	}
 	return notes, tone
 }
@@ -253,7 +252,7 @@ func (p *documentPage) lead(
 	if last < p.Total && last >= window.from {
 		p.Window.Next = begin(last + 1)
 	}
-	p.Window.Label = "The document has " + words.Counted(int64(p.Total), "line") + "."
+	p.Window.Label = "The document has " + pages.Counted(int64(p.Total), "line") + "."
 	if last >= window.from {
 		p.Window.Label = fmt.Sprintf("Lines %s to %s of %s",
 			pages.Number(window.from), pages.Number(last), pages.Number(p.Total))
@@ -278,7 +277,7 @@ func (p *documentPage) leadToFindings(lines []int, window documentWindow, addres
 	if i > 0 {
 		p.Findings.Previous = address(lines[i-1])
 	}
-	p.Findings.Label = words.Counted(int64(len(lines)), "line") + " with findings"
+	p.Findings.Label = pages.Counted(int64(len(lines)), "line") + " with findings"
 	if found {
 		p.Findings.Label = fmt.Sprintf("%s of %s", pages.Number(i+1), p.Findings.Label)
 		i++

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
-	"github.com/simplevalidations/simplevalidations/validations/words"
 )
 
 // Table is a window of rows.
@@ -20,7 +20,7 @@ type Table struct {
 	// HasHeader is set if the first row of the table is its header. It is not among the rows, and Notes are the findings
 	// on it.
 	HasHeader bool
-	Notes     []words.Finding
+	Notes     []validations.ShownFinding
 	Rows      []Row
 	// Total is the number of lines of the document.
 	Total int
@@ -39,7 +39,7 @@ type Row struct {
 	// Broken is set if the row could not be split into cells.
 	Broken bool
 	// Notes, Tone and Here are as those of a Line.
-	Notes []words.Finding
+	Notes []validations.ShownFinding
 	Tone  string
 	Here  bool
 }

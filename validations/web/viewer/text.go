@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/simplevalidations/simplevalidations/validations/words"
+	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 // Text is a window of lines.
@@ -28,7 +28,7 @@ type Line struct {
 	// Whole is set if a mark is about the whole line.
 	Whole bool
 	// Notes are the findings on the line, and Tone is that of the gravest; "" for a line without one.
-	Notes []words.Finding
+	Notes []validations.ShownFinding
 	Tone  string
 	// Here says that the address of the page names this line.
 	Here bool
