@@ -45,27 +45,24 @@ func typeOf(column string) string {
 // Find returns a workflow of the organization by its id or slug, as of the pinned version or, with version 0, the
 // latest. A workflow of another organization is not_found like one that does not exist.
 func (s *Service) Find(ctx context.Context, orgID uuid.UUID, idOrSlug string, version int) (Version, error) {
-	column, name := nameOf(idOrSlug)
-	rows, err := s.db.Pool.Query(ctx, findQuery("$1", column, "$2", "$3"), orgID, name, version)
-	if err != nil {
-		return Version{}, fmt.Errorf("find a workflow: %w", err)
-	}
-	found, err := collectVersion(rows)
+	found, err := findVersion(ctx, s.db.Pool, orgID, idOrSlug, version)
 	if err == nil {
 		found.Definition, err = s.runs.Definition(ctx, orgID, found.Digest)
 	}
 	return found, err
 }
 
-func collectVersion(rows pgx.Rows) (Version, error) {
-	found, err := pgx.CollectExactlyOneRow(rows, scanVersion)
-	if errors.Is(err, pgx.ErrNoRows) {
+// findVersion finds a version without its definition.
+func findVersion(ctx context.Context, on db.Querier, orgID uuid.UUID, idOrSlug string, number int) (Version, error) {
+	column, name := nameOf(idOrSlug)
+	found, err := db.All(ctx, on, scanVersion, findQuery("$1", column, "$2", "$3"), orgID, name, number)
+	if err != nil {
+		return Version{}, fmt.Errorf("find workflow %s: %w", idOrSlug, err)
+	}
+	if len(found) == 0 {
 		return Version{}, core.NotFound("workflow")
 	}
-	if err != nil {
-		return Version{}, fmt.Errorf("find a workflow: %w", err)
-	}
-	return found, nil
+	return found[0], nil
 }
 
 // lookUpVersion looks a version up together with the caller's token. keep is called with the version that was found and
@@ -117,14 +114,10 @@ const maxNames = 200
 
 // Names returns the names of the organization's workflows, up to maxNames, in alphabetical order.
 func (s *Service) Names(ctx context.Context, orgID uuid.UUID) ([]validations.WorkflowName, error) {
-	rows, err := s.db.Pool.Query(ctx, `
+	names, err := db.All(ctx, s.db.Pool, pgx.RowToStructByPos[validations.WorkflowName], `
 		SELECT id, slug, name FROM (
 			SELECT id, slug, name FROM workflows WHERE org_id = $1 ORDER BY slug LIMIT $2) AS first
 		ORDER BY lower(name), slug`, orgID, maxNames)
-	if err != nil {
-		return nil, fmt.Errorf("list the names of workflows: %w", err)
-	}
-	names, err := pgx.CollectRows(rows, pgx.RowToStructByPos[validations.WorkflowName])
 	if err != nil {
 		return nil, fmt.Errorf("list the names of workflows: %w", err)
 	}
@@ -157,11 +150,7 @@ func lockLatest(ctx context.Context, tx db.Tx, orgID uuid.UUID, idOrSlug string)
 	if _, err := tx.Exec(ctx, lock, orgID, name); err != nil {
 		return Version{}, fmt.Errorf("lock workflow %s: %w", idOrSlug, err)
 	}
-	rows, err := tx.Query(ctx, findQuery("$1", column, "$2", "$3"), orgID, name, 0)
-	if err != nil {
-		return Version{}, fmt.Errorf("read workflow %s: %w", idOrSlug, err)
-	}
-	found, err := collectVersion(rows)
+	found, err := findVersion(ctx, tx, orgID, idOrSlug, 0)
 	if err == nil {
 		found.Definition, err = validations.ReadDefinition(ctx, tx, orgID, found.Digest)
 	}
