@@ -129,7 +129,8 @@ func SeverityPill(severity engines.Severity) pages.Pill {
 	}
 }
 
-// ShownFinding is a finding in a list. Place is "" for one without a line. Address leads to the line, where a page sets it.
+// ShownFinding is a finding in a list. Place is "" for one without a line. Address leads to the line, where a page sets
+// it.
 type ShownFinding struct{ Tone, Sign, Place, Address, Message, Code string }
 
 // NewShownFinding shows a finding with its line.

@@ -54,7 +54,8 @@ func Text(v Verdict, options TextOptions) []byte {
 				failed++
 			}
 		}
-		fmt.Fprintf(w, "%d of %d documents passed, %s\n", len(v.Documents)-failed, len(v.Documents), countWords(v.Counts()))
+		fmt.Fprintf(w, "%d of %d documents passed, %s\n",
+			len(v.Documents)-failed, len(v.Documents), countWords(v.Counts()))
 	}
 	if w.hidden > 0 {
 		fmt.Fprintf(w, "%d more findings are not shown; see them all with --max-findings 0\n", w.hidden)

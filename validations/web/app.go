@@ -96,7 +96,8 @@ func New(deps Deps) (*App, error) {
 		return nil, err
 	}
 	return &App{
-		Deps: deps, pages: set, events: progress.NewStreams(deps.Runs, deps.Waiters, deps.Validator, deps.StreamsPerOrg),
+		Deps: deps, pages: set,
+		events:    progress.NewStreams(deps.Runs, deps.Waiters, deps.Validator, deps.StreamsPerOrg),
 		documents: viewer.New(deps.Runs, deps.Validator, set),
 	}, nil
 }

@@ -98,7 +98,8 @@ func newRuleRows(base string, rules []insights.TopRule) []ruleRow {
 		rule.Message, rule.Rule = formats.Clean(rule.Message), formats.Clean(rule.Rule)
 		rows[i] = ruleRow{TopRule: rule, Address: base + "workflows/" + rule.Workflow + "/"}
 		for _, id := range rule.Newest {
-			rows[i].Latest = append(rows[i].Latest, ruleRun{validations.ShortID(id), base + "runs/" + id.String() + "/"})
+			latest := ruleRun{validations.ShortID(id), base + "runs/" + id.String() + "/"}
+			rows[i].Latest = append(rows[i].Latest, latest)
 		}
 	}
 	return rows

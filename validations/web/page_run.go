@@ -208,9 +208,11 @@ func newRunView(
 	finished := run.State == api.RunStateCompleted
 	submission := report.submission
 	view := runView{
-		Run: run, keyUse: report.keyUse, ShortID: validations.ShortID(run.ID), Address: base + "runs/" + run.ID.String() + "/",
-		Title: run.Sign() + " · " + run.WorkflowSlug + " · " + validations.ShortID(run.ID), Pill: run.Pill(),
-		Verdict: newVerdictView(report, now), Source: validations.SourceName(run.Source), KeyLabel: validations.ShortKey(run.IdempotencyKey),
+		Run: run, keyUse: report.keyUse, ShortID: validations.ShortID(run.ID),
+		Address: base + "runs/" + run.ID.String() + "/",
+		Title:   run.Sign() + " · " + run.WorkflowSlug + " · " + validations.ShortID(run.ID), Pill: run.Pill(),
+		Verdict: newVerdictView(report, now), Source: validations.SourceName(run.Source),
+		KeyLabel: validations.ShortKey(run.IdempotencyKey),
 		Filename: validations.DocumentName(submission.Filename), MediaType: submission.MediaType,
 		Size: pages.Size(submission.Size), SHA256: hex.EncodeToString(submission.SHA256),
 		Name: formats.Clean(submission.Name), Description: formats.Clean(submission.ShortDescription),

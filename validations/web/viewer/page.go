@@ -82,7 +82,8 @@ func (a *App) Page(c echo.Context, principal core.Principal, id uuid.UUID) error
 	}
 	ctx := c.Request().Context()
 	view := documentPage{
-		RunID: id.String(), ShortID: validations.ShortID(id), Run: pages.Base(principal.OrgSlug) + "runs/" + id.String() + "/",
+		RunID: id.String(), ShortID: validations.ShortID(id),
+		Run: pages.Base(principal.OrgSlug) + "runs/" + id.String() + "/",
 	}
 	view.Here = view.Run + "document/"
 	shown, err := a.openDocument(ctx, principal.OrgID, id)

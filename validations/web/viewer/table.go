@@ -17,8 +17,8 @@ type Table struct {
 	// Columns are the names of the columns that are shown, and Hidden counts the others.
 	Columns []Cell
 	Hidden  int
-	// HasHeader is set if the first row of the table is its header. It is not among the rows, and Notes are the findings
-	// on it.
+	// HasHeader is set if the first row of the table is its header. It is not among the rows, and Notes are the
+	// findings on it.
 	HasHeader bool
 	Notes     []validations.ShownFinding
 	Rows      []Row
