@@ -131,11 +131,10 @@ func layers() []layer {
 		{
 			folder: "validations/web",
 			may: append([]string{
-				"core/share", "users", "users/quota", "validations", "validations/document", "validations/engines",
+				"core/share", "users", "users/quota", "validations", "validations/engines",
 				"validations/execution",
 			}, foundation...),
 		},
-		{folder: "validations/document", may: []string{"core/cli", "validations/engines"}},
 		{folder: "workflows/start/body", may: append([]string{"validations"}, foundation...)},
 		{
 			folder: "workflows/start",
@@ -164,7 +163,7 @@ func layers() []layer {
 		{folder: "config/health", may: append([]string{"tasks"}, foundation...)},
 		{folder: "config/archive", may: append([]string{"validations"}, foundation...)},
 		{folder: "config/remote", may: append([]string{
-			"config/health", "users", "validations", "validations/engines", "validations/document", "workflows/files",
+			"config/health", "users", "validations", "validations/engines", "workflows/files",
 		}, foundation...)},
 		{folder: "config/edge", may: append([]string{
 			"users/access", "validations/engines/engine", "workflows/files",

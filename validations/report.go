@@ -17,10 +17,10 @@ const NoteNotExecuted = "it was not executed to its end"
 // end.
 func reportRun(detail RunDetail, name string) formats.Document {
 	run := detail.Run
-	document := formats.Document{Name: name, Run: run.ID.String(), Result: formats.Result(run.Result)}
+	document := formats.Document{Name: name, Run: run.ID.String(), Result: run.Result}
 	switch {
 	case run.State != api.RunStateCompleted:
-		document.Result, document.Error = formats.Result(run.State), "The run is not completed yet."
+		document.Result, document.Error = api.RunResult(run.State), "The run is not completed yet."
 	case run.Result == api.RunResultCanceled:
 		document.Error = "The run was canceled."
 	case run.Result != api.RunResultPass && run.Result != api.RunResultFail:
@@ -38,14 +38,16 @@ func reportRun(detail RunDetail, name string) formats.Document {
 		result, executed := done[i]
 		if !executed {
 			document.Steps = append(document.Steps, formats.Step{
-				ID: step.ID, Name: step.Name, Status: formats.StatusSkipped, Note: NoteNotExecuted,
+				ID: step.ID, Name: step.Name, Status: api.StepStatusSkipped, Note: NoteNotExecuted,
 			})
 			continue
 		}
-		counts := formats.Counts{Errors: result.ErrorCount, Warnings: result.WarningCount, Infos: result.InfoCount}
+		counts := api.Counts{
+			Errors: int(result.ErrorCount), Warnings: int(result.WarningCount), Infos: int(result.InfoCount),
+		}
 		document.Steps = append(document.Steps, formats.Step{
-			ID: result.StepID, Name: result.Name, Status: formats.Status(result.Status), Counts: counts,
-			Truncated: result.Truncated || run.FindingsPurgedAt != nil && counts != formats.Counts{},
+			ID: result.StepID, Name: result.Name, Status: result.Status, Counts: counts,
+			Truncated: result.Truncated || run.FindingsPurgedAt != nil && counts != (api.Counts{}),
 			Findings:  findings[i],
 		})
 	}

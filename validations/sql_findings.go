@@ -24,26 +24,21 @@ func (s *Service) ListFindings(ctx context.Context, run Run, cursor core.Cursor)
 	if cursor.Backward {
 		comparison, order = "<", "DESC"
 	}
-	rows, err := s.db.Pool.Query(ctx, `SELECT `+findingFields+` FROM findings AS f
+	return s.readFindings(ctx, run, `SELECT `+findingFields+` FROM findings AS f
 		WHERE f.org_id = $1 AND f.run_id = $2 AND ($3 = $4::uuid OR (f.step_ordinal, f.ordinal) `+comparison+`
 			(SELECT step_ordinal, ordinal FROM findings WHERE org_id = $1 AND run_id = $2 AND id = $3))
 		ORDER BY f.step_ordinal `+order+`, f.ordinal `+order+` LIMIT $5`,
 		run.OrgID, run.ID, cursor.ID, uuid.Nil, cursor.Size+1)
-	return collectFindings(run, rows, err)
 }
 
 // allFindings reads all stored findings of a run.
 func (s *Service) allFindings(ctx context.Context, run Run) ([]Finding, error) {
-	rows, err := s.db.Pool.Query(ctx, `SELECT `+findingFields+` FROM findings AS f
+	return s.readFindings(ctx, run, `SELECT `+findingFields+` FROM findings AS f
 		WHERE f.org_id = $1 AND f.run_id = $2 ORDER BY f.step_ordinal, f.ordinal`, run.OrgID, run.ID)
-	return collectFindings(run, rows, err)
 }
 
-func collectFindings(run Run, rows pgx.Rows, err error) ([]Finding, error) {
-	var findings []Finding
-	if err == nil {
-		findings, err = pgx.CollectRows(rows, scanFinding)
-	}
+func (s *Service) readFindings(ctx context.Context, run Run, query string, args ...any) ([]Finding, error) {
+	findings, err := db.All(ctx, s.db.Pool, scanFinding, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read the findings of run %s: %w", run.ID, err)
 	}
@@ -76,13 +71,9 @@ type FindingPlace struct {
 
 // FindingPlaces reads the positions of a run's findings, at most MaxPlaces of them.
 func (s *Service) FindingPlaces(ctx context.Context, run Run) ([]FindingPlace, error) {
-	rows, err := s.db.Pool.Query(ctx, `
+	found, err := db.All(ctx, s.db.Pool, pgx.RowToStructByPos[FindingPlace], `
 		SELECT step_ordinal, severity, code, line, truncated FROM findings
 		WHERE org_id = $1 AND run_id = $2 ORDER BY step_ordinal, ordinal LIMIT $3`, run.OrgID, run.ID, MaxPlaces)
-	if err != nil {
-		return nil, fmt.Errorf("read the positions of the findings of run %s: %w", run.ID, err)
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[FindingPlace])
 	if err != nil {
 		return nil, fmt.Errorf("read the positions of the findings of run %s: %w", run.ID, err)
 	}
@@ -94,19 +85,17 @@ const MaxLineFindings = 200
 
 // FindingsOnLines reads the findings of a run on some lines of its document, at most MaxLineFindings of them.
 func (s *Service) FindingsOnLines(ctx context.Context, run Run, first, last int) ([]Finding, error) {
-	rows, err := s.db.Pool.Query(ctx, `SELECT `+findingFields+` FROM findings AS f
+	return s.readFindings(ctx, run, `SELECT `+findingFields+` FROM findings AS f
 		WHERE f.org_id = $1 AND f.run_id = $2 AND f.line BETWEEN $3 AND $4
 		ORDER BY f.line, f.step_ordinal, f.ordinal LIMIT $5`, run.OrgID, run.ID, first, last, MaxLineFindings)
-	return collectFindings(run, rows, err)
 }
 
 // FirstFinding reads the most severe finding, or nil if the run has none.
 func (s *Service) FirstFinding(ctx context.Context, run Run) (*Finding, error) {
-	rows, err := s.db.Pool.Query(ctx, `SELECT `+findingFields+` FROM findings AS f
+	found, err := s.readFindings(ctx, run, `SELECT `+findingFields+` FROM findings AS f
 		WHERE f.org_id = $1 AND f.run_id = $2
 		ORDER BY array_position(ARRAY['ERROR', 'WARNING', 'INFO'], f.severity), f.step_ordinal, f.ordinal LIMIT 1`,
 		run.OrgID, run.ID)
-	found, err := collectFindings(run, rows, err)
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}

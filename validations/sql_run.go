@@ -79,24 +79,20 @@ func (s *Service) Search(ctx context.Context, principal core.Principal, text str
 	if id.Version() == 7 {
 		from, order = core.FirstIDAt(time.Unix(id.Time().UnixTime()).Add(-idSlack)), "ASC"
 	}
-	rows, err := s.db.Pool.Query(ctx, `
-		SELECT id, workflow_slug, created_at FROM validation_runs WHERE org_id = $1 AND id = $2
-		UNION
-		SELECT id, workflow_slug, created_at FROM (
-			SELECT id, workflow_slug, created_at, request_id FROM validation_runs
-			WHERE org_id = $1 AND id >= $3 ORDER BY id `+order+` LIMIT $5) AS near
-		WHERE request_id = $4`, principal.OrgID, id, from, text, searchedRuns)
-	if err != nil {
-		return nil, fmt.Errorf("search runs: %w", err)
-	}
-	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (pages.Found, error) {
+	found, err := db.All(ctx, s.db.Pool, func(row pgx.CollectableRow) (pages.Found, error) {
 		f := pages.Found{Kind: "run"}
 		var slug string
 		err := row.Scan(&id, &slug, &f.At)
 		f.Title = slug + " " + id.String()
 		f.Address = pages.Base(principal.OrgSlug) + "runs/" + id.String() + "/"
 		return f, err
-	})
+	}, `
+		SELECT id, workflow_slug, created_at FROM validation_runs WHERE org_id = $1 AND id = $2
+		UNION
+		SELECT id, workflow_slug, created_at FROM (
+			SELECT id, workflow_slug, created_at, request_id FROM validation_runs
+			WHERE org_id = $1 AND id >= $3 ORDER BY id `+order+` LIMIT $5) AS near
+		WHERE request_id = $4`, principal.OrgID, id, from, text, searchedRuns)
 	if err != nil {
 		return nil, fmt.Errorf("search runs: %w", err)
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
@@ -31,10 +30,10 @@ type launchPage struct {
 	Action string
 	// Key is the idempotency key of this one form.
 	Key string
-	// Accept is what the choice of files begins with.
+	// Accept lists the media types and the endings of names that the workflow takes, for the choice of files.
 	Accept   string
 	MaxBytes int64
-	Quota    quotaTile
+	Quota    quota.PeriodUsage
 	MayEdit  bool
 	Entries  launchEntries
 	Problem  *core.Error
@@ -51,15 +50,6 @@ type launchEntries struct {
 	TextTooLong bool
 }
 
-// entriesOf returns the fields of a form, without a file and a large text.
-func entriesOf(form *body.Form) launchEntries {
-	entries := launchEntries{
-		Name: form.Text("name"), ShortDescription: form.Text("short_description"), Filename: form.Text("filename"),
-	}
-	entries.Text, entries.TextTooLong = form.Pasted()
-	return entries
-}
-
 // Ready reports whether the workflow starts runs.
 func (p launchPage) Ready() bool {
 	return p.Workflow.IsActive && len(p.Workflow.Definition.Steps) > 0
@@ -67,35 +57,6 @@ func (p launchPage) Ready() bool {
 
 // Latest reports whether the page is for the latest version.
 func (p launchPage) Latest() bool { return p.Workflow.Number == p.Workflow.LatestVersion }
-
-// quotaTile shows the rest of the organization's quota.
-type quotaTile struct {
-	Limited  bool
-	Left     int64
-	Quota    int64
-	ResetsAt time.Time
-}
-
-// UsedUp reports whether no run is left.
-func (t quotaTile) UsedUp() bool { return t.Limited && t.Left == 0 }
-
-func newQuotaTile(usage quota.PeriodUsage) quotaTile {
-	tile := quotaTile{ResetsAt: usage.ResetsAt()}
-	if usage.Quota != nil {
-		tile.Limited, tile.Quota, tile.Left = true, *usage.Quota, max(*usage.Quota-usage.Used, 0)
-	}
-	return tile
-}
-
-// launchAction is where the form for a version is sent to.
-func launchAction(base string, version Version) string {
-	return base + "workflows/" + version.Slug + "/launch/?version=" + strconv.Itoa(version.Number)
-}
-
-// acceptedFiles lists the media types and the endings of names that a workflow takes, for the choice of files.
-func acceptedFiles(accepts []string) string {
-	return strings.Join(append(slices.Clone(accepts), mediatype.Endings(accepts)...), ",")
-}
 
 // launchedPage shows what a sent form has started.
 type launchedPage struct {
@@ -139,9 +100,11 @@ func (a *App) renderLaunch(c echo.Context, status int, principal core.Principal,
 			return err
 		}
 	}
-	page.Quota, page.MaxBytes = newQuotaTile(usage), a.limits.MaxBytes
-	page.Action = launchAction(pages.Base(principal.OrgSlug), page.Workflow)
-	page.Accept = acceptedFiles(page.Workflow.Definition.Accepts)
+	page.Quota, page.MaxBytes = usage, a.limits.MaxBytes
+	page.Action = pages.Base(principal.OrgSlug) + "workflows/" + page.Workflow.Slug + "/launch/?version=" +
+		strconv.Itoa(page.Workflow.Number)
+	accepts := page.Workflow.Definition.Accepts
+	page.Accept = strings.Join(slices.Concat(accepts, mediatype.Endings(accepts)), ",")
 	page.MayEdit = principal.Role.Allows(api.RoleAuthor)
 	return a.pages.Render(c, status, "launch", pages.Page{
 		Title: "Run " + page.Workflow.Name, Section: pages.SectionWorkflows, KeepsForm: true, Data: page,
@@ -154,7 +117,10 @@ func (a *App) launch(c echo.Context, principal core.Principal, version Version) 
 	ctx := c.Request().Context()
 	intake := a.runs.NewIntake(principal.OrgID)
 	form, document, err := body.ReadForm(c.Request(), a.limits, version.Definition, intake)
-	page.Entries = entriesOf(form)
+	page.Entries = launchEntries{
+		Name: form.Text("name"), ShortDescription: form.Text("short_description"), Filename: form.Text("filename"),
+	}
+	page.Entries.Text, page.Entries.TextTooLong = form.Pasted()
 	key, keyErr := a.guard.FormKey(principal, form.Text(idempotency.FormField))
 	page.Key = key.Value
 	idempotency.EchoFormKey(c, key)

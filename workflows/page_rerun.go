@@ -15,6 +15,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
+	"github.com/simplevalidations/simplevalidations/workflows/start"
 )
 
 // rerunForm is POST /app/orgs/{org}/runs/{id}/rerun/. However often a form is sent, it starts one run.
@@ -139,9 +140,9 @@ func (a *App) rerunEach(c echo.Context, principal core.Principal, ids []uuid.UUI
 	started, repeated := 0, 0
 	for _, id := range ids {
 		key, err := a.guard.FormKeyFor(principal, form, id)
-		var answer replayed
+		var answer start.Answer
 		if err == nil {
-			answer, err = a.rerunOne(c, principal, id, key)
+			answer, err = a.starts.RerunOf(c, principal, id, key, api.SourceDashboard)
 		}
 		if refusal := pages.Refusal(err); refusal != nil {
 			return outcome(started, repeated, len(ids)-started-repeated, refusal), nil
@@ -149,23 +150,13 @@ func (a *App) rerunEach(c echo.Context, principal core.Principal, ids []uuid.UUI
 		if err != nil {
 			return "", err
 		}
-		if answer {
+		if answer.Replayed {
 			repeated++
 		} else {
 			started++
 		}
 	}
 	return outcome(started, repeated, 0, nil), nil
-}
-
-// replayed is the notice for a form that has done its work before.
-type replayed bool
-
-func (a *App) rerunOne(
-	c echo.Context, principal core.Principal, id uuid.UUID, key idempotency.Key,
-) (replayed, error) {
-	answer, err := a.starts.RerunOf(c, principal, id, key, api.SourceDashboard)
-	return replayed(answer.Replayed), err
 }
 
 // cancelEach cancels the runs. A run that has ended in the meantime stays unchanged.

@@ -21,16 +21,6 @@ type versionsPage struct {
 	Next, Previous string
 }
 
-func newVersionsPage(workflow Version, entries []versionEntry, address url.URL) versionsPage {
-	page := versionsPage{Workflow: workflow, Versions: entries}
-	if len(entries) > versionsAtOnce {
-		page.Versions = entries[:versionsAtOnce]
-		address.RawQuery = url.Values{"below": {strconv.Itoa(page.Versions[versionsAtOnce-1].Number)}}.Encode()
-		page.Next = address.RequestURI()
-	}
-	return page
-}
-
 // versionPage is one version as it was published.
 type versionPage struct {
 	Version
@@ -45,21 +35,6 @@ type versionPage struct {
 
 // shownText bounds how much of a file a page shows.
 const shownText = 24 << 10
-
-func newVersionPage(principal core.Principal, version Version, address string) (versionPage, error) {
-	text, err := version.YAML(address)
-	if err != nil {
-		return versionPage{}, err
-	}
-	page := versionPage{
-		Version: version, Steps: viewSteps(version.Definition), Text: string(text), Size: int64(len(text)),
-		MayRun: principal.Role.Allows(api.RoleExecutor),
-	}
-	if len(text) > shownText {
-		page.Text, page.Cut = strings.ToValidUTF8(page.Text[:shownText], ""), true
-	}
-	return page, nil
-}
 
 // versionsPage is GET /app/orgs/{org}/workflows/{id}/versions/.
 func (a *App) versionsPage(c echo.Context, principal core.Principal) error {
@@ -79,9 +54,14 @@ func (a *App) versionsPage(c echo.Context, principal core.Principal) error {
 	if err != nil {
 		return err
 	}
+	page := versionsPage{Workflow: version, Versions: entries}
+	if len(entries) > versionsAtOnce {
+		page.Versions = entries[:versionsAtOnce]
+		next := url.Values{"below": {strconv.Itoa(page.Versions[versionsAtOnce-1].Number)}}
+		page.Next = c.Request().URL.EscapedPath() + "?" + next.Encode()
+	}
 	return a.pages.Render(c, http.StatusOK, "versions", pages.Page{
-		Title: "Versions of " + version.Name, Section: pages.SectionWorkflows,
-		Data: newVersionsPage(version, entries, *c.Request().URL),
+		Title: "Versions of " + version.Name, Section: pages.SectionWorkflows, Data: page,
 	})
 }
 
@@ -95,9 +75,16 @@ func (a *App) versionPage(c echo.Context, principal core.Principal) error {
 	if err != nil {
 		return err
 	}
-	shown, err := newVersionPage(principal, version, a.address)
+	text, err := version.YAML(a.address)
 	if err != nil {
 		return err
+	}
+	shown := versionPage{
+		Version: version, Steps: viewSteps(version.Definition), Text: string(text), Size: int64(len(text)),
+		MayRun: principal.Role.Allows(api.RoleExecutor),
+	}
+	if len(text) > shownText {
+		shown.Text, shown.Cut = strings.ToValidUTF8(shown.Text[:shownText], ""), true
 	}
 	return a.pages.Render(c, http.StatusOK, "version", pages.Page{
 		Title: version.Name + ", version " + strconv.Itoa(version.Number), Section: pages.SectionWorkflows, Data: shown,

@@ -40,20 +40,6 @@ type workflowPage struct {
 	MaxBytes     int64
 
 	MayRun, MayEdit bool
-
-	days []insights.DayResults
-}
-
-// complete sets the fields that follow from the others.
-func (p *workflowPage) complete(principal core.Principal) error {
-	var err error
-	if p.Snippets, err = snippetsOf(p.Version, p.Address); err != nil {
-		return err
-	}
-	p.Steps = viewSteps(p.Definition)
-	p.Days = dayBars(p.days, pages.Base(principal.OrgSlug)+"runs/", p.Slug)
-	p.MayRun, p.MayEdit = principal.Role.Allows(api.RoleExecutor), principal.Role.Allows(api.RoleAuthor)
-	return nil
 }
 
 // MoreVersions reports whether there are versions that the page does not list.
@@ -127,15 +113,20 @@ func viewSteps(definition validations.Definition) []stepView {
 // workflowPage is GET /app/orgs/{org}/workflows/{id}/.
 func (a *App) workflowPage(c echo.Context, principal core.Principal, version Version) error {
 	ctx := c.Request().Context()
-	shown := workflowPage{Version: version, Address: a.address, MaxBytes: a.limits.MaxBytes}
+	shown := workflowPage{
+		Version: version, Steps: viewSteps(version.Definition), Address: a.address, MaxBytes: a.limits.MaxBytes,
+		MayRun: principal.Role.Allows(api.RoleExecutor), MayEdit: principal.Role.Allows(api.RoleAuthor),
+	}
 	results, err := a.insights.RecentResults(ctx, principal.OrgID, []uuid.UUID{version.ID}, recentCount)
 	if err != nil {
 		return err
 	}
 	shown.Recent = newRecentRuns(results[version.ID])
-	if shown.days, err = a.insights.ResultsByDay(ctx, principal.OrgID, version.ID, chartDays); err != nil {
+	days, err := a.insights.ResultsByDay(ctx, principal.OrgID, version.ID, chartDays)
+	if err != nil {
 		return err
 	}
+	shown.Days = dayBars(days, pages.Base(principal.OrgSlug)+"runs/", version.Slug)
 	shown.FailingRules, shown.FailedRuns, err = a.insights.FailingRules(ctx, principal.OrgID, version.ID)
 	if err != nil {
 		return err
@@ -144,7 +135,7 @@ func (a *App) workflowPage(c echo.Context, principal core.Principal, version Ver
 	if err != nil {
 		return err
 	}
-	if err := shown.complete(principal); err != nil {
+	if shown.Snippets, err = snippetsOf(version, a.address); err != nil {
 		return err
 	}
 	return a.pages.Render(c, http.StatusOK, "workflow", pages.Page{
@@ -152,25 +143,18 @@ func (a *App) workflowPage(c echo.Context, principal core.Principal, version Ver
 	})
 }
 
-// activateForm is POST /app/orgs/{org}/workflows/{id}/activate/.
-func (a *App) activateForm(c echo.Context, principal core.Principal, workflow Version) error {
-	return a.redirectActive(c, principal, workflow, true)
-}
-
-// deactivateForm is POST /app/orgs/{org}/workflows/{id}/deactivate/.
-func (a *App) deactivateForm(c echo.Context, principal core.Principal, workflow Version) error {
-	return a.redirectActive(c, principal, workflow, false)
-}
-
-func (a *App) redirectActive(c echo.Context, principal core.Principal, workflow Version, active bool) error {
-	ctx := c.Request().Context()
-	changed, err := a.service.setActive(ctx, principal, workflow.ID, active, core.Precondition{})
-	if err != nil {
-		return err
+// activeForm is POST /app/orgs/{org}/workflows/{id}/activate/ and /deactivate/.
+func (a *App) activeForm(active bool) VersionView {
+	return func(c echo.Context, principal core.Principal, workflow Version) error {
+		ctx := c.Request().Context()
+		changed, err := a.service.setActive(ctx, principal, workflow.ID, active, core.Precondition{})
+		if err != nil {
+			return err
+		}
+		notice := changed.Name + " is inactive: it starts no new runs."
+		if active {
+			notice = changed.Name + " is active."
+		}
+		return pages.Redirect(c, pages.Base(principal.OrgSlug)+"workflows/"+changed.Slug+"/", notice)
 	}
-	notice := changed.Name + " is inactive: it starts no new runs."
-	if active {
-		notice = changed.Name + " is active."
-	}
-	return pages.Redirect(c, pages.Base(principal.OrgSlug)+"workflows/"+changed.Slug+"/", notice)
 }

@@ -29,17 +29,6 @@ type workflowRow struct {
 	Recent recentRuns
 }
 
-func newWorkflowsPage(
-	principal core.Principal, page api.Page[Version], results map[uuid.UUID][]api.RunResult,
-) workflowsPage {
-	return workflowsPage{
-		Page: core.MapPage(page, func(v Version) workflowRow {
-			return workflowRow{Version: v, Recent: newRecentRuns(results[v.ID])}
-		}),
-		MayRun: principal.Role.Allows(api.RoleExecutor), MayEdit: principal.Role.Allows(api.RoleAuthor),
-	}
-}
-
 // recentRuns are the results of a workflow's newest runs.
 type recentRuns struct {
 	Spark pages.Spark
@@ -51,14 +40,21 @@ type recentRuns struct {
 func newRecentRuns(newestFirst []api.RunResult) recentRuns {
 	recent := recentRuns{Count: len(newestFirst)}
 	for _, result := range slices.Backward(newestFirst) {
-		recent.Spark.Tones = append(recent.Spark.Tones, toneOf(result))
+		tone := "idle"
 		switch result {
 		case api.RunResultPass:
+			tone = "ok"
 			recent.Passed++
 		case api.RunResultFail:
+			tone = "fail"
 			recent.Failed++
-		case api.RunResultUnknown, api.RunResultError, api.RunResultCanceled, api.RunResultTimedOut:
+		case api.RunResultError, api.RunResultTimedOut:
+			tone = "warn"
+		case api.RunResultUnknown:
+			tone = "run"
+		case api.RunResultCanceled:
 		}
+		recent.Spark.Tones = append(recent.Spark.Tones, tone)
 	}
 	recent.Spark.Label = fmt.Sprintf("The last %s, from old to new: %d passed, %d failed",
 		core.Plural(recent.Count, "run"), recent.Passed, recent.Failed)
@@ -67,23 +63,6 @@ func newRecentRuns(newestFirst []api.RunResult) recentRuns {
 
 // Verdicts counts the runs with a verdict.
 func (r recentRuns) Verdicts() int64 { return r.Passed + r.Failed }
-
-func toneOf(result api.RunResult) string {
-	switch result {
-	case api.RunResultPass:
-		return "ok"
-	case api.RunResultFail:
-		return "fail"
-	case api.RunResultError, api.RunResultTimedOut:
-		return "warn"
-	case api.RunResultUnknown:
-		return "run"
-	case api.RunResultCanceled:
-		return "idle"
-	default:
-		return "idle"
-	}
-}
 
 // workflowsPage is GET /app/orgs/{org}/workflows/.
 func (a *App) workflowsPage(c echo.Context, principal core.Principal) error {
@@ -99,7 +78,13 @@ func (a *App) workflowsPage(c echo.Context, principal core.Principal) error {
 	if err != nil {
 		return err
 	}
+	shown := workflowsPage{
+		Page: core.MapPage(page, func(v Version) workflowRow {
+			return workflowRow{Version: v, Recent: newRecentRuns(results[v.ID])}
+		}),
+		MayRun: principal.Role.Allows(api.RoleExecutor), MayEdit: principal.Role.Allows(api.RoleAuthor),
+	}
 	return a.pages.Render(c, http.StatusOK, "workflows", pages.Page{
-		Title: "Workflows", Section: pages.SectionWorkflows, Data: newWorkflowsPage(principal, page, results),
+		Title: "Workflows", Section: pages.SectionWorkflows, Data: shown,
 	})
 }

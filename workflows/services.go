@@ -88,18 +88,12 @@ func (s *Service) checkDefinition(ctx context.Context, definition validations.De
 	if err != nil || len(problems) == 0 {
 		return err
 	}
-	fields := make([]api.FieldError, len(problems))
-	for i, problem := range problems {
-		fields[i] = api.FieldError{
-			Pointer: "/definition" + problem.Pointer, Code: problem.Code, Detail: problem.Detail,
-		}
-	}
-	return core.InvalidPayload("The definition is invalid; see errors.", fields...)
+	return core.InvalidPayload("The definition is invalid; see errors.", definitionFields(problems)...)
 }
 
 // createOnce is the work of a request that creates a workflow from a checked draft.
 func createOnce(principal core.Principal, draft Draft) idempotency.Work {
-	warnings := definitionWarnings(draft.Definition)
+	warnings := definitionFields(draft.Definition.Warnings())
 	return func(ctx context.Context, tx db.GormTx) (idempotency.Response, error) {
 		version, err := create(ctx, tx.Tx, principal.OrgID, draft)
 		if err != nil {
@@ -135,7 +129,7 @@ func create(ctx context.Context, tx db.Tx, orgID uuid.UUID, draft Draft) (Versio
 func createVersionOnce(
 	principal core.Principal, workflow Version, definition validations.Definition, expected core.Precondition,
 ) idempotency.Work {
-	warnings := definitionWarnings(definition)
+	warnings := definitionFields(definition.Warnings())
 	return func(ctx context.Context, tx db.GormTx) (idempotency.Response, error) {
 		workflow, err := lockLatest(ctx, tx.Tx, workflow.OrgID, workflow.ID.String())
 		if err == nil {
@@ -162,10 +156,10 @@ func createVersion(
 		return Version{}, err
 	}
 	workflow.Digest, workflow.Definition = digest, definition
-	if workflow.Number, workflow.UpdatedAt, err = nextVersion(ctx, tx, workflow.OrgID, workflow.ID); err != nil {
+	if err := nextVersion(ctx, tx, &workflow.Workflow); err != nil {
 		return Version{}, err
 	}
-	workflow.LatestVersion = workflow.Number
+	workflow.Number = workflow.LatestVersion
 	return workflow, insertVersion(ctx, tx, workflow)
 }
 

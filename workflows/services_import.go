@@ -54,7 +54,20 @@ func EditOnce(
 	published func(ctx context.Context, tx db.Tx) error,
 ) idempotency.Work {
 	return writeOnce(principal, warnings, func(ctx context.Context, tx db.Tx) (Version, importOutcome, error) {
-		version, outcome, err := edit(ctx, tx, workflow, state, file)
+		current, err := lockLatest(ctx, tx, workflow.OrgID, workflow.ID.String())
+		if err != nil {
+			return Version{}, "", err
+		}
+		if current.State() != state {
+			saved := "The name or the description"
+			if !strings.HasPrefix(state, strconv.Itoa(current.Number)+"-") {
+				saved = fmt.Sprintf("Version %d", current.Number)
+			}
+			return Version{}, "", core.InvalidPayload(saved +
+				" was saved in the meantime. Look at what has changed. Saving again replaces it with this text.",
+			).Because(ErrEditedMeanwhile)
+		}
+		version, outcome, err := revise(ctx, tx, current, file)
 		if err != nil {
 			return Version{}, "", err
 		}
@@ -62,13 +75,25 @@ func EditOnce(
 	})
 }
 
+// writeOnce writes a file, audits what that has changed and renders the answer.
 func writeOnce(principal core.Principal, warnings []files.Fault, write fileWriter) idempotency.Work {
 	return func(ctx context.Context, tx db.GormTx) (idempotency.Response, error) {
 		version, outcome, err := write(ctx, tx.Tx)
 		if err != nil {
 			return idempotency.Response{}, err
 		}
-		return announceImport(ctx, tx.Tx, principal, version, outcome, warnings)
+		status := http.StatusOK
+		if outcome == importCreated || outcome == importVersioned {
+			status = http.StatusCreated
+		}
+		if outcome != importUnchanged {
+			if err := audit(ctx, tx.Tx, principal, "workflow.import", version); err != nil {
+				return idempotency.Response{}, err
+			}
+		}
+		body := renderVersion(version, principal.OrgSlug)
+		body.Warnings = fieldsOf(warnings)
+		return respond(status, version, api.WorkflowImport{Outcome: string(outcome), Workflow: body})
 	}
 }
 
@@ -91,26 +116,6 @@ func importFile(ctx context.Context, tx db.Tx, orgID uuid.UUID, file files.File)
 
 // ErrEditedMeanwhile is the cause of the refusal of an edit whose workflow was saved in the meantime.
 var ErrEditedMeanwhile = errors.New("the workflow was edited meanwhile")
-
-// edit makes a file the next version of a workflow, unless that was saved since the state that the file was made from.
-func edit(
-	ctx context.Context, tx db.Tx, workflow Version, state string, file files.File,
-) (Version, importOutcome, error) {
-	current, err := lockLatest(ctx, tx, workflow.OrgID, workflow.ID.String())
-	if err != nil {
-		return Version{}, "", err
-	}
-	if current.State() != state {
-		saved := "The name or the description"
-		if !strings.HasPrefix(state, strconv.Itoa(current.Number)+"-") {
-			saved = fmt.Sprintf("Version %d", current.Number)
-		}
-		return Version{}, "", core.InvalidPayload(saved +
-			" was saved in the meantime. Look at what has changed. Saving again replaces it with this text.",
-		).Because(ErrEditedMeanwhile)
-	}
-	return revise(ctx, tx, current, file)
-}
 
 // revise changes a locked workflow to the content of a file.
 func revise(ctx context.Context, tx db.Tx, current Version, file files.File) (Version, importOutcome, error) {
@@ -143,25 +148,6 @@ func sameMeaning(a, b validations.Definition) (bool, error) {
 		}
 	}
 	return digests[0] == digests[1], nil
-}
-
-// announceImport audits what the import has changed and renders the answer.
-func announceImport(
-	ctx context.Context, tx db.Tx, principal core.Principal, version Version, outcome importOutcome,
-	warnings []files.Fault,
-) (idempotency.Response, error) {
-	status := http.StatusOK
-	if outcome == importCreated || outcome == importVersioned {
-		status = http.StatusCreated
-	}
-	if outcome != importUnchanged {
-		if err := audit(ctx, tx, principal, "workflow.import", version); err != nil {
-			return idempotency.Response{}, err
-		}
-	}
-	body := renderVersion(version, principal.OrgSlug)
-	body.Warnings = fieldsOf(warnings)
-	return respond(status, version, api.WorkflowImport{Outcome: string(outcome), Workflow: body})
 }
 
 // Saved reads from the answer to a saved file which workflow it was, and what to tell the visitor.

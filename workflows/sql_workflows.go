@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -46,41 +45,24 @@ func typeOf(column string) string {
 // Find returns a workflow of the organization by its id or slug, as of the pinned version or, with version 0, the
 // latest. A workflow of another organization is not_found like one that does not exist.
 func (s *Service) Find(ctx context.Context, orgID uuid.UUID, idOrSlug string, version int) (Version, error) {
+	found, err := findVersion(ctx, s.db.Pool, orgID, idOrSlug, version)
+	if err == nil {
+		found.Definition, err = s.runs.Definition(ctx, orgID, found.Digest)
+	}
+	return found, err
+}
+
+// findVersion finds a version without its definition.
+func findVersion(ctx context.Context, on db.Querier, orgID uuid.UUID, idOrSlug string, number int) (Version, error) {
 	column, name := nameOf(idOrSlug)
-	rows, err := s.db.Pool.Query(ctx, findQuery("$1", column, "$2", "$3"), orgID, name, version)
+	found, err := db.All(ctx, on, scanVersion, findQuery("$1", column, "$2", "$3"), orgID, name, number)
 	if err != nil {
-		return Version{}, fmt.Errorf("find a workflow: %w", err)
+		return Version{}, fmt.Errorf("find workflow %s: %w", idOrSlug, err)
 	}
-	found, err := collectVersion(rows)
-	if err != nil {
-		return Version{}, err
-	}
-	return s.withDefinition(ctx, found)
-}
-
-func collectVersion(rows pgx.Rows) (*Version, error) {
-	found, err := pgx.CollectExactlyOneRow(rows, scanVersion)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil //nolint:nilnil // no version and no error: there is none
-	}
-	if err != nil {
-		return nil, fmt.Errorf("find a workflow: %w", err)
-	}
-	return &found, nil
-}
-
-// withDefinition adds the definition to a version; nil is answered with not_found.
-func (s *Service) withDefinition(ctx context.Context, found *Version) (Version, error) {
-	if found == nil {
+	if len(found) == 0 {
 		return Version{}, core.NotFound("workflow")
 	}
-	definition, err := s.runs.Definition(ctx, found.OrgID, found.Digest)
-	if err != nil {
-		return Version{}, err
-	}
-	complete := *found
-	complete.Definition = definition
-	return complete, nil
+	return found[0], nil
 }
 
 // lookUpVersion looks a version up together with the caller's token. keep is called with the version that was found and
@@ -132,14 +114,10 @@ const maxNames = 200
 
 // Names returns the names of the organization's workflows, up to maxNames, in alphabetical order.
 func (s *Service) Names(ctx context.Context, orgID uuid.UUID) ([]validations.WorkflowName, error) {
-	rows, err := s.db.Pool.Query(ctx, `
+	names, err := db.All(ctx, s.db.Pool, pgx.RowToStructByPos[validations.WorkflowName], `
 		SELECT id, slug, name FROM (
 			SELECT id, slug, name FROM workflows WHERE org_id = $1 ORDER BY slug LIMIT $2) AS first
 		ORDER BY lower(name), slug`, orgID, maxNames)
-	if err != nil {
-		return nil, fmt.Errorf("list the names of workflows: %w", err)
-	}
-	names, err := pgx.CollectRows(rows, pgx.RowToStructByPos[validations.WorkflowName])
 	if err != nil {
 		return nil, fmt.Errorf("list the names of workflows: %w", err)
 	}
@@ -172,19 +150,11 @@ func lockLatest(ctx context.Context, tx db.Tx, orgID uuid.UUID, idOrSlug string)
 	if _, err := tx.Exec(ctx, lock, orgID, name); err != nil {
 		return Version{}, fmt.Errorf("lock workflow %s: %w", idOrSlug, err)
 	}
-	rows, err := tx.Query(ctx, findQuery("$1", column, "$2", "$3"), orgID, name, 0)
-	if err != nil {
-		return Version{}, fmt.Errorf("read workflow %s: %w", idOrSlug, err)
+	found, err := findVersion(ctx, tx, orgID, idOrSlug, 0)
+	if err == nil {
+		found.Definition, err = validations.ReadDefinition(ctx, tx, orgID, found.Digest)
 	}
-	found, err := collectVersion(rows)
-	if err != nil {
-		return Version{}, err
-	}
-	if found == nil {
-		return Version{}, core.NotFound("workflow")
-	}
-	found.Definition, err = validations.ReadDefinition(ctx, tx, orgID, found.Digest)
-	return *found, err
+	return found, err
 }
 
 // insertWorkflow adds a workflow and sets its times. A slug that is taken leaves the transaction usable: an import goes
@@ -232,16 +202,15 @@ func updateWorkflow(ctx context.Context, tx db.Tx, workflow *Workflow) error {
 }
 
 // nextVersion numbers the next version of a workflow, and locks the workflow until the transaction ends.
-func nextVersion(ctx context.Context, tx db.Tx, orgID, id uuid.UUID) (int, time.Time, error) {
-	var number int
-	var updatedAt time.Time
+func nextVersion(ctx context.Context, tx db.Tx, workflow *Workflow) error {
 	err := tx.QueryRow(ctx, `
 		UPDATE workflows SET latest_version = latest_version + 1, updated_at = now() WHERE org_id = $1 AND id = $2
-		RETURNING latest_version, updated_at`, orgID, id).Scan(&number, &updatedAt)
+		RETURNING latest_version, updated_at`, workflow.OrgID, workflow.ID,
+	).Scan(&workflow.LatestVersion, &workflow.UpdatedAt)
 	if err != nil {
-		return 0, time.Time{}, fmt.Errorf("number a version of workflow %s: %w", id, err)
+		return fmt.Errorf("number a version of workflow %s: %w", workflow.ID, err)
 	}
-	return number, updatedAt, nil
+	return nil
 }
 
 func insertVersion(ctx context.Context, tx db.Tx, version Version) error {

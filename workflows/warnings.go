@@ -2,16 +2,16 @@ package workflows
 
 import (
 	"github.com/simplevalidations/simplevalidations/core/api"
-	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/validations/engines"
 	"github.com/simplevalidations/simplevalidations/workflows/files"
 )
 
-// definitionWarnings are the warnings about a definition that is sent as a member of a body.
-func definitionWarnings(definition validations.Definition) []api.FieldError {
+// definitionFields writes errors or warnings about a definition that is sent as a member of a body.
+func definitionFields(problems []engines.ConfigError) []api.FieldError {
 	var fields []api.FieldError
-	for _, doubt := range definition.Warnings() {
+	for _, problem := range problems {
 		fields = append(fields, api.FieldError{
-			Pointer: "/definition" + doubt.Pointer, Code: doubt.Code, Detail: doubt.Detail,
+			Pointer: "/definition" + problem.Pointer, Code: problem.Code, Detail: problem.Detail,
 		})
 	}
 	return fields

@@ -136,20 +136,13 @@ func (a *App) update(c echo.Context, principal core.Principal, workflow Version)
 	return core.AnswerTagged(c, renderVersion(changed, principal.OrgSlug))
 }
 
-// activate is POST /api/workflows/{id}/activate/.
-func (a *App) activate(c echo.Context, principal core.Principal, workflow Version) error {
-	return a.answerActive(c, principal, workflow, true)
-}
-
-// deactivate is POST /api/workflows/{id}/deactivate/.
-func (a *App) deactivate(c echo.Context, principal core.Principal, workflow Version) error {
-	return a.answerActive(c, principal, workflow, false)
-}
-
-func (a *App) answerActive(c echo.Context, principal core.Principal, workflow Version, active bool) error {
-	changed, err := a.service.setActive(c.Request().Context(), principal, workflow.ID, active, core.IfMatch(c))
-	if err != nil {
-		return err
+// setActive is POST /api/workflows/{id}/activate/ and /deactivate/.
+func (a *App) setActive(active bool) VersionView {
+	return func(c echo.Context, principal core.Principal, workflow Version) error {
+		changed, err := a.service.setActive(c.Request().Context(), principal, workflow.ID, active, core.IfMatch(c))
+		if err != nil {
+			return err
+		}
+		return core.AnswerTagged(c, renderVersion(changed, principal.OrgSlug))
 	}
-	return core.AnswerTagged(c, renderVersion(changed, principal.OrgSlug))
 }

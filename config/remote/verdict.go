@@ -28,10 +28,10 @@ func document(ctx context.Context, c *client.Client, run api.Run, name string) (
 			Truncated: finding.Truncated,
 		})
 	}
-	shown := formats.Document{Name: name, Run: run.ID, Result: formats.Result(run.Result)}
+	shown := formats.Document{Name: name, Run: run.ID, Result: run.Result}
 	switch {
 	case !run.Completed():
-		shown.Result, shown.Error = formats.Result(run.State), "The run is not completed yet."
+		shown.Result, shown.Error = api.RunResult(run.State), "The run is not completed yet."
 	case run.Result != api.RunResultPass && run.Result != api.RunResultFail:
 		// What happened, and what to do about it.
 		shown.Error = strings.TrimSpace(run.Error + " " + run.UserFriendlyError)
@@ -44,17 +44,14 @@ func document(ctx context.Context, c *client.Client, run api.Run, name string) (
 
 func shownStep(step api.Step, findings []engines.Finding) formats.Step {
 	shown := formats.Step{
-		ID: step.StepID, Name: step.Name, Status: formats.Status(step.Status), Findings: findings,
-		Counts: formats.Counts{
-			Errors: int64(step.Counts.Errors), Warnings: int64(step.Counts.Warnings), Infos: int64(step.Counts.Infos),
-		},
+		ID: step.StepID, Name: step.Name, Status: step.Status, Findings: findings, Counts: step.Counts,
 	}
 	if !step.Ended() || step.Status == api.StepStatusSkipped {
-		shown.Status, shown.Note = formats.StatusSkipped, "it was not executed"
+		shown.Status, shown.Note = api.StepStatusSkipped, "it was not executed"
 	}
-	var listed int64
+	listed := 0
 	for _, finding := range findings {
-		listed += int64(max(1, finding.Count))
+		listed += max(1, finding.Count)
 		shown.Truncated = shown.Truncated || finding.Truncated
 	}
 	counted := shown.Counts.Errors + shown.Counts.Warnings + shown.Counts.Infos
@@ -85,9 +82,9 @@ func conclude(
 	}
 	code := 0
 	for _, shown := range all {
-		switch string(shown.Result) {
-		case string(api.RunResultPass), string(api.RunResultFail):
-		case string(api.RunStatePending), string(api.RunStateRunning):
+		switch shown.Result { //nolint:exhaustive // The others are results of runs that were not checked to the end.
+		case api.RunResultPass, api.RunResultFail:
+		case api.RunResult(api.RunStatePending), api.RunResult(api.RunStateRunning):
 			code = max(code, cli.ExitGoesOn)
 		default:
 			code = max(code, cli.ExitUnable)

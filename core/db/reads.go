@@ -29,6 +29,22 @@ func (db *DB) Read(ctx context.Context, reads *Reads) error {
 	return nil
 }
 
+// Querier is the pool or a transaction.
+type Querier interface {
+	Query(ctx context.Context, query string, args ...any) (pgx.Rows, error)
+}
+
+// All reads the rows of one query.
+func All[T any](
+	ctx context.Context, on Querier, scan pgx.RowToFunc[T], query string, args ...any,
+) ([]T, error) {
+	rows, err := on.Query(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, scan)
+}
+
 // AllInto returns a collect that stores all rows of a look-up in found, which is valid once Read has returned.
 func AllInto[T any](found *[]T, scan pgx.RowToFunc[T]) func(pgx.Rows) error {
 	return func(rows pgx.Rows) error {

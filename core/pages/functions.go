@@ -106,6 +106,14 @@ func Took(d time.Duration) string {
 	}
 }
 
+// Counted formats a number with its noun.
+func Counted(n int64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return Number(n) + " " + noun + "s"
+}
+
 // Number writes a number with its thousands set apart.
 func Number[T int | int64](n T) string {
 	digits := strconv.FormatInt(int64(n), 10)

@@ -98,6 +98,9 @@ type Refusal struct {
 	Starts, Others int64
 }
 
+// Title names the reason.
+func (r Refusal) Title() string { return core.Spec(r.Code).Title }
+
 // RefusalCount counts what was refused for one reason.
 type RefusalCount struct {
 	Code           api.Code

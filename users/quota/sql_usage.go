@@ -50,6 +50,14 @@ type PeriodUsage struct {
 	Today time.Time
 }
 
+// Left is the rest of the quota; 0 if there is no quota.
+func (u PeriodUsage) Left() int64 {
+	if u.Quota == nil {
+		return 0
+	}
+	return max(*u.Quota-u.Used, 0)
+}
+
 // RunCounts counts the runs of a period by day and by workflow.
 type RunCounts struct {
 	// Days counts by the day, written like 2026-03-01. Days without runs may be missing.

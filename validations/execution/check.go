@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
@@ -40,7 +41,7 @@ func NewChecker(definition validations.Definition) (*Checker, error) {
 func (c *Checker) Check(
 	ctx context.Context, name string, document engines.Document, observe func(step int),
 ) (formats.Document, error) {
-	checked := formats.Document{Name: name, Result: formats.ResultPass}
+	checked := formats.Document{Name: name, Result: api.RunResultPass}
 	clock := newRunClock(c.definition, Config{StepTimeout: checkTimeout, RunTimeout: checkTimeout}, 0)
 	for i, step := range c.definition.Steps {
 		note := c.skipped(i, checked)
@@ -56,7 +57,7 @@ func (c *Checker) Check(
 			}
 			checked.Result, checked.Error, note = problem.result, problem.text, validations.NoteNotExecuted
 		}
-		skipped := formats.Step{ID: step.ID, Name: step.Name, Status: formats.StatusSkipped, Note: note}
+		skipped := formats.Step{ID: step.ID, Name: step.Name, Status: api.StepStatusSkipped, Note: note}
 		checked.Steps = append(checked.Steps, skipped)
 	}
 	return checked, nil
@@ -64,7 +65,7 @@ func (c *Checker) Check(
 
 // failure is why a step could not be executed to its end.
 type failure struct {
-	result formats.Result
+	result api.RunResult
 	text   string
 }
 
@@ -76,20 +77,20 @@ func (c *Checker) runStep(
 	end := runEngine(ctx, c.engines[ordinal], document)
 	switch {
 	case ctx.Err() != nil:
-		return engines.Report{}, &failure{formats.ResultTimedOut, limit.exceeded}
+		return engines.Report{}, &failure{api.RunResultTimedOut, limit.exceeded}
 	case end.err != nil:
 		// The first line of a panic is followed by its stack.
 		reason, _, _ := strings.Cut(end.err.Error(), "\n")
 		return engines.Report{}, &failure{
-			formats.ResultError, fmt.Sprintf("Step %q: %s", c.definition.Steps[ordinal].Name, reason),
+			api.RunResultError, fmt.Sprintf("Step %q: %s", c.definition.Steps[ordinal].Name, reason),
 		}
 	}
 	return end.report, nil
 }
 
 func withStep(checked formats.Document, step formats.Step) formats.Document {
-	if step.Status == formats.StatusFailed {
-		checked.Result = formats.ResultFail
+	if step.Status == api.StepStatusFailed {
+		checked.Result = api.RunResultFail
 	}
 	checked.Steps = append(checked.Steps, step)
 	return checked
@@ -101,7 +102,7 @@ func (c *Checker) skipped(ordinal int, soFar formats.Document) string {
 		return validations.NoteNotExecuted
 	}
 	for i, done := range soFar.Steps {
-		if done.Status == formats.StatusFailed && !c.definition.Steps[i].ContinueOnFailure {
+		if done.Status == api.StepStatusFailed && !c.definition.Steps[i].ContinueOnFailure {
 			return "an earlier step failed"
 		}
 	}
@@ -112,14 +113,12 @@ func (c *Checker) skipped(ordinal int, soFar formats.Document) string {
 }
 
 func reportStep(step validations.Step, report engines.Report) formats.Step {
-	status := formats.StatusPassed
+	status := api.StepStatusPassed
 	if report.Errors > 0 {
-		status = formats.StatusFailed
+		status = api.StepStatusFailed
 	}
 	return formats.Step{
 		ID: step.ID, Name: step.Name, Status: status, Truncated: report.Truncated, Findings: report.Findings,
-		Counts: formats.Counts{
-			Errors: int64(report.Errors), Warnings: int64(report.Warnings), Infos: int64(report.Infos),
-		},
+		Counts: api.Counts{Errors: report.Errors, Warnings: report.Warnings, Infos: report.Infos},
 	}
 }

@@ -7,9 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
-	"github.com/simplevalidations/simplevalidations/validations/formats"
 )
 
 // checkerOf is a checker of steps whose engines are these; the steps may say how they go on.
@@ -24,47 +24,47 @@ func checkerOf(steps []validations.Step, run ...engine) *Checker {
 
 func TestChecker(t *testing.T) {
 	t.Parallel()
-	passed, failed := formats.Status("PASSED"), formats.Status("FAILED")
+	passed, failed := api.StepStatus("PASSED"), api.StepStatus("FAILED")
 	for name, tt := range map[string]struct {
 		checker  *Checker
-		result   formats.Result
+		result   api.RunResult
 		error    string
-		statuses []formats.Status
+		statuses []api.StepStatus
 		notes    []string
 	}{
 		"Pass": {
-			checkerOf(make([]validations.Step, 1), passing), "PASS", "", []formats.Status{passed}, []string{""},
+			checkerOf(make([]validations.Step, 1), passing), "PASS", "", []api.StepStatus{passed}, []string{""},
 		},
 		"StopsAtAFailure": {
 			checkerOf(make([]validations.Step, 2), failing, passing), "FAIL", "",
-			[]formats.Status{failed, "SKIPPED"},
+			[]api.StepStatus{failed, "SKIPPED"},
 			[]string{"", "an earlier step failed"},
 		},
 		"GoesOnWhereItMay": {
 			checkerOf([]validations.Step{{ContinueOnFailure: true}, {}}, failing, passing), "FAIL", "",
-			[]formats.Status{failed, passed},
+			[]api.StepStatus{failed, passed},
 			[]string{"", ""},
 		},
 		"CallsNoService": {
 			checkerOf([]validations.Step{{Type: engines.KindHTTP}, {}}, broken, passing), "PASS", "",
-			[]formats.Status{"SKIPPED", passed},
+			[]api.StepStatus{"SKIPPED", passed},
 			[]string{notOffline, ""},
 		},
 		"SurvivesAPanic": {
 			checkerOf(make([]validations.Step, 2), panicking, passing), "ERROR",
 			`Step "Step": the engine panicked: on purpose`,
-			[]formats.Status{"SKIPPED", "SKIPPED"},
+			[]api.StepStatus{"SKIPPED", "SKIPPED"},
 			[]string{validations.NoteNotExecuted, validations.NoteNotExecuted},
 		},
 		"SaysWhatBroke": {
 			checkerOf(make([]validations.Step, 1), broken), "ERROR", `Step "Step": the disk is gone`,
-			[]formats.Status{"SKIPPED"},
+			[]api.StepStatus{"SKIPPED"},
 			[]string{validations.NoteNotExecuted},
 		},
 		"EndsInTime": {
 			checkerOf([]validations.Step{{TimeoutSeconds: 1}}, blocked), "TIMED_OUT",
 			`Step "Step" took longer than 1s.`,
-			[]formats.Status{"SKIPPED"},
+			[]api.StepStatus{"SKIPPED"},
 			[]string{validations.NoteNotExecuted},
 		},
 	} {
@@ -75,7 +75,7 @@ func TestChecker(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var statuses []formats.Status
+			var statuses []api.StepStatus
 			var notes []string
 			for _, step := range got.Steps {
 				statuses, notes = append(statuses, step.Status), append(notes, step.Note)

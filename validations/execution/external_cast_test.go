@@ -14,11 +14,11 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest/outside"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
-	"github.com/simplevalidations/simplevalidations/validations/external"
 )
 
 // externalBundle is the service with an external validator and an address for its callbacks.
@@ -53,7 +53,7 @@ func setupExternal(tb testing.TB, cfg Config) externalBundle {
 }
 
 // secretOf is the secret of the organization's validator at an origin.
-func (b externalBundle) secretOf(tb testing.TB, origin string) external.Secret {
+func (b externalBundle) secretOf(tb testing.TB, origin string) api.SigningSecret {
 	tb.Helper()
 	secrets, err := b.executor.cfg.Signing.Read(tb.Context(), core.Principal{OrgID: b.orgID}, []string{origin})
 	if err != nil {

@@ -58,7 +58,7 @@ func (s *Samples) Check(
 		return checker.Check(ctx, sample.Filename, sample, func(int) {})
 	})
 	if errors.Is(err, ErrSampleTimeout) {
-		return formats.Document{Name: sample.Filename, Result: formats.ResultTimedOut, Error: fmt.Sprintf(
+		return formats.Document{Name: sample.Filename, Result: api.RunResultTimedOut, Error: fmt.Sprintf(
 			"The check of the sample took longer than %s and was stopped.", sampleTimeout)}, nil
 	}
 	return checked, err

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/keyring"
 )
@@ -36,33 +37,23 @@ func NewKeys(database *db.DB, ring keyring.Ring) *Keys {
 	return &Keys{db: database, ring: ring}
 }
 
-// Secret signs an organization's calls of one external validator, and the validator's callbacks. Another
-// validator of the organization has another secret.
-type Secret struct {
-	// Origin is the scheme, host and port of the validator's URL.
-	Origin string
-	Secret string
-	// Previous is the secret before the last rotation while it is valid, else it is empty.
-	Previous string
-}
-
 // pair is the keys that an organization's secrets are derived from. The previous one is nil when it is not valid.
 type pair struct {
 	current, previous []byte
 }
 
-// Read returns the secrets of the validators at the origins, in that order, and audits that they were read. The first
-// call for an organization creates its key.
-func (k *Keys) Read(ctx context.Context, reader core.Principal, origins []string) ([]Secret, error) {
+// Read returns the secrets of the validators at the origins, in that order, and audits that they were read. Each signs
+// the calls of one validator and its callbacks. The first call for an organization creates its key.
+func (k *Keys) Read(ctx context.Context, reader core.Principal, origins []string) ([]api.SigningSecret, error) {
 	keys, err := k.audited(ctx, reader, origins)
 	if err != nil {
 		return nil, err
 	}
-	secrets := make([]Secret, len(origins))
+	secrets := make([]api.SigningSecret, len(origins))
 	for i, origin := range origins {
-		secrets[i] = Secret{Origin: origin, Secret: deriveSecret(keys.current, origin)}
+		secrets[i] = api.SigningSecret{Origin: origin, Secret: deriveSecret(keys.current, origin)}
 		if keys.previous != nil {
-			secrets[i].Previous = deriveSecret(keys.previous, origin)
+			secrets[i].Previous = api.Optional(deriveSecret(keys.previous, origin))
 		}
 	}
 	return secrets, nil

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/keyring"
@@ -72,7 +73,7 @@ func (b *testBundle) exec(tb testing.TB, query string, args ...any) {
 	}
 }
 
-func (b *testBundle) secret(tb testing.TB) Secret {
+func (b *testBundle) secret(tb testing.TB) api.SigningSecret {
 	tb.Helper()
 	secrets, err := b.keys.Read(tb.Context(), core.Principal{OrgID: b.orgID}, []string{someOrigin})
 	if err != nil {
@@ -97,7 +98,7 @@ func TestRotate(t *testing.T) {
 	}
 	b.rotate(t)
 	second := b.secret(t)
-	if second.Secret == first.Secret || second.Previous != first.Secret {
+	if second.Secret == first.Secret || string(second.Previous) != first.Secret {
 		t.Fatalf("secret after a rotation = %+v, want another with the previous", second)
 	}
 	b.exec(t, `UPDATE signing_keys SET rotated_at = now() - interval '25 hours'`)

@@ -31,10 +31,14 @@ func GitHub(v Verdict) []byte {
 			}
 		}
 	}
+	counts := v.Counts()
+	// beyond counts the errors and warnings without an annotation, including those that are not listed.
+	beyond := 0
 	for _, level := range []struct {
 		severity engines.Severity
 		command  string
-	}{{engines.SeverityError, "error"}, {engines.SeverityWarning, "warning"}} {
+		found    int
+	}{{engines.SeverityError, "error", counts.Errors}, {engines.SeverityWarning, "warning", counts.Warnings}} {
 		shown := 0
 		for f := range v.items() {
 			if f.Severity == level.severity && shown < maxAnnotations {
@@ -42,27 +46,12 @@ func GitHub(v Verdict) []byte {
 				annotate(&log, level.command, f)
 			}
 		}
+		beyond += max(0, level.found-shown)
 	}
-	if more := v.beyondAnnotations(); more > 0 {
-		fmt.Fprintf(&log, "and %d more, see the summary\n", more)
+	if beyond > 0 {
+		fmt.Fprintf(&log, "and %d more, see the summary\n", beyond)
 	}
 	return log.Bytes()
-}
-
-// beyondAnnotations counts the errors and warnings without an annotation, including those that are not listed.
-func (v Verdict) beyondAnnotations() int64 {
-	var annotated, beyond Counts
-	for f := range v.items() {
-		switch {
-		case f.Severity == engines.SeverityError && annotated.Errors < maxAnnotations:
-			annotated.Errors++
-		case f.Severity == engines.SeverityWarning && annotated.Warnings < maxAnnotations:
-			annotated.Warnings++
-		}
-	}
-	all := v.Counts()
-	beyond.Errors, beyond.Warnings = all.Errors-annotated.Errors, all.Warnings-annotated.Warnings
-	return max(0, beyond.Errors) + max(0, beyond.Warnings)
 }
 
 func annotate(log *bytes.Buffer, command string, f item) {
@@ -102,8 +91,7 @@ func property(text string) string {
 // Summary writes the findings as Markdown for $GITHUB_STEP_SUMMARY, the most severe first. It says how many do not fit.
 func Summary(v Verdict) []byte {
 	var page bytes.Buffer
-	counts := v.Counts()
-	fmt.Fprintf(&page, "### %s: %s\n\n", markdown(v.Workflow), counts.words())
+	fmt.Fprintf(&page, "### %s: %s\n\n", markdown(v.Workflow), countWords(v.Counts()))
 	for _, document := range v.Documents {
 		fmt.Fprintf(&page, "- %s **%s**", markdown(document.Name), document.Result)
 		if document.Error != "" {

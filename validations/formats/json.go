@@ -18,27 +18,27 @@ type jsonReport struct {
 	SchemaVersion int            `json:"schema_version"`
 	Program       string         `json:"program"`
 	Workflow      string         `json:"workflow"`
-	Counts        Counts         `json:"counts"`
+	Counts        api.Counts     `json:"counts"`
 	Documents     []jsonDocument `json:"documents"`
 }
 
 type jsonDocument struct {
-	Name   string       `json:"name"`
-	Run    api.Optional `json:"run"`
-	Result Result       `json:"result"`
-	Error  string       `json:"error"`
-	Counts Counts       `json:"counts"`
-	Steps  []jsonStep   `json:"steps"`
+	Name   string        `json:"name"`
+	Run    api.Optional  `json:"run"`
+	Result api.RunResult `json:"result"`
+	Error  string        `json:"error"`
+	Counts api.Counts    `json:"counts"`
+	Steps  []jsonStep    `json:"steps"`
 }
 
 type jsonStep struct {
-	StepID    string        `json:"step_id"`
-	Name      string        `json:"name"`
-	Status    Status        `json:"status"`
-	Note      string        `json:"note"`
-	Counts    Counts        `json:"counts"`
-	Truncated bool          `json:"truncated"`
-	Findings  []jsonFinding `json:"findings"`
+	StepID    string         `json:"step_id"`
+	Name      string         `json:"name"`
+	Status    api.StepStatus `json:"status"`
+	Note      string         `json:"note"`
+	Counts    api.Counts     `json:"counts"`
+	Truncated bool           `json:"truncated"`
+	Findings  []jsonFinding  `json:"findings"`
 }
 
 type jsonFinding struct {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
@@ -100,7 +101,7 @@ func suiteOf(id int, v Verdict, d *Document) junitSuite {
 // casesOf returns the test case of the step, then one for each code of its errors.
 func casesOf(d *Document, step *Step, class string) []junitCase {
 	own := junitCase{Name: "step " + Clean(step.Name), ClassName: class, Time: "0"}
-	if step.Status == StatusSkipped {
+	if step.Status == api.StepStatusSkipped {
 		own.Skipped = &junitSkipped{}
 	}
 	cases := []junitCase{own}
@@ -120,8 +121,8 @@ func casesOf(d *Document, step *Step, class string) []junitCase {
 		}
 		cases[at].Failure.Text += line(item{d, step, finding})
 	}
-	if step.Status == StatusFailed && len(cases) == 1 {
-		text := step.Counts.words() + ", which are not listed"
+	if step.Status == api.StepStatusFailed && len(cases) == 1 {
+		text := countWords(step.Counts) + ", which are not listed"
 		cases[0].Failure = &junitFault{Message: text, Type: "step", Text: text}
 	}
 	return cases

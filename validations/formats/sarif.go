@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
@@ -141,7 +142,7 @@ func invocation(v Verdict) sarifInvocation {
 			sarifNotification{level, sarifText{Clean(text)}})
 	}
 	for _, document := range v.Documents {
-		if document.Result != ResultPass && document.Result != ResultFail {
+		if document.Result != api.RunResultPass && document.Result != api.RunResultFail {
 			done.ExecutionSuccessful = false
 			note("error", document.Name+": "+document.Error)
 		}
@@ -150,7 +151,7 @@ func invocation(v Verdict) sarifInvocation {
 				note("note", document.Name+": step "+step.Name+" was skipped: "+step.Note)
 			}
 			if step.Truncated {
-				note("warning", document.Name+": step "+step.Name+" found more than it lists: "+step.Counts.words())
+				note("warning", document.Name+": step "+step.Name+" found more than it lists: "+countWords(step.Counts))
 			}
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
@@ -48,11 +50,12 @@ func Text(v Verdict, options TextOptions) []byte {
 	if len(v.Documents) > 1 {
 		failed := 0
 		for _, document := range v.Documents {
-			if document.Result != ResultPass {
+			if document.Result != api.RunResultPass {
 				failed++
 			}
 		}
-		fmt.Fprintf(w, "%d of %d documents passed, %s\n", len(v.Documents)-failed, len(v.Documents), v.Counts().words())
+		fmt.Fprintf(w, "%d of %d documents passed, %s\n",
+			len(v.Documents)-failed, len(v.Documents), countWords(v.Counts()))
 	}
 	if w.hidden > 0 {
 		fmt.Fprintf(w, "%d more findings are not shown; see them all with --max-findings 0\n", w.hidden)
@@ -61,9 +64,9 @@ func Text(v Verdict, options TextOptions) []byte {
 }
 
 func (w *textWriter) document(d *Document) {
-	headings := map[Result][2]string{
-		ResultPass: {"✓ PASSED", colorGreen}, ResultFail: {"✗ FAILED", colorRed},
-		ResultError: {"! ERROR", colorRed}, ResultTimedOut: {"! TIMED OUT", colorRed},
+	headings := map[api.RunResult][2]string{
+		api.RunResultPass: {"✓ PASSED", colorGreen}, api.RunResultFail: {"✗ FAILED", colorRed},
+		api.RunResultError: {"! ERROR", colorRed}, api.RunResultTimedOut: {"! TIMED OUT", colorRed},
 	}
 	heading, known := headings[d.Result]
 	if !known {
@@ -71,22 +74,22 @@ func (w *textWriter) document(d *Document) {
 	}
 	skipped := ""
 	if n := d.skipped(); n > 0 {
-		skipped = ", " + plural(n, "step") + " SKIPPED"
+		skipped = ", " + core.Plural(n, "step") + " SKIPPED"
 	}
-	fmt.Fprintf(w, "%s  %s  %s%s\n", w.colored(heading[1], heading[0]), Clean(d.Name), d.Counts().words(), skipped)
+	fmt.Fprintf(w, "%s  %s  %s%s\n", w.colored(heading[1], heading[0]), Clean(d.Name), countWords(d.Counts()), skipped)
 	if d.Error != "" {
 		fmt.Fprintf(w, "  %s\n", Clean(d.Error))
 	}
 	for i := range d.Steps {
 		step := &d.Steps[i]
-		if step.Status == StatusSkipped {
+		if step.Status == api.StepStatusSkipped {
 			fmt.Fprintf(w, "  %s %s: %s\n", w.colored(colorYellow, "– SKIPPED"), Clean(step.Name), Clean(step.Note))
 		}
 		for _, finding := range step.Findings {
 			w.finding(item{d, step, finding})
 		}
 		if step.Truncated {
-			fmt.Fprintf(w, "  step %s found more than it lists: %s in all\n", Clean(step.Name), step.Counts.words())
+			fmt.Fprintf(w, "  step %s found more than it lists: %s in all\n", Clean(step.Name), countWords(step.Counts))
 		}
 	}
 }
@@ -178,18 +181,11 @@ func (f item) place() string {
 	return place
 }
 
-// words writes the counts out, such as "8 errors, 0 warnings".
-func (c Counts) words() string {
-	words := plural(c.Errors, "error") + ", " + plural(c.Warnings, "warning")
+// countWords writes counts out, such as "8 errors, 0 warnings".
+func countWords(c api.Counts) string {
+	words := core.Plural(c.Errors, "error") + ", " + core.Plural(c.Warnings, "warning")
 	if c.Infos > 0 {
-		words += ", " + plural(c.Infos, "note")
+		words += ", " + core.Plural(c.Infos, "note")
 	}
 	return words
-}
-
-func plural(n int64, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

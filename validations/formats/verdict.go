@@ -4,29 +4,9 @@ import (
 	"iter"
 	"time"
 
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
-)
-
-// Result is the result of checking a document. The names are those of runs, and an unfinished run has its state here.
-type Result string
-
-// The results. FAIL is about the document; ERROR and TIMED_OUT are about the check.
-const (
-	ResultPass     Result = "PASS"
-	ResultFail     Result = "FAIL"
-	ResultError    Result = "ERROR"
-	ResultTimedOut Result = "TIMED_OUT"
-)
-
-// Status is the result of one step.
-type Status string
-
-// The statuses of steps.
-const (
-	StatusPassed  Status = "PASSED"
-	StatusFailed  Status = "FAILED"
-	StatusSkipped Status = "SKIPPED"
 )
 
 // Verdict is the result of checking documents with one workflow.
@@ -43,8 +23,9 @@ type Document struct {
 	// Name is the path to show, with slashes.
 	Name string
 	// Run is the id of the run; empty if the document was checked without a server.
-	Run    string
-	Result Result
+	Run string
+	// Result is that of the run, or the state of one that has not ended.
+	Result api.RunResult
 	// Error says why the document could not be checked to the end.
 	Error string
 	Steps []Step
@@ -54,53 +35,48 @@ type Document struct {
 type Step struct {
 	ID     string
 	Name   string
-	Status Status
+	Status api.StepStatus
 	// Note says why the step was skipped.
 	Note string
 	// Counts include findings that are not listed in Findings. Truncated is set if there are such.
-	Counts    Counts
+	Counts    api.Counts
 	Truncated bool
 	Findings  []engines.Finding
 }
 
-// Counts counts findings by severity.
-type Counts struct {
-	Errors   int64 `json:"errors"`
-	Warnings int64 `json:"warnings"`
-	Infos    int64 `json:"infos"`
-}
-
 // Counts counts the findings of all documents.
-func (v Verdict) Counts() Counts {
-	var sum Counts
+func (v Verdict) Counts() api.Counts {
+	var sum api.Counts
 	for _, document := range v.Documents {
-		sum = sum.plus(document.Counts())
+		add(&sum, document.Counts())
 	}
 	return sum
 }
 
 // Counts counts the findings of all steps.
-func (d Document) Counts() Counts {
-	var sum Counts
+func (d Document) Counts() api.Counts {
+	var sum api.Counts
 	for _, step := range d.Steps {
-		sum = sum.plus(step.Counts)
+		add(&sum, step.Counts)
 	}
 	return sum
 }
 
+func add(sum *api.Counts, counts api.Counts) {
+	sum.Errors += counts.Errors
+	sum.Warnings += counts.Warnings
+	sum.Infos += counts.Infos
+}
+
 // skipped counts the steps that were not executed.
-func (d Document) skipped() int64 {
-	var n int64
+func (d Document) skipped() int {
+	n := 0
 	for _, step := range d.Steps {
-		if step.Status == StatusSkipped {
+		if step.Status == api.StepStatusSkipped {
 			n++
 		}
 	}
 	return n
-}
-
-func (c Counts) plus(other Counts) Counts {
-	return Counts{c.Errors + other.Errors, c.Warnings + other.Warnings, c.Infos + other.Infos}
 }
 
 // item is a finding with its document and step.
@@ -133,5 +109,5 @@ func Clean(text string) string {
 
 // deservesWords reports whether there is more to say about the document than that it passed.
 func (d Document) deservesWords() bool {
-	return d.Result != ResultPass || d.skipped() > 0 || d.Counts() != Counts{}
+	return d.Result != api.RunResultPass || d.skipped() > 0 || d.Counts() != api.Counts{}
 }

@@ -195,13 +195,9 @@ const isLate = `sweep_after < 'infinity' AND (sweeps > 0 OR sweep_after < now() 
 
 // LateEverywhere lists overdue runs of all organizations for operators, in the order of their sweeps.
 func (r *Reader) LateEverywhere(ctx context.Context, limit int) ([]LateRun, error) {
-	rows, err := r.db.Pool.Query(ctx, `
+	runs, err := db.All(ctx, r.db.Pool, pgx.RowToStructByPos[LateRun], `
 		SELECT org_id, id, workflow_slug, state, attempts, created_at FROM validation_runs
 		WHERE `+isLate+` ORDER BY sweep_after LIMIT $1`, limit)
-	if err != nil {
-		return nil, fmt.Errorf("list late runs: %w", err)
-	}
-	runs, err := pgx.CollectRows(rows, pgx.RowToStructByPos[LateRun])
 	if err != nil {
 		return nil, fmt.Errorf("list late runs: %w", err)
 	}

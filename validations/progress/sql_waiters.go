@@ -14,7 +14,7 @@ import (
 // findHappened returns the indexes of the watches whose event has happened. The progress of a run is computed as
 // Run.Progress does.
 func findHappened(ctx context.Context, database *db.DB, watches []Watch) ([]int, error) {
-	rows, err := database.Pool.Query(ctx, `
+	happened, err := db.All(ctx, database.Pool, pgx.RowTo[int], `
 		SELECT w.number - 1 FROM unnest($1::uuid[], $2::uuid[], $3::integer[], $4::boolean[]) WITH ORDINALITY
 			AS w (org_id, id, beyond, newer, number)
 		LEFT JOIN LATERAL (SELECT state, recovery_point FROM validation_runs
@@ -29,10 +29,6 @@ func findHappened(ctx context.Context, database *db.DB, watches []Watch) ([]int,
 		db.Column(watches, func(w *Watch) int32 { return int32(w.Beyond) }),
 		db.Column(watches, func(w *Watch) bool { return w.Newer }),
 		int32(validations.ProgressCompleted))
-	if err != nil {
-		return nil, fmt.Errorf("look for the progress of runs: %w", err)
-	}
-	happened, err := pgx.CollectRows(rows, pgx.RowTo[int])
 	if err != nil {
 		return nil, fmt.Errorf("look for the progress of runs: %w", err)
 	}

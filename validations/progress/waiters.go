@@ -1,4 +1,5 @@
-// Package progress lets requests and streams wait for the progress of runs, from memory where the run is executed here.
+// Package progress lets requests wait for the progress of runs, from memory where the run is executed here, and streams
+// it: the events of a run to API clients, and to open pages what has changed of what they show.
 package progress
 
 import (

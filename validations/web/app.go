@@ -18,7 +18,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/external"
 	"github.com/simplevalidations/simplevalidations/validations/insights"
 	"github.com/simplevalidations/simplevalidations/validations/progress"
-	"github.com/simplevalidations/simplevalidations/validations/web/live"
 	"github.com/simplevalidations/simplevalidations/validations/web/viewer"
 )
 
@@ -86,7 +85,7 @@ type App struct {
 	Deps
 
 	pages     *pages.Set
-	events    *live.App
+	events    *progress.Streams
 	documents *viewer.App
 }
 
@@ -97,7 +96,8 @@ func New(deps Deps) (*App, error) {
 		return nil, err
 	}
 	return &App{
-		Deps: deps, pages: set, events: live.New(deps.Runs, deps.Waiters, deps.Validator, deps.StreamsPerOrg),
+		Deps: deps, pages: set,
+		events:    progress.NewStreams(deps.Runs, deps.Waiters, deps.Validator, deps.StreamsPerOrg),
 		documents: viewer.New(deps.Runs, deps.Validator, set),
 	}, nil
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/insights"
-	"github.com/simplevalidations/simplevalidations/validations/words"
 )
 
 // maxCompared bounds the findings of each kind that an answer lists.
@@ -62,7 +61,7 @@ type comparisonPage struct {
 
 type comparisonGroup struct {
 	Pill     pages.Pill
-	Findings []comparedView
+	Findings []validations.ShownFinding
 	// More says how many are not listed.
 	More string
 }
@@ -70,13 +69,6 @@ type comparisonGroup struct {
 // Unchanged reports whether the runs were compared and have the same findings.
 func (p comparisonPage) Unchanged() bool {
 	return !p.Incomplete && !slices.ContainsFunc(p.Groups, func(g comparisonGroup) bool { return len(g.Findings) > 0 })
-}
-
-// comparedView is a finding. Its address leads to the line in the document of its run.
-type comparedView struct {
-	words.Finding
-
-	Address string
 }
 
 // comparisonPage is GET /app/orgs/{org}/runs/{id}/comparison/.
@@ -88,7 +80,7 @@ func (a *App) comparisonPage(c echo.Context, principal core.Principal, id uuid.U
 	}
 	base := pages.Base(principal.OrgSlug) + "runs/"
 	view := comparisonPage{
-		ShortID: words.ID(id), Run: base + id.String() + "/", Unfinished: run.State != api.RunStateCompleted,
+		ShortID: validations.ShortID(id), Run: base + id.String() + "/", Unfinished: run.State != api.RunStateCompleted,
 	}
 	if !view.Unfinished {
 		compared, err := a.Insights.Compare(ctx, run)
@@ -97,7 +89,7 @@ func (a *App) comparisonPage(c echo.Context, principal core.Principal, id uuid.U
 		}
 		view.Previous, view.Same, view.Incomplete = compared.Previous, compared.Same, compared.Incomplete
 		if compared.Previous != nil {
-			view.PreviousID = words.ID(compared.Previous.ID)
+			view.PreviousID = validations.ShortID(compared.Previous.ID)
 			view.Groups = []comparisonGroup{
 				newComparisonGroup("fail", "new", run, compared.New, base),
 				newComparisonGroup("ok", "gone", *compared.Previous, compared.Gone, base),
@@ -117,12 +109,12 @@ func newComparisonGroup(
 		group.Pill.Tone = "idle"
 	}
 	for _, finding := range findings[:min(len(findings), findingsPerPage)] {
-		shown := comparedView{Finding: words.NewFinding(finding.Finding.Finding)}
+		shown := validations.NewShownFinding(finding.Finding.Finding)
 		shown.Address = lineAddress(run, base+run.ID.String()+"/", finding.Line)
 		group.Findings = append(group.Findings, shown)
 	}
 	if more := len(findings) - len(group.Findings); more > 0 {
-		group.More = words.Counted(int64(more), "more finding") + " not shown"
+		group.More = pages.Counted(int64(more), "more finding") + " not shown"
 	}
 	return group
 }

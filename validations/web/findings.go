@@ -26,7 +26,11 @@ func (a *App) listFindings(c echo.Context, principal core.Principal, id uuid.UUI
 		return err
 	}
 	if format := formats.Format(query.Format); format != "" && format != formats.FormatJSON {
-		return a.reportFindings(c, principal.OrgID, id, format)
+		report, err := a.report(c.Request().Context(), principal.OrgID, id, format)
+		if err != nil {
+			return err
+		}
+		return c.Blob(http.StatusOK, format.MediaType(), report)
 	}
 	cursor, err := query.Parse()
 	if err != nil {
@@ -50,14 +54,6 @@ func (a *App) listFindings(c echo.Context, principal core.Principal, id uuid.UUI
 	return c.JSON(http.StatusOK, core.MapPage(page, func(f validations.Finding) api.Finding {
 		return api.Finding{StepID: definition.Steps[f.StepOrdinal].ID, Issue: validations.RenderIssue(f)}
 	}))
-}
-
-func (a *App) reportFindings(c echo.Context, orgID, id uuid.UUID, format formats.Format) error {
-	report, err := a.report(c.Request().Context(), orgID, id, format)
-	if err != nil {
-		return err
-	}
-	return c.Blob(http.StatusOK, format.MediaType(), report)
 }
 
 // report writes a report with all stored findings of a run.

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -16,7 +17,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 	"github.com/simplevalidations/simplevalidations/validations/web/viewer"
-	"github.com/simplevalidations/simplevalidations/validations/words"
 )
 
 // findingsView is one page of a run's findings.
@@ -69,16 +69,11 @@ func newFindingsView(report runReport, cursor core.Cursor, address url.URL) find
 		address)
 	view := findingsView{Next: string(page.Next), Previous: string(page.Previous)}
 	view.Summary = findingsSummary(report, len(page.Results))
-	name := words.Document(report.submission.Filename)
+	name := validations.DocumentName(report.submission.Filename)
 	lineOf := func(line int) string { return lineAddress(report.Run, address.Path, line) }
 	view.Map = viewer.NewMinimap(report.Run, report.places, lineOf)
 	for _, step := range report.Steps {
-		if found := rulesOf(report, page.Results, step.Ordinal, name); len(found) > 0 {
-			for _, rule := range found {
-				for i := range rule.Findings {
-					rule.Findings[i].Address = lineOf(rule.Findings[i].line)
-				}
-			}
+		if found := rulesOf(report, page.Results, step.Ordinal, name, lineOf); len(found) > 0 {
 			view.Steps = append(view.Steps, findingsOfStep{
 				Number: step.Ordinal + 1, Name: formats.Clean(step.Name), Pill: stepPill(step),
 				Open:  step.Status == api.StepStatusFailed || report.Run.Result != api.RunResultFail,
@@ -101,19 +96,28 @@ func lineAddress(run validations.Run, address string, line int) string {
 // findingsSummary says how many findings are shown, stored and counted.
 func findingsSummary(report runReport, shown int) string {
 	run := report.Run
-	found := words.Total(run)
+	found := run.FindingCount()
 	if found == 0 || run.FindingsPurgedAt != nil {
 		return ""
 	}
-	summary := fmt.Sprintf("Showing %s of %s", pages.Number(shown), words.Counted(found, "finding"))
+	summary := fmt.Sprintf("Showing %s of %s", pages.Number(shown), pages.Counted(found, "finding"))
 	if kept := len(report.places); int64(kept) < found && kept < validations.MaxPlaces {
 		summary += fmt.Sprintf("; %s are listed one by one, the others are counted", pages.Number(kept))
 	}
 	return summary + ", by rule and line."
 }
 
+// placeRule is a rule of a step with the severity of its findings.
+type placeRule struct {
+	step     int
+	severity engines.Severity
+	code     string
+}
+
 // rulesOf groups the findings of a step by rule, in the order of the first finding of each.
-func rulesOf(report runReport, findings []validations.Finding, step int, name string) []findingsOfRule {
+func rulesOf(
+	report runReport, findings []validations.Finding, step int, name string, lineOf func(line int) string,
+) []findingsOfRule {
 	var rules []findingsOfRule
 	index := make(map[placeRule]int)
 	for _, finding := range findings {
@@ -126,65 +130,36 @@ func rulesOf(report runReport, findings []validations.Finding, step int, name st
 			at = len(rules)
 			index[rule] = at
 			rules = append(rules, findingsOfRule{
-				Code: formats.Clean(finding.Code), Pill: words.Severity(finding.Severity),
+				Code: formats.Clean(finding.Code), Pill: validations.SeverityPill(finding.Severity),
 			})
 		}
-		rules[at].Findings = append(rules[at].Findings, newFindingView(finding, name))
+		view := newFindingView(finding, name)
+		view.Address = lineOf(finding.Line)
+		rules[at].Findings = append(rules[at].Findings, view)
 	}
-	tallies := tallyRules(report.places)
+	// stored counts the findings of a rule, and unstored says that there are more.
+	stored, unstored := make(map[placeRule]int), make(map[placeRule]bool)
+	for _, p := range report.places {
+		rule := placeRule{p.Step, p.Severity, p.Code}
+		if p.Truncated {
+			unstored[rule] = true
+		} else {
+			stored[rule]++
+		}
+	}
+	nouns := map[engines.Severity]string{engines.SeverityError: "error", engines.SeverityWarning: "warning"}
 	for rule, at := range index {
 		shown := rules[at].Findings
 		slices.SortStableFunc(shown, func(a, b findingView) int { return a.line - b.line })
-		rules[at].Pill.Text = tallies[rule].words(rule.severity)
-		if tallies[rule].listed > len(shown) {
+		rules[at].Pill.Text = pages.Counted(int64(stored[rule]), cmp.Or(nouns[rule.severity], "note"))
+		if unstored[rule] {
+			rules[at].Pill.Text = "more than " + rules[at].Pill.Text
+		}
+		if stored[rule] > len(shown) {
 			rules[at].Listed = pages.Number(len(shown)) + " shown here"
 		}
 	}
 	return rules
-}
-
-// placeRule is a rule of a step with the severity of its findings.
-type placeRule struct {
-	step     int
-	severity engines.Severity
-	code     string
-}
-
-// ruleTally counts the findings of a rule.
-type ruleTally struct {
-	// listed counts the stored findings. more is set if further findings were not stored.
-	listed int
-	more   bool
-}
-
-func tallyRules(places []validations.FindingPlace) map[placeRule]ruleTally {
-	tallies := make(map[placeRule]ruleTally)
-	for _, p := range places {
-		rule := placeRule{p.Step, p.Severity, p.Code}
-		tally := tallies[rule]
-		if p.Truncated {
-			tally.more = true
-		} else {
-			tally.listed++
-		}
-		tallies[rule] = tally
-	}
-	return tallies
-}
-
-func (t ruleTally) words(severity engines.Severity) string {
-	noun := "note"
-	switch severity {
-	case engines.SeverityError:
-		noun = "error"
-	case engines.SeverityWarning:
-		noun = "warning"
-	case engines.SeverityInfo:
-	}
-	if t.more {
-		return "more than " + words.Counted(int64(t.listed), noun)
-	}
-	return words.Counted(int64(t.listed), noun)
 }
 
 func newFindingView(f validations.Finding, name string) findingView {

@@ -20,12 +20,12 @@ import (
 	"github.com/simplevalidations/simplevalidations/users/quota"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/insights"
-	"github.com/simplevalidations/simplevalidations/validations/words"
 )
 
 const (
-	// latestRuns is how many runs the overview lists.
-	latestRuns = 8
+	// latestRuns is how many runs the overview lists, and shownRefusals how many reasons of refused requests.
+	latestRuns    = 8
+	shownRefusals = 5
 	// tickHours is the distance of the ticks on the time axis.
 	tickHours = 6
 )
@@ -44,7 +44,11 @@ func (a *App) overviewPage(c echo.Context, principal core.Principal) error {
 	if err != nil {
 		return err
 	}
-	rows, err := a.latest(ctx, principal.OrgID)
+	runs, err := a.Runs.List(ctx, principal.OrgID, validations.RunFilter{}, core.Cursor{Size: latestRuns})
+	if err != nil {
+		return err
+	}
+	rows, err := a.listed(ctx, principal.OrgID, runs[:min(len(runs), latestRuns)])
 	if err != nil {
 		return err
 	}
@@ -89,15 +93,6 @@ func (a *App) overview(ctx context.Context, base string, orgID uuid.UUID) (overv
 	return newOverviewView(base, found, starts, stuck, usage, refusals), nil
 }
 
-// latest reads the newest runs for the overview's list.
-func (a *App) latest(ctx context.Context, orgID uuid.UUID) ([]listedRun, error) {
-	runs, err := a.Runs.List(ctx, orgID, validations.RunFilter{}, core.Cursor{Size: latestRuns})
-	if err != nil {
-		return nil, err
-	}
-	return a.listed(ctx, orgID, runs[:min(len(runs), latestRuns)])
-}
-
 // overviewView is the overview of an organization.
 type overviewView struct {
 	Attention attention
@@ -110,7 +105,7 @@ type overviewView struct {
 	Failing []failingRow
 	Rules   []ruleRow
 	// Refused are the requests that were refused today (UTC).
-	Refused []requestlog.RefusalCount
+	Refused []requestlog.Refusal
 	// Setup are the first steps of an organization, until all are made.
 	Setup []setupStep
 	Hours pages.Bars
@@ -149,11 +144,11 @@ func newAttention(
 			state = api.RunStateRunning
 		}
 		a.Address = base + "runs/?state=" + string(state)
-		parts = append(parts, words.Counted(lateCount, "late run"))
+		parts = append(parts, pages.Counted(lateCount, "late run"))
 	}
 	if stuck > 0 {
 		a.Address = base + "keys/?state=" + string(api.KeyStateAbandoned)
-		parts = append([]string{words.Counted(stuck, "stuck key")}, parts...)
+		parts = append([]string{pages.Counted(stuck, "stuck key")}, parts...)
 	}
 	if tile.UsedUp {
 		a.Count++
@@ -165,9 +160,9 @@ func newAttention(
 			a.Address = base + "requests/?" + why.Encode()
 		}
 		a.Count += refused.Starts
-		text := words.Counted(refused.Starts, "start") + " refused today"
+		text := pages.Counted(refused.Starts, "start") + " refused today"
 		if refused.Code != "" {
-			text += ": " + strings.ToLower(core.Spec(refused.Code).Title)
+			text += ": " + strings.ToLower(refused.Title())
 		}
 		parts = append(parts, text)
 	}
@@ -237,7 +232,7 @@ func newOverviewView(
 	view.Rate = newPassRate(insights.Verdicts{Passed: passed, Failed: view.Runs.Failed}, found.Before)
 	view.Failing = newFailingRows(base, found.Hours[0].Hour, found.Failing)
 	view.Rules = newRuleRows(base, found.Rules)
-	view.Refused = newRefusalRows(refusals)
+	view.Refused = refusals[:min(len(refusals), shownRefusals)]
 	view.Replays = view.Hours.Total(len(view.Hours.Series) - 1)
 	return view
 }
@@ -272,7 +267,7 @@ func newHoursChart(base string, hours []insights.HourResults, replays map[time.T
 		chart.Bars = append(chart.Bars, bar)
 	}
 	chart.Label = fmt.Sprintf("Runs and replays per hour, last 24 hours: %s passed, %s failed, %s, %s replayed",
-		pages.Number(chart.Total(0)), pages.Number(chart.Total(1)), words.Counted(chart.Total(2), "platform error"),
+		pages.Number(chart.Total(0)), pages.Number(chart.Total(1)), pages.Counted(chart.Total(2), "platform error"),
 		pages.Number(chart.Total(len(chart.Series)-1)))
 	return chart
 }

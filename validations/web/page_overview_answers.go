@@ -3,18 +3,17 @@ package web
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/pages"
-	"github.com/simplevalidations/simplevalidations/core/requestlog"
 	"github.com/simplevalidations/simplevalidations/users/quota"
+	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 	"github.com/simplevalidations/simplevalidations/validations/insights"
-	"github.com/simplevalidations/simplevalidations/validations/words"
 )
 
 // passRate is the share of the runs that have passed, in percent, among those with a verdict.
@@ -57,10 +56,11 @@ func rounded(v insights.Verdicts) int64 {
 	return percent
 }
 
-// failingRow is a workflow with failed runs.
+// failingRow is a workflow with failed runs. Workflow is its page, and Address leads to the runs.
 type failingRow struct {
-	Slug, Workflow, Address string
-	Failed, Ended           int64
+	insights.FailingWorkflow
+
+	Workflow, Address string
 }
 
 func newFailingRows(base string, since time.Time, failing []insights.FailingWorkflow) []failingRow {
@@ -70,8 +70,8 @@ func newFailingRows(base string, since time.Time, failing []insights.FailingWork
 		values.Set("workflow", workflow.Slug)
 		values.Set("result", string(api.RunResultFail))
 		rows[i] = failingRow{
-			Slug: workflow.Slug, Workflow: base + "workflows/" + workflow.Slug + "/",
-			Address: base + "runs/?" + values.Encode(), Failed: workflow.Failed, Ended: workflow.Ended,
+			FailingWorkflow: workflow, Workflow: base + "workflows/" + workflow.Slug + "/",
+			Address: base + "runs/?" + values.Encode(),
 		}
 	}
 	return rows
@@ -98,21 +98,9 @@ func newRuleRows(base string, rules []insights.TopRule) []ruleRow {
 		rule.Message, rule.Rule = formats.Clean(rule.Message), formats.Clean(rule.Rule)
 		rows[i] = ruleRow{TopRule: rule, Address: base + "workflows/" + rule.Workflow + "/"}
 		for _, id := range rule.Newest {
-			rows[i].Latest = append(rows[i].Latest, ruleRun{words.ID(id), base + "runs/" + id.String() + "/"})
+			latest := ruleRun{validations.ShortID(id), base + "runs/" + id.String() + "/"}
+			rows[i].Latest = append(rows[i].Latest, latest)
 		}
-	}
-	return rows
-}
-
-// shownRefusals bounds the reasons of refused requests that the overview names.
-const shownRefusals = 5
-
-func newRefusalRows(refusals []requestlog.Refusal) []requestlog.RefusalCount {
-	rows := make([]requestlog.RefusalCount, 0, shownRefusals)
-	for _, refusal := range refusals[:min(len(refusals), shownRefusals)] {
-		rows = append(rows, requestlog.RefusalCount{
-			Code: refusal.Code, Title: core.Spec(refusal.Code).Title, Starts: refusal.Starts, Others: refusal.Others,
-		})
 	}
 	return rows
 }
@@ -144,10 +132,8 @@ func (a *App) setupSteps(ctx context.Context, base string, orgID uuid.UUID, hasR
 		{"Send a start twice with one key and see it replayed", "/docs/guides/idempotency/", replayed},
 		{"Invite a colleague", base + "members/", setup.HasColleague},
 	}
-	for _, step := range steps {
-		if !step.Done {
-			return steps, nil
-		}
+	if slices.ContainsFunc(steps, func(step setupStep) bool { return !step.Done }) {
+		return steps, nil
 	}
 	return nil, nil
 }
@@ -166,10 +152,10 @@ type quotaTile struct {
 
 func newQuotaTile(usage quota.PeriodUsage) quotaTile {
 	if usage.Quota == nil {
-		return quotaTile{Text: words.Counted(usage.Used, "run") + " used"}
+		return quotaTile{Text: pages.Counted(usage.Used, "run") + " used"}
 	}
 	tile := quotaTile{
-		Left: max(*usage.Quota-usage.Used, 0), Gauge: &pages.Gauge{Used: usage.Used, Limit: *usage.Quota},
+		Left: usage.Left(), Gauge: &pages.Gauge{Used: usage.Used, Limit: *usage.Quota},
 		Text:     fmt.Sprintf("%s of %s runs used", pages.Number(usage.Used), pages.Number(*usage.Quota)),
 		ResetsAt: usage.ResetsAt(),
 	}

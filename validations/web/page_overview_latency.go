@@ -7,7 +7,6 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 	"github.com/simplevalidations/simplevalidations/core/pages"
-	"github.com/simplevalidations/simplevalidations/validations/words"
 )
 
 // tickBounds is the distance of the ticks on the latency axis, in bounds: each tick is ten times the one before.
@@ -40,7 +39,7 @@ func newLatency(took []int64) latency {
 	}
 	shown.Median, shown.P95 = quantile(took, shown.Starts, 0.5), quantile(took, shown.Starts, 0.95)
 	shown.Chart.Label = fmt.Sprintf("Start latency, last 24 hours: %s, p50 %s, p95 %s",
-		words.Counted(shown.Starts, "new start"), shown.Median, shown.P95)
+		pages.Counted(shown.Starts, "new start"), shown.Median, shown.P95)
 	return shown
 }
 

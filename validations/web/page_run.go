@@ -18,12 +18,10 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/validations"
-	"github.com/simplevalidations/simplevalidations/validations/engines"
 	"github.com/simplevalidations/simplevalidations/validations/execution"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
-	"github.com/simplevalidations/simplevalidations/validations/web/live"
+	"github.com/simplevalidations/simplevalidations/validations/progress"
 	"github.com/simplevalidations/simplevalidations/validations/web/viewer"
-	"github.com/simplevalidations/simplevalidations/validations/words"
 )
 
 // runPage is GET /app/orgs/{org}/runs/{id}/.
@@ -87,7 +85,7 @@ func (a *App) downloadFindings(c echo.Context, principal core.Principal, id uuid
 	if err != nil {
 		return err
 	}
-	name := "run-" + words.ID(id) + "-" + string(chosen.Format) + chosen.ending
+	name := "run-" + validations.ShortID(id) + "-" + string(chosen.Format) + chosen.ending
 	c.Response().Header().Set(echo.HeaderContentDisposition, `attachment; filename="`+name+`"`)
 	return c.Blob(http.StatusOK, chosen.Format.MediaType(), report)
 }
@@ -103,13 +101,7 @@ type runReport struct {
 	// first is the most severe finding, or nil if none is stored.
 	first  *validations.Finding
 	places []validations.FindingPlace
-	key    keyUse
-}
-
-// keyUse says whether a run's key is still kept, and how often it was replayed.
-type keyUse struct {
-	kept    bool
-	replays int64
+	keyUse
 }
 
 // runReport reads a run for its page.
@@ -131,33 +123,36 @@ func (a *App) runReport(ctx context.Context, orgID, id uuid.UUID, cursor core.Cu
 	if report.submission, err = a.Runs.Submission(ctx, orgID, detail.Run.SubmissionID); err != nil {
 		return runReport{}, err
 	}
-	report.key, err = a.keyOf(ctx, detail.Run)
-	return report, err
-}
-
-func (a *App) keyOf(ctx context.Context, run validations.Run) (keyUse, error) {
-	if run.IdempotencyKeyID == nil {
-		return keyUse{}, nil
+	if key := detail.Run.IdempotencyKeyID; key != nil {
+		replays, err := a.Keys.Replays(ctx, orgID, []uuid.UUID{*key})
+		if err != nil {
+			return runReport{}, err
+		}
+		report.keyUse = newKeyUse(detail.Run, replays)
 	}
-	replays, err := a.Keys.Replays(ctx, run.OrgID, []uuid.UUID{*run.IdempotencyKeyID})
-	n, kept := replays[*run.IdempotencyKeyID]
-	return keyUse{kept, n}, err
+	return report, nil
 }
 
 // runView is the page of a run.
 type runView struct {
-	ID, ShortID string
-	Address     string
-	Title       string
-	Pill        pages.Pill
-	Workflow    string
-	Version     int
-	Verdict     verdictView
-	Problem     *core.Error
-	Facts       runFacts
-	Steps       []stepView
-	Findings    findingsView
-	Downloads   []download
+	validations.Run
+	keyUse
+
+	ShortID string
+	Address string
+	Title   string
+	Pill    pages.Pill
+	Verdict verdictView
+	Problem *core.Error
+	// Source, KeyLabel, Filename, Size, SHA256, Name and Description are facts about the run and its document in words.
+	Source, KeyLabel  string
+	Filename          string
+	MediaType         string
+	Size, SHA256      string
+	Name, Description string
+	Steps             []stepView
+	Findings          findingsView
+	Downloads         []download
 	// Document is the address of the page of the document; "" if it is no longer kept. Preview are the lines around the
 	// first finding.
 	Document string
@@ -186,28 +181,6 @@ type verdictView struct {
 	IsLate bool
 }
 
-// runFacts is the list of facts about a run.
-type runFacts struct {
-	Source           string
-	Key, KeyLabel    string
-	KeyID            string
-	KeyKept          bool
-	Replays          int64
-	RequestID        string
-	RerunOf          string
-	Attempts         int
-	CreatedAt        time.Time
-	EndedAt          *time.Time
-	Filename         string
-	MediaType        string
-	Size             string
-	SHA256, Digest   string
-	Name             string
-	ShortDescription string
-	ContentPurgedAt  *time.Time
-	FindingsPurgedAt *time.Time
-}
-
 // download is a format in which the findings can be downloaded.
 type download struct {
 	Format formats.Format
@@ -233,11 +206,17 @@ func newRunView(
 ) (runView, error) {
 	run, base := report.Run, pages.Base(principal.OrgSlug)
 	finished := run.State == api.RunStateCompleted
+	submission := report.submission
 	view := runView{
-		ID: run.ID.String(), ShortID: words.ID(run.ID), Address: base + "runs/" + run.ID.String() + "/",
-		Title: words.Sign(run) + " · " + run.WorkflowSlug + " · " + words.ID(run.ID), Pill: words.Pill(run),
-		Workflow: run.WorkflowSlug, Version: run.WorkflowVersion, Verdict: newVerdictView(report, now),
-		Facts: newRunFacts(report), Steps: newStepViews(report, now), Downloads: downloads(), Unfinished: !finished,
+		Run: run, keyUse: report.keyUse, ShortID: validations.ShortID(run.ID),
+		Address: base + "runs/" + run.ID.String() + "/",
+		Title:   run.Sign() + " · " + run.WorkflowSlug + " · " + validations.ShortID(run.ID), Pill: run.Pill(),
+		Verdict: newVerdictView(report, now), Source: validations.SourceName(run.Source),
+		KeyLabel: validations.ShortKey(run.IdempotencyKey),
+		Filename: validations.DocumentName(submission.Filename), MediaType: submission.MediaType,
+		Size: pages.Size(submission.Size), SHA256: hex.EncodeToString(submission.SHA256),
+		Name: formats.Clean(submission.Name), Description: formats.Clean(submission.ShortDescription),
+		Steps: newStepViews(report, now), Downloads: downloads(), Unfinished: !finished,
 	}
 	if run.ContentPurgedAt == nil {
 		view.Document = view.Address + "document/"
@@ -251,8 +230,8 @@ func newRunView(
 		view.Relaunch = base + "workflows/" + run.WorkflowSlug + "/launch/"
 	}
 	if !finished {
-		shown := live.ShownRun{ID: run.ID, Progress: run.Progress()}
-		view.events = live.Address(base, url.Values{"run": {shown.String()}})
+		shown := progress.ShownRun{ID: run.ID, Progress: run.Progress()}
+		view.events = progress.PageAddress(base, url.Values{"run": {shown.String()}})
 	}
 	var err error
 	if view.MayRerun {
@@ -261,36 +240,11 @@ func newRunView(
 	return view, err
 }
 
-// shortDigest is how many bytes of a digest the page shows.
-const shortDigest = 6
-
-func newRunFacts(report runReport) runFacts {
-	run, submission := report.Run, report.submission
-	return runFacts{
-		Source: words.Source(run.Source), Key: run.IdempotencyKey, KeyLabel: words.Key(run.IdempotencyKey),
-		KeyKept: report.key.kept, Replays: report.key.replays, RequestID: run.RequestID, RerunOf: formatID(run.RerunOf),
-		KeyID: formatID(run.IdempotencyKeyID), Attempts: run.Attempts, CreatedAt: run.CreatedAt, EndedAt: run.EndedAt,
-		Filename: words.Document(submission.Filename), MediaType: submission.MediaType,
-		Size:   pages.Size(submission.Size),
-		SHA256: hex.EncodeToString(submission.SHA256), Digest: hex.EncodeToString(submission.SHA256[:shortDigest]),
-		Name:             formats.Clean(submission.Name),
-		ShortDescription: formats.Clean(submission.ShortDescription),
-		ContentPurgedAt:  run.ContentPurgedAt, FindingsPurgedAt: run.FindingsPurgedAt,
-	}
-}
-
-func formatID(id *uuid.UUID) string {
-	if id == nil {
-		return ""
-	}
-	return id.String()
-}
-
 // lateAfter is how long a visitor waits before the page says why.
 const lateAfter = 10 * time.Second
 
 func newVerdictView(report runReport, now time.Time) verdictView {
-	run, name := report.Run, words.Document(report.submission.Filename)
+	run, name := report.Run, validations.DocumentName(report.submission.Filename)
 	if run.State != api.RunStateCompleted {
 		return waitingVerdict(report, name, now)
 	}
@@ -302,17 +256,25 @@ func newVerdictView(report runReport, now time.Time) verdictView {
 	case api.RunResultPass:
 		view.Lead = passedWords(run) + name + "."
 	case api.RunResultFail:
-		view.Lead = words.Found(run) + " in " + name + "."
+		view.Lead = run.Found() + " in " + name + "."
 		view.Advice = "Fix the document and start a new run."
 	case api.RunResultCanceled:
 		view.Lead = "Canceled before " + name + " was checked to the end."
-		view.Advice = canceledAdvice(run)
+		// A run whose charge was declined is canceled as well, and its error says why.
+		view.Advice = run.Error
+		if run.Error == execution.CanceledText {
+			view.Advice = "Start a new run if you still need the result."
+		}
 	case api.RunResultTimedOut:
 		view.Lead = "Checking " + name + " took too long and was stopped."
 		view.Advice = run.Error + " Trying again is safe; a smaller document may be checked in time."
 	default:
 		view.Lead = "We could not check " + name + "."
-		view.Advice = "This is our fault, not the document's: " + run.Error + " " + retryAdvice(run)
+		retry := "Trying again is safe."
+		if strings.HasSuffix(run.Error, execution.UnknownOutcome) {
+			retry = "Ask the operator of that validator whether it has processed the call before you run this again."
+		}
+		view.Advice = "This is our fault, not the document's: " + run.Error + " " + retry
 	}
 	return view
 }
@@ -320,28 +282,12 @@ func newVerdictView(report runReport, now time.Time) verdictView {
 func passedWords(run validations.Run) string {
 	switch {
 	case run.WarningCount > 0:
-		return "Passed with " + words.Counted(run.WarningCount, "warning") + ": "
+		return "Passed with " + pages.Counted(run.WarningCount, "warning") + ": "
 	case run.InfoCount > 0:
-		return "Passed with " + words.Counted(run.InfoCount, "note") + ": "
+		return "Passed with " + pages.Counted(run.InfoCount, "note") + ": "
 	default:
 		return "No errors found in "
 	}
-}
-
-// canceledAdvice returns the error text of a run whose charge was declined, which is a canceled run as well.
-func canceledAdvice(run validations.Run) string {
-	if run.Error == execution.CanceledText {
-		return "Start a new run if you still need the result."
-	}
-	return run.Error
-}
-
-// retryAdvice reports whether checking the document again is safe.
-func retryAdvice(run validations.Run) string {
-	if strings.HasSuffix(run.Error, execution.UnknownOutcome) {
-		return "Ask the operator of that validator whether it has processed the call before you run this again."
-	}
-	return "Trying again is safe."
 }
 
 func waitingVerdict(report runReport, name string, now time.Time) verdictView {
@@ -370,20 +316,14 @@ func firstWords(first *validations.Finding) string {
 	if first.Line > 0 {
 		where = append(where, "line "+pages.Number(first.Line))
 	}
-	if first.Path != "" {
-		where = append(where, pathWords(first.Finding))
+	if first.Row > 0 && first.Path != "" {
+		where = append(where, "column "+formats.Clean(first.Path))
+	} else if first.Path != "" {
+		where = append(where, formats.Clean(first.Path))
 	}
 	message := formats.Clean(strings.TrimPrefix(first.Message, first.Path+" "))
 	if len(where) > 0 {
 		message = strings.Join(where, ", ") + ": " + message
 	}
 	return "First: " + strings.TrimRight(message, ".") + "."
-}
-
-// pathWords names the column of a table, or the path in any other document.
-func pathWords(f engines.Finding) string {
-	if f.Row > 0 {
-		return "column " + formats.Clean(f.Path)
-	}
-	return formats.Clean(f.Path)
 }

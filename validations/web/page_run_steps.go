@@ -8,7 +8,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
-	"github.com/simplevalidations/simplevalidations/validations/words"
 )
 
 // stepView is an entry in the timeline of a run: the wait for a worker, or a step.
@@ -22,13 +21,7 @@ type stepView struct {
 	// Wait and Took are durations in words; "" before they are known.
 	Wait, Took string
 	Note       string
-	Bar        span
-}
-
-// span is a bar on the time axis of a run.
-type span struct {
-	X, Width string
-	Tone     string
+	Bar        pages.Rect
 }
 
 // spanUnits is the width of the whole axis, and spanLeast the smallest visible width.
@@ -52,11 +45,11 @@ func newAxis(run validations.Run, now time.Time) axis {
 }
 
 // span draws a period. It is clipped to the axis, because the clocks of several machines may differ.
-func (a axis) span(from, to time.Time, tone string) span {
+func (a axis) span(from, to time.Time, tone string) pages.Rect {
 	left := min(max(float64(from.Sub(a.begin))/float64(a.whole)*spanUnits, 0), spanUnits-spanLeast)
 	width := float64(to.Sub(from)) / float64(a.whole) * spanUnits
 	width = min(max(width, spanLeast), spanUnits-left)
-	return span{X: units(left), Width: units(width), Tone: tone}
+	return pages.Rect{X: units(left), Width: units(width), Tone: tone}
 }
 
 func units(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }
@@ -138,9 +131,9 @@ func openStepView(
 func stepPill(step validations.StepRun) pages.Pill {
 	switch {
 	case step.Status == api.StepStatusFailed:
-		return pages.NewPill("fail", words.Counted(step.ErrorCount, "error"))
+		return pages.NewPill("fail", pages.Counted(step.ErrorCount, "error"))
 	case step.WarningCount > 0:
-		return pages.NewPill("warn", words.Counted(step.WarningCount, "warning"))
+		return pages.NewPill("warn", pages.Counted(step.WarningCount, "warning"))
 	case step.Status == api.StepStatusPassed:
 		return pages.NewPill("ok", "Passed")
 	default:

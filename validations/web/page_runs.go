@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
@@ -14,8 +13,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/validations"
-	"github.com/simplevalidations/simplevalidations/validations/web/live"
-	"github.com/simplevalidations/simplevalidations/validations/words"
+	"github.com/simplevalidations/simplevalidations/validations/progress"
 )
 
 // runsPageQuery is the query of the page of runs.
@@ -23,11 +21,6 @@ type runsPageQuery struct {
 	Cursor string `query:"cursor"`
 	pages.PeriodQuery
 	validations.RunFilter
-}
-
-// filtered reports whether a filter is set.
-func (q runsPageQuery) filtered() bool {
-	return q.RunFilter != validations.RunFilter{}
 }
 
 // values encodes the filters that are set, for links.
@@ -62,7 +55,7 @@ func (a *App) runsPage(c echo.Context, principal core.Principal) error {
 		return nameErr
 	}
 	if refusal := pages.Refusal(err); refusal != nil {
-		view := newRunsView(base, query, names, api.Page[listedRun]{})
+		view := newRunsView(principal, query, names, api.Page[listedRun]{})
 		view.Problem = refusal
 		return a.pages.Render(c, pages.RefusalStatus(c, refusal), "runs",
 			pages.Page{Title: "Runs", Section: pages.SectionRuns, Data: view})
@@ -85,8 +78,7 @@ func (a *App) runsPage(c echo.Context, principal core.Principal) error {
 	}
 	address := *c.Request().URL
 	page := core.NewPage(cursor, rows, found.Stopped, func(run listedRun) uuid.UUID { return run.ID }, address)
-	view := newRunsView(base, query, names, page)
-	view.selectable(principal)
+	view := newRunsView(principal, query, names, page)
 	if found.Stopped != uuid.Nil {
 		view.Scanned = validations.MaxScanned
 	}
@@ -119,13 +111,27 @@ func (a *App) runsQuery(c echo.Context) (runsPageQuery, core.Cursor, error) {
 	return query, cursor, err
 }
 
-// listedRun is a run with the name of its document and the number of its replays.
-type listedRun struct {
-	validations.Run
-	Filename string
-	// KeyKept says whether the run's key still has a page.
+// keyUse says whether a run's key still has a page, and how often it was replayed.
+type keyUse struct {
 	KeyKept bool
 	Replays int64
+}
+
+// newKeyUse finds the use of a run's key among the replays of keys.
+func newKeyUse(run validations.Run, replays map[uuid.UUID]int64) keyUse {
+	if run.IdempotencyKeyID == nil {
+		return keyUse{}
+	}
+	n, kept := replays[*run.IdempotencyKeyID]
+	return keyUse{kept, n}
+}
+
+// listedRun is a run with the name of its document and the use of its key.
+type listedRun struct {
+	validations.Run
+	keyUse
+
+	Filename string
 }
 
 // listed reads the names of the documents and the replays of the runs.
@@ -148,58 +154,42 @@ func (a *App) listed(ctx context.Context, orgID uuid.UUID, runs []validations.Ru
 	}
 	rows := make([]listedRun, len(runs))
 	for i, run := range runs {
-		rows[i] = listedRun{Run: run, Filename: names[run.SubmissionID]}
-		if run.IdempotencyKeyID != nil {
-			rows[i].Replays, rows[i].KeyKept = keyReplays(replays, *run.IdempotencyKeyID)
-		}
+		rows[i] = listedRun{Run: run, keyUse: newKeyUse(run, replays), Filename: names[run.SubmissionID]}
 	}
 	return rows, nil
 }
 
-// keyReplays returns how often a key was replayed, and whether it is still kept.
-func keyReplays(replays map[uuid.UUID]int64, key uuid.UUID) (int64, bool) {
-	n, kept := replays[key]
-	return n, kept
-}
-
 // listRow is a run in a list.
 type listRow struct {
-	ID       string
-	Address  string
-	Pill     pages.Pill
-	Filename string
-	Workflow string
-	Version  int
+	listedRun
+
+	Address string
+	Pill    pages.Pill
 	// Findings counts the findings in words; "" before the run has ended.
 	Findings string
-	Source   string
-	Key      string
 	KeyLabel string
 	// KeyAddress is the page of the key; "" if the key is no longer kept.
 	KeyAddress string
-	Replays    int64
 	// Selectable is set if the visitor may rerun or cancel the run together with others.
 	Selectable bool
 	// Took is "" before the run has ended.
-	Took      string
-	CreatedAt time.Time
+	Took string
 }
 
 // newListRow makes the row of a run. base is the path of the organization's pages.
 func newListRow(base string, run listedRun) listRow {
 	row := listRow{
-		ID: run.ID.String(), Address: base + "runs/" + run.ID.String() + "/", Pill: words.Pill(run.Run),
-		Filename: words.Document(run.Filename), Workflow: run.WorkflowSlug, Version: run.WorkflowVersion,
-		Source: words.Source(run.Source), Key: run.IdempotencyKey, KeyLabel: words.Key(run.IdempotencyKey),
-		Replays: run.Replays, CreatedAt: run.CreatedAt,
+		listedRun: run, Address: base + "runs/" + run.ID.String() + "/", Pill: run.Pill(),
+		KeyLabel: validations.ShortKey(run.IdempotencyKey),
 	}
+	row.Filename = validations.DocumentName(run.Filename)
 	if run.KeyKept {
 		row.KeyAddress = base + "keys/" + run.IdempotencyKeyID.String() + "/"
 	}
 	if run.State != api.RunStateCompleted {
 		return row
 	}
-	row.Findings = words.Found(run.Run)
+	row.Findings = run.Run.Found()
 	if row.Pill.Tone == "warn" {
 		// The row has the number of warnings as well, and no room to say it twice.
 		row.Pill.Text = "Passed"
@@ -231,26 +221,21 @@ type runsView struct {
 	Scanned int64
 }
 
-// newRunsView makes a page of the list.
+// newRunsView makes a page of the list. Those who may do something with runs can select them.
 func newRunsView(
-	base string, query runsPageQuery, names []validations.WorkflowName, page api.Page[listedRun],
+	principal core.Principal, query runsPageQuery, names []validations.WorkflowName, page api.Page[listedRun],
 ) runsView {
+	base, mayAct := pages.Base(principal.OrgSlug), principal.Role.Allows(api.RoleExecutor)
 	return runsView{
-		Page:   core.MapPage(page, func(run listedRun) listRow { return newListRow(base, run) }),
-		Filter: newFilterView(query, names), Filtered: query.filtered(), First: query.Cursor == "",
+		Page: core.MapPage(page, func(run listedRun) listRow {
+			row := newListRow(base, run)
+			row.Selectable = mayAct
+			return row
+		}),
+		Filter: newFilterView(query, names), Filtered: query.RunFilter != validations.RunFilter{},
+		First: query.Cursor == "", Selects: mayAct && len(page.Results) > 0,
 		Newest: base + "runs/?" + query.values().Encode(), Export: base + "export-runs/?" + query.values().Encode(),
 	}
-}
-
-// selectable offers to select runs, for those who may do something with them.
-func (v *runsView) selectable(principal core.Principal) {
-	if !principal.Role.Allows(api.RoleExecutor) {
-		return
-	}
-	for i := range v.Results {
-		v.Results[i].Selectable = true
-	}
-	v.Selects = len(v.Results) > 0
 }
 
 // runsEvents returns the URL of the events of a list: newer runs, and the progress of the runs on the page. It returns
@@ -262,11 +247,11 @@ func runsEvents(base string, query runsPageQuery, newest uuid.UUID, runs []liste
 	}
 	for _, run := range runs {
 		if run.State != api.RunStateCompleted {
-			values.Add("run", live.ShownRun{ID: run.ID, Progress: run.Progress()}.String())
+			values.Add("run", progress.ShownRun{ID: run.ID, Progress: run.Progress()}.String())
 		}
 	}
 	if !values.Has("runs") && !values.Has("run") {
 		return ""
 	}
-	return live.Address(base, values)
+	return progress.PageAddress(base, values)
 }

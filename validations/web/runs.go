@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -14,7 +15,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/progress"
-	"github.com/simplevalidations/simplevalidations/validations/web/live"
 )
 
 // runsQuery is the query of the list of runs.
@@ -31,18 +31,6 @@ type runQuery struct {
 
 // maxWait bounds the wait that a request can ask for.
 const maxWait = time.Minute
-
-func (q runQuery) wait() (time.Duration, error) {
-	if q.Wait == "" {
-		return 0, nil
-	}
-	seconds, err := strconv.Atoi(q.Wait)
-	if err != nil || seconds < 0 || seconds > int(maxWait.Seconds()) {
-		return 0, core.InvalidParameter("wait",
-			fmt.Sprintf("must be a whole number of seconds from 0 to %d", int(maxWait.Seconds())))
-	}
-	return time.Duration(seconds) * time.Second, nil
-}
 
 // getRun is GET /api/runs/{id}/. With ?wait= it answers when the run is completed or the wait is over.
 func (a *App) getRun(c echo.Context, principal core.Principal, id uuid.UUID) error {
@@ -63,17 +51,18 @@ func (a *App) getRunV1(c echo.Context, principal core.Principal, id uuid.UUID) e
 }
 
 // awaitRun reads the run of the request, after the wait that the request asks for.
-func (a *App) awaitRun(
-	c echo.Context, principal core.Principal, id uuid.UUID,
-) (api.Run, error) {
+func (a *App) awaitRun(c echo.Context, principal core.Principal, id uuid.UUID) (api.Run, error) {
 	var query runQuery
 	if err := core.BindQuery(c, a.Validator, &query); err != nil {
 		return api.Run{}, err
 	}
-	wait, err := query.wait()
-	if err != nil {
-		return api.Run{}, err
+	most := int(maxWait.Seconds())
+	seconds, err := strconv.Atoi(cmp.Or(query.Wait, "0"))
+	if err != nil || seconds < 0 || seconds > most {
+		return api.Run{}, core.InvalidParameter("wait",
+			fmt.Sprintf("must be a whole number of seconds from 0 to %d", most))
 	}
+	wait := time.Duration(seconds) * time.Second
 	ctx := c.Request().Context()
 	body, err := a.Runs.Show(ctx, principal.OrgID, principal.OrgSlug, id)
 	if err != nil || wait == 0 || body.State == api.RunStateCompleted {
@@ -90,11 +79,11 @@ func (a *App) awaitRun(
 func (a *App) awaitEnd(ctx context.Context, run progress.RunKey, wait time.Duration) error {
 	for deadline := time.Now().Add(wait); ; {
 		left := time.Until(deadline)
-		ended := a.Waiters.AwaitEnd(ctx, run, min(left, live.Heartbeat))
+		ended := a.Waiters.AwaitEnd(ctx, run, min(left, progress.Heartbeat))
 		if err := core.ConfirmAccess(ctx); err != nil {
 			return err
 		}
-		if over := left <= live.Heartbeat || !a.Waiters.Open(); ended || over {
+		if over := left <= progress.Heartbeat || !a.Waiters.Open(); ended || over {
 			return nil
 		}
 	}

@@ -7,16 +7,18 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/mediatype"
 	"github.com/simplevalidations/simplevalidations/core/pages"
+	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 	"github.com/simplevalidations/simplevalidations/validations/execution"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
-	"github.com/simplevalidations/simplevalidations/validations/words"
 	"github.com/simplevalidations/simplevalidations/workflows"
 	"github.com/simplevalidations/simplevalidations/workflows/files"
 )
@@ -27,7 +29,7 @@ type sampleView struct {
 	Summary string
 	// Note says why the sample was not checked; "" if it was.
 	Note     string
-	Findings []words.Finding
+	Findings []validations.ShownFinding
 	// More is set if there are more findings than are listed.
 	More string
 }
@@ -140,17 +142,17 @@ func (a *App) inferredText(ctx context.Context, sample engines.Document, workflo
 func newSampleView(checked formats.Document) *sampleView {
 	view := &sampleView{Pill: pages.NewPill("error", "Not checked to the end"), Note: formats.Clean(checked.Error)}
 	switch checked.Result { //nolint:exhaustive // The others are results of runs that were not checked to the end.
-	case formats.ResultPass:
+	case api.RunResultPass:
 		view.Pill = pages.NewPill("ok", "Passed")
-	case formats.ResultFail:
+	case api.RunResultFail:
 		view.Pill = pages.NewPill("fail", "Failed")
 	}
 	counts := checked.Counts()
-	view.Summary = core.Plural(int(counts.Errors), "error") + ", " + core.Plural(int(counts.Warnings), "warning")
+	view.Summary = core.Plural(counts.Errors, "error") + ", " + core.Plural(counts.Warnings, "warning")
 	listed := 0
 	for _, step := range checked.Steps {
 		if step.Note != "" {
-			view.Findings = append(view.Findings, words.Finding{
+			view.Findings = append(view.Findings, validations.ShownFinding{
 				Tone: "idle", Sign: "–",
 				Message: formats.Clean(step.Name) + " was skipped: " + formats.Clean(step.Note),
 			})
@@ -158,7 +160,11 @@ func newSampleView(checked formats.Document) *sampleView {
 		for _, finding := range step.Findings {
 			listed++
 			if listed <= sampleFindings {
-				view.Findings = append(view.Findings, newSampleFinding(finding))
+				shown := validations.NewShownFinding(finding)
+				if finding.Line > 0 && finding.Column > 0 {
+					shown.Place += ", column " + strconv.Itoa(finding.Column)
+				}
+				view.Findings = append(view.Findings, shown)
 			}
 		}
 	}
@@ -166,14 +172,6 @@ func newSampleView(checked formats.Document) *sampleView {
 		view.More = core.Plural(listed-sampleFindings, "more finding") + " not shown"
 	}
 	return view
-}
-
-func newSampleFinding(f engines.Finding) words.Finding {
-	shown := words.NewFinding(f)
-	if f.Line > 0 && f.Column > 0 {
-		shown.Place += ", column " + strconv.Itoa(f.Column)
-	}
-	return shown
 }
 
 // keepDraft stores the text as the workflow's draft, with or without errors, or discards the draft.
@@ -185,11 +183,12 @@ func (a *App) keepDraft(c echo.Context, principal core.Principal, page editorPag
 		}
 		return pages.Redirect(c, page.Action, "The draft is discarded.")
 	}
-	if len(page.Draft.Text) > files.MaxBytes || !isStorableText(page.Draft.Text) || len(page.Draft.Base) > maxBase {
+	storable := utf8.ValidString(page.Draft.Text) && !strings.Contains(page.Draft.Text, "\x00")
+	if len(page.Draft.Text) > files.MaxBytes || !storable || len(page.Draft.Base) > maxBase {
 		return a.refuse(c, page, core.InvalidPayload("The text must be UTF-8 without NUL, 2 MiB at most."))
 	}
 	draft := storedDraft{Revision: page.Draft.Revision, Base: page.Draft.Base, Body: page.Draft.Text}
-	_, err := a.saveDraft(ctx, principal, page.Workflow.ID, draft)
+	err := a.saveDraft(ctx, principal, page.Workflow.ID, draft)
 	if errors.Is(err, errDraftedMeanwhile) {
 		page.Draft.Revision = page.Stored.Revision
 	}
@@ -209,7 +208,3 @@ func (a *App) keepDraft(c echo.Context, principal core.Principal, page editorPag
 
 // maxBase bounds the name of a workflow's state.
 const maxBase = 100
-
-func isStorableText(text string) bool {
-	return strings.ToValidUTF8(text, "") == text && !strings.Contains(text, "\x00")
-}

@@ -231,7 +231,10 @@ func (a *App) save(
 		return a.refuse(c, page, err)
 	}
 	if page.Workflow != nil && len(faults) == 0 && file.Slug != page.Workflow.Slug {
-		faults = append(faults, slugHasToStay(page.Workflow.Slug))
+		faults = append(faults, files.Fault{ConfigError: engines.ConfigError{
+			Pointer: "/slug", Code: "slug",
+			Detail: "must stay " + page.Workflow.Slug + "; a file with another slug is another workflow",
+		}})
 	}
 	if len(faults) > 0 {
 		page.Faults = newEditorFaults(page.Draft.Text, faults)
@@ -269,12 +272,6 @@ func (p editorPage) target() string {
 		return ""
 	}
 	return p.Workflow.ID.String() + "/" + p.Draft.Base
-}
-
-func slugHasToStay(slug string) files.Fault {
-	return files.Fault{ConfigError: engines.ConfigError{
-		Pointer: "/slug", Code: "slug", Detail: "must stay " + slug + "; a file with another slug is another workflow",
-	}}
 }
 
 // refuse shows the form again with its text.

@@ -40,34 +40,30 @@ func (a *App) findDraft(ctx context.Context, orgID, workflowID uuid.UUID) (store
 // errDraftedMeanwhile is the cause of the refusal of a draft that would overwrite another one.
 var errDraftedMeanwhile = errors.New("the draft was changed meanwhile")
 
-// saveDraft stores a draft in place of the revision that its author has seen, 0 for none. It returns the new revision.
+// saveDraft stores a draft in place of the revision that its author has seen, 0 for none.
 func (a *App) saveDraft(
 	ctx context.Context, principal core.Principal, workflowID uuid.UUID, draft storedDraft,
-) (int, error) {
-	var revision int
-	err := a.DB.Pool.QueryRow(ctx, `
+) error {
+	values := []any{principal.OrgID, workflowID, draft.Revision, draft.Base, draft.Body, principal.UserID}
+	tag, err := a.DB.Pool.Exec(ctx, `
 		INSERT INTO workflow_drafts (org_id, workflow_id, revision, base, body, updated_by)
 		SELECT $1, $2, 1, $4, $5, $6 WHERE $3 = 0
-		ON CONFLICT ON CONSTRAINT workflow_drafts_pkey DO NOTHING
-		RETURNING revision`, principal.OrgID, workflowID, draft.Revision, draft.Base, draft.Body, principal.UserID,
-	).Scan(&revision)
-	if errors.Is(err, pgx.ErrNoRows) {
-		err = a.DB.Pool.QueryRow(ctx, `
+		ON CONFLICT ON CONSTRAINT workflow_drafts_pkey DO NOTHING`, values...)
+	if err == nil && tag.RowsAffected() == 0 {
+		tag, err = a.DB.Pool.Exec(ctx, `
 			UPDATE workflow_drafts
 			SET revision = revision + 1, base = $4, body = $5, updated_by = $6, updated_at = now()
-			WHERE org_id = $1 AND workflow_id = $2 AND (revision = $3 OR body = $5) RETURNING revision`,
-			principal.OrgID, workflowID, draft.Revision, draft.Base, draft.Body, principal.UserID,
-		).Scan(&revision)
+			WHERE org_id = $1 AND workflow_id = $2 AND (revision = $3 OR body = $5)`, values...)
 	}
-	if errors.Is(err, pgx.ErrNoRows) {
-		return 0, core.InvalidPayload(
+	if err != nil {
+		return fmt.Errorf("save the draft of workflow %s: %w", workflowID, err)
+	}
+	if tag.RowsAffected() == 0 {
+		return core.InvalidPayload(
 			"The draft was changed in the meantime. Nothing was saved: saving it again replaces it with this text.",
 		).Because(errDraftedMeanwhile)
 	}
-	if err != nil {
-		return 0, fmt.Errorf("save the draft of workflow %s: %w", workflowID, err)
-	}
-	return revision, nil
+	return nil
 }
 
 // discardDraft deletes the draft of a workflow, if it has one.

@@ -86,16 +86,8 @@ func writeDocument(document *yaml.Node) ([]byte, error) {
 
 // bundleJSON puts the schemas of a json_schema step into its configuration.
 func (b *Bundler) bundleJSON(ctx context.Context, document *yaml.Node, step int, config *yaml.Node) error {
-	if err := b.replace(ctx, config, "schema", "", jsonNode); err != nil {
+	if err := b.replaceAll(ctx, config, jsonNode); err != nil {
 		return err
-	}
-	if schemas := member(config, "schemas"); schemas != nil {
-		for i := 0; i+1 < len(schemas.Content); i += 2 {
-			name := schemas.Content[i].Value
-			if err := b.replace(ctx, schemas, name, name, jsonNode); err != nil {
-				return err
-			}
-		}
 	}
 	for {
 		text, err := configOf(document, step)
@@ -149,6 +141,22 @@ func bundleLimits() engines.Limits {
 
 // parser makes a node of the text of a schema.
 type parser func(text []byte) (*yaml.Node, error)
+
+// replaceAll puts the schema of a step and those beside it where their addresses stand.
+func (b *Bundler) replaceAll(ctx context.Context, config *yaml.Node, parse parser) error {
+	if err := b.replace(ctx, config, "schema", "", parse); err != nil {
+		return err
+	}
+	if schemas := member(config, "schemas"); schemas != nil {
+		for i := 0; i+1 < len(schemas.Content); i += 2 {
+			name := schemas.Content[i].Value
+			if err := b.replace(ctx, schemas, name, name, parse); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
 
 // replace puts a schema where its address stands.
 func (b *Bundler) replace(ctx context.Context, in *yaml.Node, key, name string, parse parser) error {

@@ -21,15 +21,8 @@ const xmlSchema = "http://www.w3.org/2001/XMLSchema"
 
 // bundleXML puts the schemas of an xml step into its configuration.
 func (b *Bundler) bundleXML(ctx context.Context, config *yaml.Node) error {
-	if err := b.replace(ctx, config, "schema", "", xmlNode); err != nil {
+	if err := b.replaceAll(ctx, config, xmlNode); err != nil {
 		return err
-	}
-	if schemas := member(config, "schemas"); schemas != nil {
-		for i := 0; i+1 < len(schemas.Content); i += 2 {
-			if err := b.replace(ctx, schemas, schemas.Content[i].Value, schemas.Content[i].Value, xmlNode); err != nil {
-				return err
-			}
-		}
 	}
 	schema := member(config, "schema")
 	if schema == nil {
@@ -74,21 +67,25 @@ func (b *Bundler) shorten(config *yaml.Node) error {
 
 // withoutAnnotations leaves out what an XML Schema says to people alone, with the white space before it.
 func withoutAnnotations(text string) (string, error) {
-	pieces, err := readPieces(text)
-	if err != nil {
-		return "", err
-	}
 	var short strings.Builder
-	at := 0
-	for _, piece := range pieces {
-		if piece.begin < at || piece.namespace != xmlSchema || piece.local != "annotation" {
-			continue
+	kept := 0
+	for decoder := schemaDecoder(text); ; {
+		begin := decoder.InputOffset()
+		token, err := decoder.Token()
+		if errors.Is(err, io.EOF) {
+			short.WriteString(text[kept:])
+			return short.String(), nil
 		}
-		short.WriteString(strings.TrimRight(text[at:piece.begin], " \t\n"))
-		at = piece.end
+		element, isElement := token.(xml.StartElement)
+		if isElement && element.Name == (xml.Name{Space: xmlSchema, Local: "annotation"}) {
+			short.WriteString(strings.TrimRight(text[kept:begin], " \t\n"))
+			err = decoder.Skip()
+			kept = int(decoder.InputOffset())
+		}
+		if err != nil {
+			return "", fmt.Errorf("read the schema: %w", err)
+		}
 	}
-	short.WriteString(text[at:])
-	return short.String(), nil
 }
 
 // withoutDoctype leaves out the document type declaration, which steps refuse: that of the schema of XML Signature, for

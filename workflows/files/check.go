@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/core/mediatype"
 	"github.com/simplevalidations/simplevalidations/validations"
@@ -115,7 +116,7 @@ func (c *checking) conclude(v formats.Verdict) error {
 		c.warnOfSkipped(v)
 	}
 	for _, document := range v.Documents {
-		if document.Result != formats.ResultPass && document.Result != formats.ResultFail {
+		if document.Result != api.RunResultPass && document.Result != api.RunResultFail {
 			return &cli.ExitError{Code: cli.ExitUnable}
 		}
 	}

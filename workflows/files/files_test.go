@@ -1,6 +1,7 @@
 package files
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -95,23 +96,25 @@ func TestFileRoundTrip(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		read, faults, err := parser.Parse(t.Context(), content)
-		if err != nil || len(faults) > 0 {
-			rt.Fatalf("faults = %+v, error = %v, want none in\n%s", faults, err, content)
-		}
-		_, want, err := file.Encode()
-		if err != nil {
-			rt.Fatal(err)
-		}
-		_, got, err := read.Encode()
-		if err != nil || got != want {
-			rt.Fatalf("digest = %x, error = %v, want %x of\n%s", got, err, want, content)
-		}
-		if read.Slug != file.Slug || read.Name != file.Name || read.Description != file.Description {
-			rt.Fatalf("read = %q %q %q, want %q %q %q",
-				read.Slug, read.Name, read.Description, file.Slug, file.Name, file.Description)
-		}
+		wantFile(t.Context(), rt, parser, content, file)
 	})
+}
+
+// wantFile wants a text to be read as the file.
+func wantFile(ctx context.Context, tb rapid.TB, parser *Parser, content []byte, file File) {
+	tb.Helper()
+	read, faults, err := parser.Parse(ctx, content)
+	if err != nil || len(faults) > 0 {
+		tb.Fatalf("faults = %+v, error = %v, want none in\n%s", faults, err, content)
+	}
+	_, want, err := file.Encode()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	same := read.Slug == file.Slug && read.Name == file.Name && read.Description == file.Description
+	if _, got, err := read.Encode(); err != nil || got != want || !same {
+		tb.Fatalf("read = %+v, %v, want %+v of\n%s", read, err, file, content)
+	}
 }
 
 func TestDigestIsOfTheMeaning(t *testing.T) {

@@ -35,17 +35,6 @@ func FuzzParseFile(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, faults, err := parser.Parse(t.Context(), written)
-		if err != nil || len(faults) > 0 {
-			t.Fatalf("faults = %+v, error = %v, want none in\n%s", faults, err, written)
-		}
-		_, want, err := file.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
-		same := again.Slug == file.Slug && again.Name == file.Name && again.Description == file.Description
-		if _, got, err := again.Encode(); err != nil || got != want || !same {
-			t.Fatalf("read back = %+v, %v, want %+v of\n%s", again, err, file, written)
-		}
+		wantFile(t.Context(), t, parser, written, file)
 	})
 }

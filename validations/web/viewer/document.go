@@ -1,8 +1,12 @@
 // Package viewer shows the documents of runs with their findings: windows of lines and of rows, for the API and as a
 // page, the lines around the first finding, and the map of all of them.
+//
+// A document is read once from its beginning to its end, in constant memory: however long its lines are, no more of
+// them is kept than a window shows. Characters that would mislead on any screen are replaced.
 package viewer
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -22,10 +26,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/core/share"
 	"github.com/simplevalidations/simplevalidations/validations"
-	"github.com/simplevalidations/simplevalidations/validations/document"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
-	"github.com/simplevalidations/simplevalidations/validations/words"
 )
 
 // documentKind says how a document can be shown.
@@ -91,7 +93,12 @@ func (a *App) openDocument(ctx context.Context, orgID, id uuid.UUID) (shownDocum
 	if shown.StoredDocument, err = a.runs.OpenDocument(ctx, run); err != nil {
 		return shownDocument{}, err
 	}
-	shown.config = tableConfig(shown.definition)
+	for _, step := range shown.definition.Steps {
+		if step.Type == engines.KindTable && step.Config != nil {
+			shown.config = step.Config
+			break
+		}
+	}
 	shown.encoding, err = engines.TableEncoding(shown.config, shown.Content, shown.MediaType)
 	if err != nil {
 		return shownDocument{}, err
@@ -102,24 +109,14 @@ func (a *App) openDocument(ctx context.Context, orgID, id uuid.UUID) (shownDocum
 	return shown, nil
 }
 
-// tableConfig returns the configuration of the first table step; nil if there is none.
-func tableConfig(definition validations.Definition) json.RawMessage {
-	for _, step := range definition.Steps {
-		if step.Type == engines.KindTable && step.Config != nil {
-			return step.Config
-		}
-	}
-	return nil
-}
-
 // findKind reads the beginning of the document.
 func (d shownDocument) findKind() (documentKind, error) {
-	head := make([]byte, min(d.Size, document.HeadBytes))
+	head := make([]byte, min(d.Size, headBytes))
 	if _, err := io.ReadFull(io.NewSectionReader(d.Content, 0, d.Size), head); err != nil {
 		return "", fmt.Errorf("read the beginning of a document: %w", err)
 	}
 	switch {
-	case document.IsBinary(head):
+	case isBinary(head):
 		return documentBinary, nil
 	case d.Size > maxShownBytes:
 		return documentTooLarge, nil
@@ -158,15 +155,6 @@ type documentQuery struct {
 	Lines string `query:"lines"`
 }
 
-func (q documentQuery) parse() (int, int, error) {
-	from, err := wholeNumber("from", q.From, 1, math.MaxInt32)
-	if err != nil {
-		return 0, 0, err
-	}
-	count, err := wholeNumber("lines", q.Lines, documentLines, maxDocumentLines)
-	return from, count, err
-}
-
 // wholeNumber reads a parameter from 1 to a limit.
 func wholeNumber(name, text string, missing, limit int) (int, error) {
 	if text == "" {
@@ -185,7 +173,11 @@ func (a *App) Show(c echo.Context, principal core.Principal, id uuid.UUID) error
 	if err := core.BindQuery(c, a.check, &query); err != nil {
 		return err
 	}
-	from, count, err := query.parse()
+	from, err := wholeNumber("from", query.From, 1, math.MaxInt32)
+	if err != nil {
+		return err
+	}
+	count, err := wholeNumber("lines", query.Lines, documentLines, maxDocumentLines)
 	if err != nil {
 		return err
 	}
@@ -204,7 +196,7 @@ func (a *App) Show(c echo.Context, principal core.Principal, id uuid.UUID) error
 			return err
 		}
 	}
-	noStore(c)
+	c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
 	return c.JSON(http.StatusOK, body)
 }
 
@@ -215,7 +207,7 @@ func (a *App) addWindow(ctx context.Context, body *api.DocumentWindow, shown sho
 		return err
 	}
 	defer leave()
-	text, err := document.ReadText(shown.source(), document.Window{From: from, Count: count, Head: documentHead})
+	text, err := readText(shown.source(), Window{From: from, Count: count, Head: documentHead})
 	if err != nil {
 		return err
 	}
@@ -256,10 +248,12 @@ func (a *App) Download(c echo.Context, principal core.Principal, id uuid.UUID) e
 		return err
 	}
 	core.ClearReadDeadline(c)
-	noStore(c)
 	header := c.Response().Header()
+	header.Set(echo.HeaderCacheControl, "no-store")
 	header.Set(echo.HeaderContentType, echo.MIMEOctetStream)
-	header.Set(echo.HeaderContentDisposition, attachment(stored.Filename))
+	// Browsers save it under its name. One that cannot be written in a header is left out.
+	name := map[string]string{"filename": formats.Clean(validations.DocumentName(stored.Filename))}
+	header.Set(echo.HeaderContentDisposition, cmp.Or(mime.FormatMediaType("attachment", name), "attachment"))
 	// What a client has sent is never a page of this service, wherever it is opened.
 	header.Set(echo.HeaderContentSecurityPolicy, "default-src 'none'; sandbox")
 	header.Set(echo.HeaderXContentTypeOptions, "nosniff")
@@ -270,26 +264,4 @@ func (a *App) Download(c echo.Context, principal core.Principal, id uuid.UUID) e
 		return fmt.Errorf("send a document: %w", err)
 	}
 	return nil
-}
-
-func noStore(c echo.Context) {
-	c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
-}
-
-// attachment makes a browser save what it is sent under the name.
-func attachment(filename string) string {
-	name := formats.Clean(words.Document(filename))
-	if value := mime.FormatMediaType("attachment", map[string]string{"filename": name}); value != "" {
-		return value
-	}
-	return "attachment"
-}
-
-// findingMark is the place of a finding in its document.
-func findingMark(f validations.Finding) document.Mark {
-	if formats.WholeLine(f.Finding) {
-		return document.Mark{Line: f.Line, Path: f.Path}
-	}
-	_, length := formats.Mark(f.Finding)
-	return document.Mark{Line: f.Line, Column: f.Column, Length: length, Path: f.Path}
 }

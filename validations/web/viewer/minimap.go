@@ -7,7 +7,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
-	"github.com/simplevalidations/simplevalidations/validations/words"
 )
 
 // Minimap is a strip that shows the positions of the findings in the document.
@@ -35,7 +34,7 @@ func NewMinimap(run validations.Run, places []validations.FindingPlace, address 
 		return nil
 	}
 	drawn := drawMap(places, lines[len(lines)-1], address)
-	if int64(len(places)) < words.Total(run) {
+	if int64(len(places)) < run.FindingCount() {
 		drawn.Label += " that are listed"
 	}
 	return drawn
@@ -53,11 +52,11 @@ func drawMap(places []validations.FindingPlace, last int, address func(line int)
 	for _, severity := range []engines.Severity{engines.SeverityInfo, engines.SeverityWarning, engines.SeverityError} {
 		for _, p := range places {
 			if p.Line > 0 && p.Severity == severity {
-				tones[(p.Line-1)*minimapMarks/last] = words.Severity(severity).Tone
+				tones[(p.Line-1)*minimapMarks/last] = validations.SeverityPill(severity).Tone
 			}
 		}
 	}
-	drawn := &Minimap{Label: words.Counted(int64(len(lines)), "line") + " with findings", Last: pages.Number(last)}
+	drawn := &Minimap{Label: pages.Counted(int64(len(lines)), "line") + " with findings", Last: pages.Number(last)}
 	const step = minimapWidth / minimapMarks
 	for at := range minimapMarks {
 		if tone := tones[at]; tone != "" {

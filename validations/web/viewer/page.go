@@ -17,9 +17,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/validations"
-	"github.com/simplevalidations/simplevalidations/validations/document"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
-	"github.com/simplevalidations/simplevalidations/validations/words"
 )
 
 const (
@@ -53,7 +51,7 @@ type documentPage struct {
 	AsText, AsTable string
 	Total           int
 	Lines           []Line
-	Table           *tableView
+	Table           *Table
 	Window          documentNav
 	Findings        documentNav
 	Map             *Minimap
@@ -62,57 +60,11 @@ type documentPage struct {
 // documentNav leads to other windows. Label says where this one is.
 type documentNav struct{ Previous, Next, Label string }
 
-// Line is a line of a document with its findings.
-type Line struct {
-	document.Line
-
-	Notes []noteView
-	// Tone is that of the gravest finding; "" for a line without one.
-	Tone string
-	// Here says that the address of the page names this line.
-	Here bool
-}
-
-// noteView is a finding in the margin.
-type noteView struct {
-	Pill    pages.Pill
-	Message string
-	Code    string
-}
-
-// tableView is a window of a table.
-type tableView struct {
-	document.Table
-
-	Rows  []rowView
-	Notes []noteView
-	// Width counts the cells of a row, its number included.
-	Width int
-}
-
-type rowView struct {
-	document.Row
-
-	Notes []noteView
-	Tone  string
-	Here  bool
-}
-
 // documentPageQuery is the query of the page: the line that it leads to or the one that it begins with, and the view.
 type documentPageQuery struct {
 	Line string `query:"line"`
 	From string `query:"from"`
 	As   string `query:"as" validate:"omitempty,oneof=text table"`
-}
-
-// window returns the first line of the window and the line that the page leads to, 0 for none.
-func (q documentPageQuery) window() (int, int, error) {
-	line, err := wholeNumber("line", q.Line, 0, math.MaxInt32)
-	if err != nil {
-		return 0, 0, err
-	}
-	from, err := wholeNumber("from", q.From, max(1, line-windowBefore), math.MaxInt32)
-	return from, line, err
 }
 
 // Page is GET /app/orgs/{org}/runs/{id}/document/.
@@ -121,13 +73,18 @@ func (a *App) Page(c echo.Context, principal core.Principal, id uuid.UUID) error
 	if err := core.BindQuery(c, a.check, &query); err != nil {
 		return err
 	}
-	from, line, err := query.window()
+	line, err := wholeNumber("line", query.Line, 0, math.MaxInt32)
+	if err != nil {
+		return err
+	}
+	from, err := wholeNumber("from", query.From, max(1, line-windowBefore), math.MaxInt32)
 	if err != nil {
 		return err
 	}
 	ctx := c.Request().Context()
 	view := documentPage{
-		RunID: id.String(), ShortID: words.ID(id), Run: pages.Base(principal.OrgSlug) + "runs/" + id.String() + "/",
+		RunID: id.String(), ShortID: validations.ShortID(id),
+		Run: pages.Base(principal.OrgSlug) + "runs/" + id.String() + "/",
 	}
 	view.Here = view.Run + "document/"
 	shown, err := a.openDocument(ctx, principal.OrgID, id)
@@ -152,7 +109,7 @@ type documentWindow struct {
 func (a *App) fillDocument(
 	ctx context.Context, view *documentPage, shown shownDocument, window documentWindow,
 ) error {
-	view.Filename, view.MediaType = words.Document(shown.Filename), shown.MediaType
+	view.Filename, view.MediaType = validations.DocumentName(shown.Filename), shown.MediaType
 	view.Size, view.SHA256 = pages.Size(shown.Size), hex.EncodeToString(shown.SHA256)
 	view.Kind = shown.kind
 	view.Unfinished = shown.run.State != api.RunStateCompleted
@@ -166,15 +123,21 @@ func (a *App) fillDocument(
 	}
 	defer leave()
 	isTable := shown.kind == documentTable && window.as != "text"
-	read, last := readLines, window.from+windowLines-1
+	last := window.from + windowLines - 1
 	if isTable {
-		read, last = readRows, window.from+rowSpan
+		last = window.from + rowSpan
 	}
 	findings, err := a.runs.FindingsOnLines(ctx, shown.run, window.from, last)
 	if err != nil {
 		return err
 	}
-	shownTo, err := read(view, shown, window, findings)
+	if isTable {
+		last, err = readRows(view, shown, window, findings)
+	} else {
+		var text Text
+		text, err = readLines(shown, Window{From: window.from, Count: windowLines}, window.line, findings)
+		view.Total, view.Lines, last = text.Total, text.Lines, window.from+len(text.Lines)-1
+	}
 	if err != nil {
 		return err
 	}
@@ -182,65 +145,55 @@ func (a *App) fillDocument(
 	if err != nil {
 		return err
 	}
-	view.lead(places, shown, window, shownTo)
+	view.lead(places, shown, window, last)
 	return nil
 }
 
-// readLines fills the page with lines, and returns the last one.
-func readLines(
-	view *documentPage, shown shownDocument, window documentWindow, findings []validations.Finding,
-) (int, error) {
-	text, err := document.ReadText(shown.source(), document.Window{
-		From: window.from, Count: windowLines, Head: windowHead, Marks: marksOf(findings),
-	})
-	if err != nil {
-		return 0, err
+// readLines reads lines with their findings. The address of the page may name one of them.
+func readLines(shown shownDocument, window Window, here int, findings []validations.Finding) (Text, error) {
+	window.Head, window.Marks = windowHead, marksOf(findings)
+	text, err := readText(shown.source(), window)
+	for i := range text.Lines {
+		line := &text.Lines[i]
+		line.Notes, line.Tone = notesOf(findings, line.Number, line.Number)
+		line.Here = line.Number == here
 	}
-	view.Total = text.Total
-	view.Lines = lineViews(text, findings, window.line)
-	return window.from + len(text.Lines) - 1, nil
-}
-
-// lineViews adds their findings to lines. The address of the page may name one of them.
-func lineViews(text document.Text, findings []validations.Finding, here int) []Line {
-	views := make([]Line, len(text.Lines))
-	for i, line := range text.Lines {
-		notes, tone := notesOf(findings, line.Number, line.Number)
-		views[i] = Line{Line: line, Notes: notes, Tone: tone, Here: line.Number == here}
-	}
-	return views
+	return text, err
 }
 
 // readRows fills the page with the rows of a table, and returns the last line of them.
 func readRows(
 	view *documentPage, shown shownDocument, window documentWindow, findings []validations.Finding,
 ) (int, error) {
-	table, err := document.ReadTable(shown.source(), shown.config, shown.engineDocument(), document.Window{
+	table, err := readTable(shown.source(), shown.config, shown.engineDocument(), Window{
 		From: window.from, Count: windowRows, Head: windowCell, Marks: marksOf(findings),
 	})
 	if err != nil {
 		return 0, err
 	}
-	view.Total = table.Total
-	view.Table = &tableView{Table: table, Width: len(table.Columns) + 1}
 	if table.HasHeader {
-		view.Table.Notes, _ = notesOf(findings, 1, 1)
+		table.Notes, _ = notesOf(findings, 1, 1)
 	}
 	last := window.from - 1
-	for _, row := range table.Rows {
-		notes, tone := notesOf(findings, row.Line, row.Last)
-		view.Table.Rows = append(view.Table.Rows, rowView{
-			Row: row, Notes: notes, Tone: tone, Here: row.Line <= window.line && window.line <= row.Last,
-		})
+	for i := range table.Rows {
+		row := &table.Rows[i]
+		row.Notes, row.Tone = notesOf(findings, row.Line, row.Last)
+		row.Here = row.Line <= window.line && window.line <= row.Last
 		last = row.Last
 	}
+	view.Table, view.Total = &table, table.Total
 	return last, nil
 }
 
-func marksOf(findings []validations.Finding) []document.Mark {
-	marks := make([]document.Mark, len(findings))
-	for i, finding := range findings {
-		marks[i] = findingMark(finding)
+// marksOf are the places of findings in their document.
+func marksOf(findings []validations.Finding) []Mark {
+	marks := make([]Mark, len(findings))
+	for i, f := range findings {
+		marks[i] = Mark{Line: f.Line, Path: f.Path}
+		if !formats.WholeLine(f.Finding) {
+			marks[i].Column = f.Column
+			_, marks[i].Length = formats.Mark(f.Finding)
+		}
 	}
 	return marks
 }
@@ -249,71 +202,47 @@ func marksOf(findings []validations.Finding) []document.Mark {
 const lineNotes = 3
 
 // notesOf returns the findings on some lines, and the tone of the gravest.
-func notesOf(findings []validations.Finding, first, last int) ([]noteView, string) {
-	var notes []noteView
-	tones := make(map[string]bool)
+func notesOf(findings []validations.Finding, first, last int) ([]validations.ShownFinding, string) {
+	var notes []validations.ShownFinding
 	n := 0
 	for _, finding := range findings {
 		if finding.Line < first || finding.Line > last {
 			continue
 		}
-		n++
-		if n > lineNotes {
-			continue
+		if n++; n <= lineNotes {
+			notes = append(notes, validations.NewShownFinding(finding.Finding))
 		}
-		pill := words.Severity(finding.Severity)
-		tones[pill.Tone] = true
-		notes = append(notes, noteView{
-			Pill: pill, Message: formats.Clean(finding.Message), Code: formats.Clean(finding.Code),
-		})
+	}
+	tone := ""
+	for _, graver := range []string{"idle", "warn", "fail"} {
+		if slices.ContainsFunc(notes, func(f validations.ShownFinding) bool { return f.Tone == graver }) {
+			tone = graver
+		}
 	}
 	if n > lineNotes {
-		more := words.Counted(int64(n-lineNotes), "more finding") + " here"
-		notes = append(notes, noteView{Pill: pages.NewPill("idle", ""), Message: more})
+		more := pages.Counted(int64(n-lineNotes), "more finding") + " here"
+		notes = append(notes, validations.ShownFinding{Tone: "idle", Sign: "–", Message: more})
 	}
-	for _, tone := range []string{"fail", "warn", "idle"} {
-		if tones[tone] {
-			return notes, tone
-		}
-	}
-	return notes, ""
+	return notes, tone
 }
 
-// lead adds the links to other parts of the document.
+// lead adds the links to other parts of the document, and to the other view of a table.
 func (p *documentPage) lead(
 	places []validations.FindingPlace, shown shownDocument, window documentWindow, last int,
 ) {
+	here := p.Here + "?from=" + strconv.Itoa(window.from)
+	// as keeps the view in other links.
 	as := ""
 	if shown.kind == documentTable {
-		as = p.leadToViews(window)
+		if window.as == "text" {
+			p.AsTable = here + "&as=table"
+		} else {
+			p.AsText = here + "&as=text"
+		}
+		if window.as != "" {
+			as = "&as=" + window.as
+		}
 	}
-	p.leadToWindows(window, last, as)
-	address := func(line int) string {
-		n := strconv.Itoa(line)
-		return p.Here + "?line=" + n + as + "#L" + n
-	}
-	p.Map = drawMap(places, p.Total, address)
-	if lines := linesOf(places); len(lines) > 0 {
-		p.leadToFindings(lines, window, address)
-	}
-}
-
-// leadToViews adds the link to the other view of a table, and returns what keeps this one in other links.
-func (p *documentPage) leadToViews(window documentWindow) string {
-	at := p.Here + "?from=" + strconv.Itoa(window.from)
-	if window.as == "text" {
-		p.AsTable = at + "&as=table"
-	} else {
-		p.AsText = at + "&as=text"
-	}
-	if window.as == "" {
-		return ""
-	}
-	return "&as=" + window.as
-}
-
-// leadToWindows adds the links to the windows before and after this one.
-func (p *documentPage) leadToWindows(window documentWindow, last int, as string) {
 	begin := func(from int) string { return p.Here + "?from=" + strconv.Itoa(from) + as + "#document" }
 	size := windowLines
 	if p.Table != nil {
@@ -325,7 +254,19 @@ func (p *documentPage) leadToWindows(window documentWindow, last int, as string)
 	if last < p.Total && last >= window.from {
 		p.Window.Next = begin(last + 1)
 	}
-	p.Window.Label = linesLabel(window.from, last, p.Total)
+	p.Window.Label = "The document has " + pages.Counted(int64(p.Total), "line") + "."
+	if last >= window.from {
+		p.Window.Label = fmt.Sprintf("Lines %s to %s of %s",
+			pages.Number(window.from), pages.Number(last), pages.Number(p.Total))
+	}
+	address := func(line int) string {
+		n := strconv.Itoa(line)
+		return p.Here + "?line=" + n + as + "#L" + n
+	}
+	p.Map = drawMap(places, p.Total, address)
+	if lines := linesOf(places); len(lines) > 0 {
+		p.leadToFindings(lines, window, address)
+	}
 }
 
 // leadToFindings adds the links to the nearest of the lines that have findings.
@@ -338,7 +279,7 @@ func (p *documentPage) leadToFindings(lines []int, window documentWindow, addres
 	if i > 0 {
 		p.Findings.Previous = address(lines[i-1])
 	}
-	p.Findings.Label = words.Counted(int64(len(lines)), "line") + " with findings"
+	p.Findings.Label = pages.Counted(int64(len(lines)), "line") + " with findings"
 	if found {
 		p.Findings.Label = fmt.Sprintf("%s of %s", pages.Number(i+1), p.Findings.Label)
 		i++
@@ -346,13 +287,6 @@ func (p *documentPage) leadToFindings(lines []int, window documentWindow, addres
 	if i < len(lines) {
 		p.Findings.Next = address(lines[i])
 	}
-}
-
-func linesLabel(from, last, total int) string {
-	if last < from {
-		return "The document has " + words.Counted(int64(total), "line") + "."
-	}
-	return fmt.Sprintf("Lines %s to %s of %s", pages.Number(from), pages.Number(last), pages.Number(total))
 }
 
 // linesOf lists the lines that have findings.
@@ -392,8 +326,6 @@ func (a *App) Preview(
 	if err != nil {
 		return nil, err
 	}
-	text, err := document.ReadText(shown.source(), document.Window{
-		From: from, Count: previewLines, Head: windowHead, Marks: marksOf(findings),
-	})
-	return lineViews(text, findings, 0), err
+	text, err := readLines(shown, Window{From: from, Count: previewLines}, 0, findings)
+	return text.Lines, err
 }

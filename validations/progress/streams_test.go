@@ -1,4 +1,4 @@
-package live
+package progress
 
 import (
 	"context"
@@ -8,14 +8,12 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
-	"github.com/simplevalidations/simplevalidations/validations/progress"
 )
 
 // synctest's clock only advances while every goroutine waits, so the test takes no time.
@@ -24,13 +22,9 @@ func TestAnIdleStreamIsKeptAlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answer := httptest.NewRecorder()
 		request := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
-		silent := &runStream{
-			eventWriter: eventWriter{echo.New().NewContext(request, answer)},
-			app:         New(nil, progress.NewWaiters(nil), nil, 0),
-			deadline:    time.Now().Add(maxStreamAge),
-		}
+		silent := NewStreams(nil, NewWaiters(nil), nil, 0).newStream(echo.New().NewContext(request, answer))
 		ctx := core.WithAccess(t.Context(), core.Access{Confirm: func(context.Context) error { return nil }})
-		moved, err := silent.await(ctx, 0)
+		moved, err := silent.await(ctx, Watch{})
 		if moved || err != nil {
 			t.Errorf("await = %t, %v, want false and no error", moved, err)
 		}
@@ -45,7 +39,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	t.Parallel()
 	org := uuid.New()
 	holder := func(orgID uuid.UUID) streamHolder { return streamHolder{orgID, uuid.New()} }
-	open, one := newStreams(streamsPerHolder+1), holder(org)
+	open, one := newOpenStreams(streamsPerHolder+1), holder(org)
 	enter := func(h streamHolder) bool {
 		err := open.enter(h, "Too many.")
 		if err != nil && !errors.Is(err, api.CodeRateLimited) {

@@ -1,4 +1,4 @@
-package document_test
+package viewer
 
 import (
 	"errors"
@@ -10,12 +10,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/simplevalidations/simplevalidations/validations/document"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
 // lines writes a window as one text: marks in [], what is not shown as …n….
-func lines(text document.Text) string {
+func lines(text Text) string {
 	var b strings.Builder
 	for _, line := range text.Lines {
 		whole := ""
@@ -44,40 +43,40 @@ func TestReadText(t *testing.T) {
 	long := strings.Repeat("a", 300) + "BAD" + strings.Repeat("z", 300)
 	for name, tt := range map[string]struct {
 		text   string
-		window document.Window
+		window Window
 		want   string
 	}{
-		"Empty":          {"", document.Window{From: 1, Count: 5}, "of 0"},
-		"OneLine":        {"a", document.Window{From: 1, Count: 5}, "1:a\nof 1"},
-		"EndOfLastLine":  {"a\nb\n", document.Window{From: 1, Count: 5}, "1:a\n2:b\nof 2"},
-		"EmptyLines":     {"\n\nb", document.Window{From: 1, Count: 5}, "1:\n2:\n3:b\nof 3"},
-		"Window":         {"a\nb\nc\nd\n", document.Window{From: 2, Count: 2}, "2:b\n3:c\nof 4"},
-		"BeyondTheEnd":   {"a\nb\n", document.Window{From: 9, Count: 2}, "of 2"},
-		"CarriageReturn": {"a\r\nb\rc\r\n", document.Window{From: 1, Count: 5}, "1:a\n2:b␍c\nof 2"},
+		"Empty":          {"", Window{From: 1, Count: 5}, "of 0"},
+		"OneLine":        {"a", Window{From: 1, Count: 5}, "1:a\nof 1"},
+		"EndOfLastLine":  {"a\nb\n", Window{From: 1, Count: 5}, "1:a\n2:b\nof 2"},
+		"EmptyLines":     {"\n\nb", Window{From: 1, Count: 5}, "1:\n2:\n3:b\nof 3"},
+		"Window":         {"a\nb\nc\nd\n", Window{From: 2, Count: 2}, "2:b\n3:c\nof 4"},
+		"BeyondTheEnd":   {"a\nb\n", Window{From: 9, Count: 2}, "of 2"},
+		"CarriageReturn": {"a\r\nb\rc\r\n", Window{From: 1, Count: 5}, "1:a\n2:b␍c\nof 2"},
 		"ByteOrderMark": {
 			"\xef\xbb\xbfab",
-			document.Window{From: 1, Count: 1, Marks: []document.Mark{{Line: 1, Column: 1, Length: 1}}},
+			Window{From: 1, Count: 1, Marks: []Mark{{Line: 1, Column: 1, Length: 1}}},
 			"1:[a]b\nof 1",
 		},
 		"Marks": {
-			"äbc\n", document.Window{From: 1, Count: 1, Marks: []document.Mark{
+			"äbc\n", Window{From: 1, Count: 1, Marks: []Mark{
 				{Line: 1, Column: 2, Length: 1}, {Line: 7, Column: 1, Length: 1},
 			}}, "1:ä[b]c\nof 1",
 		},
 		"WholeLine": {
-			"a,b\n", document.Window{From: 1, Count: 1, Marks: []document.Mark{{Line: 1}}}, "1!:a,b\nof 1",
+			"a,b\n", Window{From: 1, Count: 1, Marks: []Mark{{Line: 1}}}, "1!:a,b\nof 1",
 		},
 		"MarkBehindTheEnd": {
-			"a\n", document.Window{From: 1, Count: 9, Marks: []document.Mark{{Line: 2, Column: 1}}}, "1:a\n2:\nof 2",
+			"a\n", Window{From: 1, Count: 9, Marks: []Mark{{Line: 2, Column: 1}}}, "1:a\n2:\nof 2",
 		},
 		"LongLine": {
 			long,
-			document.Window{From: 1, Count: 1, Head: 4, Marks: []document.Mark{{Line: 1, Column: 301, Length: 3}}},
+			Window{From: 1, Count: 1, Head: 4, Marks: []Mark{{Line: 1, Column: 301, Length: 3}}},
 			"1:aaaa…236…" + strings.Repeat("a", 60) + "[BAD]" + strings.Repeat("z", 60) + "…240…\nof 1",
 		},
 		"Hostile": {
 			"<b>\x00\x1b\u202e\u200b\xff\x7f\u2028</b>",
-			document.Window{From: 1, Count: 1},
+			Window{From: 1, Count: 1},
 			"1:<b>␀␛\ufffd\ufffd\ufffd␡\ufffd</b>\nof 1",
 		},
 	} {
@@ -89,7 +88,7 @@ func TestReadText(t *testing.T) {
 			for reading, source := range map[string]io.Reader{
 				"whole": strings.NewReader(tt.text), "byte by byte": iotest.OneByteReader(strings.NewReader(tt.text)),
 			} {
-				got, err := document.ReadText(source, tt.window)
+				got, err := readText(source, tt.window)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -104,12 +103,12 @@ func TestReadText(t *testing.T) {
 // A window never has more of a document than it shows, however long the lines are and however many marks they have.
 func TestReadTextIsBounded(t *testing.T) {
 	t.Parallel()
-	marks := make([]document.Mark, 5000)
+	marks := make([]Mark, 5000)
 	for i := range marks {
-		marks[i] = document.Mark{Line: 1, Column: 1 + i*200, Length: 1 << 20}
+		marks[i] = Mark{Line: 1, Column: 1 + i*200, Length: 1 << 20}
 	}
-	got, err := document.ReadText(strings.NewReader(strings.Repeat("x", 1<<20)+"\nend"),
-		document.Window{From: 1, Count: 100, Head: 240, Marks: marks})
+	got, err := readText(strings.NewReader(strings.Repeat("x", 1<<20)+"\nend"),
+		Window{From: 1, Count: 100, Head: 240, Marks: marks})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,21 +124,21 @@ func TestReadFails(t *testing.T) {
 	for _, text := range []string{"", "a\nb\nc", strings.Repeat("x", 100_000)} {
 		source := func() io.Reader { return io.MultiReader(strings.NewReader(text), iotest.ErrReader(broken)) }
 		for _, from := range []int{1, 50} {
-			window := document.Window{From: from, Count: 2, Head: 9}
-			if _, err := document.ReadText(source(), window); !errors.Is(err, broken) {
-				t.Errorf("ReadText from %d: %v, want %v", from, err, broken)
+			window := Window{From: from, Count: 2, Head: 9}
+			if _, err := readText(source(), window); !errors.Is(err, broken) {
+				t.Errorf("readText from %d: %v, want %v", from, err, broken)
 			}
-			if _, err := document.ReadTable(source(), nil, engines.Document{}, window); !errors.Is(err, broken) {
-				t.Errorf("ReadTable from %d: %v, want %v", from, err, broken)
+			if _, err := readTable(source(), nil, engines.Document{}, window); !errors.Is(err, broken) {
+				t.Errorf("readTable from %d: %v, want %v", from, err, broken)
 			}
 		}
 	}
 }
 
 // rows writes a window of a table as one text.
-func rows(table document.Table) string {
+func rows(table Table) string {
 	var b strings.Builder
-	cells := func(cells []document.Cell) {
+	cells := func(cells []Cell) {
 		for _, cell := range cells {
 			text := cell.Text
 			if cell.Cut {
@@ -171,71 +170,71 @@ func TestReadTable(t *testing.T) {
 	wide := strings.Repeat("c,", 29) + "last\n" + strings.Repeat("1,", 29) + "bad\n"
 	for name, tt := range map[string]struct {
 		text, config string
-		window       document.Window
+		window       Window
 		want         string
 	}{
 		"Cells": {
 			"a,b\n1,2\n3,4\n", "",
-			document.Window{Marks: []document.Mark{{Line: 3, Column: 3, Path: "b"}}},
+			Window{Marks: []Mark{{Line: 3, Column: 3, Path: "b"}}},
 			"columns a b\n2-2 1 2\n3-3 3 [4]\n0 hidden, of 3",
 		},
 		"SeveralColumns": {
 			"a,b\n1,2\n", "",
-			document.Window{Marks: []document.Mark{{Line: 2, Path: "a, b"}}},
+			Window{Marks: []Mark{{Line: 2, Path: "a, b"}}},
 			"columns a b\n2-2 [1] [2]\n0 hidden, of 2",
 		},
 		"WholeRow": {
 			"a,b\n1\n", "",
-			document.Window{Marks: []document.Mark{{Line: 2, Column: 1}}},
+			Window{Marks: []Mark{{Line: 2, Column: 1}}},
 			"columns a b\n2-2! 1\n0 hidden, of 2",
 		},
 		"LinesInCells": {
 			"a,b\n\"1\n2\",x\n3,4\n", "",
-			document.Window{Marks: []document.Mark{{Line: 3, Path: "b"}}},
+			Window{Marks: []Mark{{Line: 3, Path: "b"}}},
 			"columns a b\n2-3 1 2 [x]\n4-4 3 4\n0 hidden, of 4",
 		},
 		"Window": {
-			"a\n1\n2\n3\n4\n", "", document.Window{From: 3, Count: 2}, "columns a\n3-3 2\n4-4 3\n0 hidden, of 5",
+			"a\n1\n2\n3\n4\n", "", Window{From: 3, Count: 2}, "columns a\n3-3 2\n4-4 3\n0 hidden, of 5",
 		},
 		"BrokenRow": {
-			"a,b\n\"1\"x,2\n3,4\n", "", document.Window{}, "columns a b\n2-2! \"1\"x,2\n3-3 3 4\n0 hidden, of 3",
+			"a,b\n\"1\"x,2\n3,4\n", "", Window{}, "columns a b\n2-2! \"1\"x,2\n3-3 3 4\n0 hidden, of 3",
 		},
 		"Dialect": {
 			"1;'a;b'\n",
 			`{"dialect":{"delimiter":";","quote":"'","header":false},"schema":{"fields":[{"name":"n"}]}}`,
-			document.Window{},
+			Window{},
 			"columns n \n1-1 1 a;b\n0 hidden, of 1",
 		},
 		"Header": {
 			"a,b\n1,2\n", "",
-			document.Window{Marks: []document.Mark{{Line: 1, Path: "b"}}},
+			Window{Marks: []Mark{{Line: 1, Path: "b"}}},
 			"columns a [b]\n2-2 1 2\n0 hidden, of 2",
 		},
 		"ManyColumns": {
 			wide, "",
-			document.Window{Marks: []document.Mark{{Line: 2, Path: "last"}}},
+			Window{Marks: []Mark{{Line: 2, Path: "last"}}},
 			"columns" + strings.Repeat(" c", 19) + " last\n2-2" + strings.Repeat(" 1", 19) + " [bad]\n10 hidden, of 2",
 		},
 		"LongCell": {
 			"a\n" + strings.Repeat("é", 50) + "\n", "",
-			document.Window{Head: 3},
+			Window{Head: 3},
 			"columns a\n2-2 ééé…\n0 hidden, of 2",
 		},
 		"Hostile": {
-			"<b>,\x00\n\u202e,\xff\n", "", document.Window{}, "columns <b>,␀\n2-2! \ufffd,\ufffd\n0 hidden, of 2",
+			"<b>,\x00\n\u202e,\xff\n", "", Window{}, "columns <b>,␀\n2-2! \ufffd,\ufffd\n0 hidden, of 2",
 		},
-		"Unclosed": {"a\n1\n\"", "", document.Window{}, "columns a\n2-2 1\n0 hidden, of 3"},
+		"Unclosed": {"a\n1\n\"", "", Window{}, "columns a\n2-2 1\n0 hidden, of 3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			window := document.Window{From: max(1, tt.window.From), Count: 10, Head: 40, Marks: tt.window.Marks}
+			window := Window{From: max(1, tt.window.From), Count: 10, Head: 40, Marks: tt.window.Marks}
 			if tt.window.Count > 0 {
 				window.Count = tt.window.Count
 			}
 			if tt.window.Head > 0 {
 				window.Head = tt.window.Head
 			}
-			got, err := document.ReadTable(strings.NewReader(tt.text), []byte(tt.config), engines.Document{}, window)
+			got, err := readTable(strings.NewReader(tt.text), []byte(tt.config), engines.Document{}, window)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -252,8 +251,8 @@ func TestIsBinary(t *testing.T) {
 		"": false, "a,b\r\n\x00": false, "PK\x03\x04": true, "%PDF-1.7": true, "\xff\xfea\x00": false,
 		strings.Repeat("\x01", 20): true, strings.Repeat("text\n", 100) + "\x00\x01": false,
 	} {
-		if got := document.IsBinary([]byte(text)); got != want {
-			t.Errorf("IsBinary(%.20q) = %t, want %t", text, got, want)
+		if got := isBinary([]byte(text)); got != want {
+			t.Errorf("isBinary(%.20q) = %t, want %t", text, got, want)
 		}
 	}
 }

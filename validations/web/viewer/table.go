@@ -1,4 +1,4 @@
-package document
+package viewer
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
@@ -16,12 +17,17 @@ type Table struct {
 	// Columns are the names of the columns that are shown, and Hidden counts the others.
 	Columns []Cell
 	Hidden  int
-	// HasHeader is set if the first row of the table is its header. It is not among the rows.
+	// HasHeader is set if the first row of the table is its header. It is not among the rows, and Notes are the
+	// findings on it.
 	HasHeader bool
+	Notes     []validations.ShownFinding
 	Rows      []Row
 	// Total is the number of lines of the document.
 	Total int
 }
+
+// Width counts the cells of a row, its number included.
+func (t *Table) Width() int { return len(t.Columns) + 1 }
 
 // Row is a row of a table.
 type Row struct {
@@ -32,6 +38,10 @@ type Row struct {
 	Marked bool
 	// Broken is set if the row could not be split into cells.
 	Broken bool
+	// Notes, Tone and Here are as those of a Line.
+	Notes []validations.ShownFinding
+	Tone  string
+	Here  bool
 }
 
 // Cell is the shown part of a cell.
@@ -41,12 +51,12 @@ type Cell struct {
 	Cut    bool
 }
 
-// MaxColumns is how many columns are shown side by side. Those with marks come first if there are more.
-const MaxColumns = 20
+// maxColumns is how many columns are shown side by side. Those with marks come first if there are more.
+const maxColumns = 20
 
-// ReadTable reads a window of rows from a source in UTF-8. It splits rows as a table step with the configuration does.
+// readTable reads a window of rows from a source in UTF-8. It splits rows as a table step with the configuration does.
 // A row belongs to the window if it begins there.
-func ReadTable(
+func readTable(
 	source io.Reader, config json.RawMessage, document engines.Document, window Window,
 ) (Table, error) {
 	counter := &lineCounter{source: source}
@@ -117,15 +127,15 @@ func (t *Table) choose(names []string, header Row, head int) {
 	for _, row := range t.Rows {
 		widest = max(widest, len(row.Cells))
 	}
-	shown := make([]int, 0, MaxColumns)
+	shown := make([]int, 0, maxColumns)
 	take := func(wanted func(i int) bool) {
-		for i := 0; i < widest && len(shown) < MaxColumns; i++ {
+		for i := 0; i < widest && len(shown) < maxColumns; i++ {
 			if !slices.Contains(shown, i) && wanted(i) {
 				shown = append(shown, i)
 			}
 		}
 	}
-	take(func(i int) bool { return widest > MaxColumns && t.isMarked(i) })
+	take(func(i int) bool { return widest > maxColumns && t.isMarked(i) })
 	take(func(int) bool { return true })
 	slices.Sort(shown)
 	t.Hidden = widest - len(shown)
@@ -135,9 +145,17 @@ func (t *Table) choose(names []string, header Row, head int) {
 		t.Columns = append(t.Columns, column)
 	}
 	for i := range t.Rows {
-		if !t.Rows[i].Broken {
-			t.Rows[i].keep(shown)
+		row := &t.Rows[i]
+		if row.Broken {
+			continue
 		}
+		cells := make([]Cell, 0, len(shown))
+		for _, i := range shown {
+			if i < len(row.Cells) {
+				cells = append(cells, row.Cells[i])
+			}
+		}
+		row.Cells = cells
 	}
 }
 
@@ -152,15 +170,4 @@ func (t *Table) isMarked(column int) bool {
 	return slices.ContainsFunc(t.Rows, func(r Row) bool {
 		return column < len(r.Cells) && r.Cells[column].Marked
 	})
-}
-
-// keep drops the cells of the columns that are not shown.
-func (r *Row) keep(shown []int) {
-	cells := make([]Cell, 0, len(shown))
-	for _, i := range shown {
-		if i < len(r.Cells) {
-			cells = append(cells, r.Cells[i])
-		}
-	}
-	r.Cells = cells
 }

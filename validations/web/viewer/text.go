@@ -1,4 +1,4 @@
-package document
+package viewer
 
 import (
 	"bufio"
@@ -8,7 +8,8 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 // Text is a window of lines.
@@ -26,6 +27,11 @@ type Line struct {
 	Length int
 	// Whole is set if a mark is about the whole line.
 	Whole bool
+	// Notes are the findings on the line, and Tone is that of the gravest; "" for a line without one.
+	Notes []validations.ShownFinding
+	Tone  string
+	// Here says that the address of the page names this line.
+	Here bool
 }
 
 // Piece is a part of a line: a text, or the number of characters that are not shown.
@@ -59,8 +65,8 @@ const (
 	around = 60
 )
 
-// ReadText reads a window of lines from a source in UTF-8.
-func ReadText(source io.Reader, window Window) (Text, error) {
+// readText reads a window of lines from a source in UTF-8.
+func readText(source io.Reader, window Window) (Text, error) {
 	counter := &lineCounter{source: source}
 	reader := bufio.NewReaderSize(counter, buffer)
 	if err := skipBOM(reader); err != nil {
@@ -102,16 +108,12 @@ func skipBOM(reader *bufio.Reader) error {
 }
 
 func skipLines(reader *bufio.Reader, count int) error {
-	for range count {
-		for {
-			_, err := reader.ReadSlice('\n')
-			if errors.Is(err, bufio.ErrBufferFull) {
-				continue
-			}
-			if err != nil {
-				return err
-			}
-			break
+	for count > 0 {
+		switch _, err := reader.ReadSlice('\n'); {
+		case err == nil:
+			count--
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return err
 		}
 	}
 	return nil
@@ -150,7 +152,7 @@ func newLineReader(number int, marks []Mark, head int) *lineReader {
 func (r *lineReader) read(reader *bufio.Reader) error {
 	returned := false
 	for {
-		char, size, err := reader.ReadRune()
+		char, _, err := reader.ReadRune()
 		if err == nil && char == '\n' || errors.Is(err, io.EOF) {
 			r.end()
 			return err
@@ -163,9 +165,6 @@ func (r *lineReader) read(reader *bufio.Reader) error {
 		}
 		if returned = char == '\r'; returned {
 			continue
-		}
-		if char == utf8.RuneError && size == 1 {
-			char = utf8.RuneError
 		}
 		r.add(char)
 	}

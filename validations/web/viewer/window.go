@@ -1,10 +1,4 @@
-// Package document cuts windows out of stored documents, for people who look at them: lines of a text, or rows of a
-// table, with the places of findings marked.
-//
-// A document is read once from its beginning to its end, in constant memory: however long its lines are, no more of
-// them is kept than a window shows. Nothing here escapes for HTML; characters that would mislead on any screen are
-// replaced.
-package document
+package viewer
 
 import (
 	"bytes"
@@ -67,11 +61,11 @@ func (c *lineCounter) total() (int, error) {
 	return c.ends + 1, nil
 }
 
-// HeadBytes is how many bytes of a document IsBinary looks at.
-const HeadBytes = 4 << 10
+// headBytes is how many bytes of a document isBinary looks at.
+const headBytes = 4 << 10
 
-// IsBinary reports whether a document that begins with these bytes is not a text.
-func IsBinary(head []byte) bool {
+// isBinary reports whether a document that begins with these bytes is not a text.
+func isBinary(head []byte) bool {
 	for _, magic := range []string{
 		"PK\x03\x04", "\xd0\xcf\x11\xe0", "\x1f\x8b", "PAR1", "%PDF-", "\x89PNG", "\xff\xd8\xff",
 	} {

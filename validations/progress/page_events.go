@@ -1,4 +1,4 @@
-package live
+package progress
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
@@ -16,8 +15,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/validations"
-	"github.com/simplevalidations/simplevalidations/validations/progress"
-	"github.com/simplevalidations/simplevalidations/validations/words"
 )
 
 // pageEventsQuery is the query of a page's event stream. It says what the page shows: runs with their progress, as
@@ -35,8 +32,8 @@ type pageEventsQuery struct {
 
 // PageEvents is GET /app/orgs/{org}/events/. It sends an open page an event for every change of what the page shows,
 // until nothing of it can change any more. The page then reloads itself.
-func (a *App) PageEvents(c echo.Context, principal core.Principal) error {
-	state, err := a.pageState(c, principal.OrgID)
+func (s *Streams) PageEvents(c echo.Context, principal core.Principal) error {
+	state, err := s.pageState(c, principal.OrgID)
 	if err != nil {
 		return err
 	}
@@ -45,47 +42,43 @@ func (a *App) PageEvents(c echo.Context, principal core.Principal) error {
 		return c.NoContent(http.StatusNoContent)
 	}
 	if state.once {
-		return a.pageEventsOnce(c, state)
+		return s.pageEventsOnce(c, state)
 	}
 	visitor, _ := pages.VisitorFrom(c.Request().Context())
 	holder := streamHolder{principal.OrgID, visitor.UserID}
 	refusal := fmt.Sprintf("You have %d pages with live updates open.", streamsPerHolder)
-	if err := a.streams.enter(holder, refusal); err != nil {
+	if err := s.open.enter(holder, refusal); err != nil {
 		return err
 	}
-	defer a.streams.leave(holder)
-	stream := &pageStream{
-		eventWriter: eventWriter{c}, app: a, state: state, deadline: time.Now().Add(maxStreamAge),
-	}
-	stream.begin()
-	if c.Request().Method == http.MethodHead {
+	defer s.open.leave(holder)
+	page := &pageStream{stream: s.newStream(c), state: state}
+	if !page.begin() {
 		return nil
 	}
 	// The first bytes are sent at once, so that the page knows that it is connected.
-	if err := stream.send([]byte("retry: 1000\n\n")); err != nil {
+	if err := page.send([]byte("retry: 1000\n\n")); err != nil {
 		return err
 	}
-	return stream.follow(c.Request().Context())
+	return page.follow(c.Request().Context())
 }
 
 // askAgain is after how long a page asks again that keeps no stream open.
 const askAgain = "retry: 3000\n\n"
 
 // pageEventsOnce sends what has happened since the page was read, and ends.
-func (a *App) pageEventsOnce(c echo.Context, state pageState) error {
-	events, err := a.changes(c.Request().Context(), &state)
+func (s *Streams) pageEventsOnce(c echo.Context, state pageState) error {
+	events, err := s.changes(c.Request().Context(), &state)
 	if err != nil {
 		return err
 	}
-	stream := &pageStream{eventWriter: eventWriter{c}, app: a, state: state}
-	stream.begin()
-	if c.Request().Method == http.MethodHead {
+	page := &pageStream{stream: s.newStream(c), state: state}
+	if !page.begin() {
 		return nil
 	}
-	if err := stream.send([]byte(askAgain)); err != nil {
+	if err := page.send([]byte(askAgain)); err != nil {
 		return err
 	}
-	return stream.sendEvents(events)
+	return page.sendEvents(events)
 }
 
 // ShownRun is a run with the progress that a page shows.
@@ -124,9 +117,9 @@ type pageState struct {
 }
 
 // pageState reads the state from the request, with the events that the page has received before it reconnected.
-func (a *App) pageState(c echo.Context, orgID uuid.UUID) (pageState, error) {
+func (s *Streams) pageState(c echo.Context, orgID uuid.UUID) (pageState, error) {
 	var query pageEventsQuery
-	if err := core.BindQuery(c, a.check, &query); err != nil {
+	if err := core.BindQuery(c, s.check, &query); err != nil {
 		return pageState{}, err
 	}
 	state := pageState{orgID: orgID, filter: query.RunFilter, list: query.Runs != "", once: query.Once}
@@ -190,16 +183,16 @@ func (s *pageState) final() bool {
 }
 
 // watches lists the events that change what the page shows.
-func (s *pageState) watches() []progress.Watch {
-	var watches []progress.Watch
+func (s *pageState) watches() []Watch {
+	var watches []Watch
 	if s.list {
-		key := progress.RunKey{OrgID: s.orgID, ID: s.lastSent}
-		watches = append(watches, progress.Watch{RunKey: key, Newer: true})
+		key := RunKey{OrgID: s.orgID, ID: s.lastSent}
+		watches = append(watches, Watch{RunKey: key, Newer: true})
 	}
 	for _, run := range s.runs {
 		if run.Progress != validations.ProgressCompleted {
-			key := progress.RunKey{OrgID: s.orgID, ID: run.ID}
-			watches = append(watches, progress.Watch{RunKey: key, Beyond: run.Progress})
+			key := RunKey{OrgID: s.orgID, ID: run.ID}
+			watches = append(watches, Watch{RunKey: key, Beyond: run.Progress})
 		}
 	}
 	return watches
@@ -218,13 +211,13 @@ type pageEvent struct {
 }
 
 // changes returns the events since the state, and updates the state.
-func (a *App) changes(ctx context.Context, state *pageState) ([]pageEvent, error) {
+func (s *Streams) changes(ctx context.Context, state *pageState) ([]pageEvent, error) {
 	var events []pageEvent
 	ids := make([]uuid.UUID, len(state.runs))
 	for i, run := range state.runs {
 		ids[i] = run.ID
 	}
-	found, err := a.runs.FindAll(ctx, state.orgID, ids)
+	found, err := s.runs.FindAll(ctx, state.orgID, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -241,36 +234,37 @@ func (a *App) changes(ctx context.Context, state *pageState) ([]pageEvent, error
 	if !state.list {
 		return events, nil
 	}
-	newer, err := a.newerRuns(ctx, state)
+	newer, err := s.newerRuns(ctx, state)
 	return append(events, newer...), err
 }
 
 // newerRuns returns an event if there are newer runs than the last event was sent for.
-func (a *App) newerRuns(ctx context.Context, state *pageState) ([]pageEvent, error) {
-	newest, err := a.runs.Newest(ctx, state.orgID)
+func (s *Streams) newerRuns(ctx context.Context, state *pageState) ([]pageEvent, error) {
+	newest, err := s.runs.Newest(ctx, state.orgID)
 	if err != nil || newest == state.lastSent {
 		return nil, err
 	}
 	state.lastSent = newest
-	n, err := a.runs.CountNewer(ctx, state.orgID, state.filter, state.newestListed, maxNewer)
+	n, err := s.runs.CountNewer(ctx, state.orgID, state.filter, state.newestListed, maxNewer)
 	if err != nil || n == 0 {
 		return nil, err
 	}
-	return []pageEvent{{name: "runs", New: n, Say: newerWords(n)}}, nil
-}
-
-func newerWords(n int) string {
+	say := pages.Counted(int64(n), "new run")
 	if n == maxNewer {
-		return pages.Number(n) + " or more new runs"
+		say = pages.Number(n) + " or more new runs"
 	}
-	return words.Counted(int64(n), "new run")
+	return []pageEvent{{name: "runs", New: n, Say: say}}, nil
 }
 
 // announcement describes the change of a run since the progress that was shown.
 func announcement(run validations.Run, shown validations.Progress) string {
 	switch {
 	case run.State == api.RunStateCompleted:
-		return "Run of " + run.WorkflowSlug + " finished: " + outcomeWords(run)
+		outcome := run.Found()
+		if outcome == "" || outcome == "none" {
+			outcome = strings.ToLower(run.Pill().Text)
+		}
+		return "Run of " + run.WorkflowSlug + " finished: " + outcome
 	case shown <= 0:
 		return "Run of " + run.WorkflowSlug + " started"
 	default:
@@ -278,38 +272,32 @@ func announcement(run validations.Run, shown validations.Progress) string {
 	}
 }
 
-func outcomeWords(run validations.Run) string {
-	if found := words.Found(run); found != "" && found != "none" {
-		return found
-	}
-	return strings.ToLower(words.Pill(run).Text)
-}
-
 // pageStream sends the changes of what one open page shows.
 type pageStream struct {
-	eventWriter
+	stream
 
-	app      *App
-	state    pageState
-	deadline time.Time
+	state pageState
 }
 
 // follow sends the changes since the page was rendered, and then each further change.
 func (s *pageStream) follow(ctx context.Context) error {
 	for {
-		events, err := s.app.changes(ctx, &s.state)
+		events, err := s.changes(ctx, &s.state)
 		if err != nil {
 			return err
 		}
-		// A visitor who has signed out in the meantime gets no further events.
 		if err := core.ConfirmAccess(ctx); err != nil {
 			return s.expire(err)
 		}
 		if err := s.sendEvents(events); err != nil || s.state.final() {
 			return err
 		}
-		if goesOn, err := s.await(ctx); err != nil || !goesOn {
-			return err
+		moved, err := s.await(ctx, s.state.watches()...)
+		if err != nil {
+			return s.expire(err)
+		}
+		if !moved {
+			return nil
 		}
 	}
 }
@@ -350,21 +338,4 @@ func (s *pageStream) sendEvents(events []pageEvent) error {
 		}
 	}
 	return nil
-}
-
-// await returns true when something may have changed. It returns false when the stream is to end: the client has
-// disconnected, the session is over, the process stops, or the stream has reached its deadline.
-func (s *pageStream) await(ctx context.Context) (bool, error) {
-	for ctx.Err() == nil && s.app.waiters.Open() && time.Now().Before(s.deadline) {
-		if s.app.waiters.AwaitAny(ctx, s.state.watches(), Heartbeat) {
-			return true, nil
-		}
-		if err := core.ConfirmAccess(ctx); err != nil {
-			return false, s.expire(err)
-		}
-		if err := s.beat(); err != nil {
-			return false, err
-		}
-	}
-	return false, nil
 }
