@@ -126,9 +126,13 @@ func TestTrialRefusesWhatItCannotSend(t *testing.T) {
 	t.Parallel()
 	s := setup(t, func(settings *config.Settings) { settings.MaxBodyBytes = 2000 })
 	session := s.Visitor(t, api.RoleOwner)
+	for _, operation := range []string{"start-run", "read-run", "cancel-run", "create-workflow", "list-members"} {
+		s.Visit(t, http.StatusOK, fixture.Page(tryPages+operation+"/", session))
+	}
+	// What changes who may do what, or shows a secret, is not to be tried with a session.
 	for _, operation := range []string{
-		"create-token", "invite-member", "change-member", "remove-member", "read-signing-secrets", "stream-events",
-		"call-back", "legacy-start-run", "nothing",
+		"create-token", "rotate-token", "invite-member", "change-member", "remove-member", "leave-organization",
+		"read-signing-secrets", "stream-events", "call-back", "legacy-start-run", "read-liveness", "nothing",
 	} {
 		s.Visit(t, http.StatusNotFound, fixture.Page(tryPages+operation+"/", session))
 		s.Visit(t, http.StatusNotFound, fixture.Post(tryPages+operation+"/", session, url.Values{}))
