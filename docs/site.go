@@ -17,9 +17,9 @@ const (
 	SearchAddress = root + "search/"
 )
 
-// Site is the documentation as HTML: pages with navigation, contents and links that work, and a search over all of them.
-// Everything is HTML and one style sheet, without other servers. The server of the pages decides about addresses and
-// headers.
+// Site is the documentation as HTML: pages with navigation, contents and links that work, and a search over all of
+// them. Everything is HTML and one style sheet, without other servers. The server of the pages decides about addresses
+// and headers.
 type Site struct {
 	pages    map[string][]byte
 	chapters []chapter
@@ -157,7 +157,8 @@ func render(layout *template.Template, view pageView) ([]byte, error) {
 func parseTemplates(kinds ...string) (map[string]*template.Template, error) {
 	parsed := make(map[string]*template.Template)
 	for _, kind := range kinds {
-		t, err := template.New("layout.html").Funcs(referenceFuncs()).ParseFS(siteFiles, "site/layout.html", "site/"+kind+".html")
+		t, err := template.New("layout.html").Funcs(referenceFuncs()).
+			ParseFS(siteFiles, "site/layout.html", "site/"+kind+".html")
 		if err != nil {
 			return nil, fmt.Errorf("read the layout: %w", err)
 		}

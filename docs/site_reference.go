@@ -45,8 +45,8 @@ type exampleView struct {
 // referenceFuncs are what the templates of the reference call.
 func referenceFuncs() template.FuncMap {
 	return template.FuncMap{
-		"markdown": renderText, "anchor": anchorOf, "programs": programsOf, "examples": examplesOf, "fields": fieldViews,
-		"groups": parameterGroups, "headers": headerViews, "refusals": refusals,
+		"markdown": renderText, "anchor": anchorOf, "programs": programsOf, "examples": examplesOf,
+		"fields": fieldViews, "groups": parameterGroups, "headers": headerViews, "refusals": refusals,
 		"trial": func(o *Operation) string { return TrialRoot + o.Slug + "/" },
 	}
 }

@@ -31,8 +31,8 @@ func withSecretKey(s config.Settings) (config.Settings, error) {
 	path := filepath.Join(s.DataDir, secretKeyFile)
 	text, err := readSecretKey(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		// Of processes that create one at once, the first one's key stays. Without a flush a power failure could take it
-		// back and leave what was encrypted under it.
+		// Of processes that create one at once, the first one's key stays. Without a flush a power failure could take
+		// it back and leave what was encrypted under it.
 		err = cli.WriteDurably(path, []byte(keyring.Generate()+"\n"), os.Link)
 		if err != nil && !errors.Is(err, fs.ErrExist) {
 			return config.Settings{}, fmt.Errorf("create the secret key: %w", err)

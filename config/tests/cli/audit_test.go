@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/simplevalidations/simplevalidations/config/cmd"
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
@@ -92,7 +93,7 @@ func wantEveryCommand[T any](tb testing.TB, commands map[string]T, lists map[str
 // TestEveryCommandThatWritesIsAudited runs every command of the operator's that writes.
 func TestEveryCommandThatWritesIsAudited(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := fixture.Setup(t)
 	run := s.Started(t, s.Start(t, "")).ID
 	s.Exec(t, `DELETE FROM staged_jobs`)
 	commands := writingCommands(run, s.Abandoned(t, "audited").ID)

@@ -69,7 +69,7 @@ func TestListKeysCommand(t *testing.T) {
 // TestExplainCommand wants the fingerprint of what the command run would send.
 func TestExplainCommand(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := fixture.Setup(t)
 	c := s.Console(t)
 	file := filepath.Join(t.TempDir(), "readings.csv")
 	if err := os.WriteFile(file, []byte(fixture.SampleText(t, "good/meter-readings.csv")), 0o600); err != nil {

@@ -47,7 +47,7 @@ func (d desk) kept(tb testing.TB) []string {
 
 func TestRunCommand(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := fixture.Setup(t)
 	s.WorksOn(t)
 	d := setupDesk(t, "http://"+s.Address, s.Harbour.Tokens.Executor)
 
@@ -215,7 +215,7 @@ func TestRunCommandGoesOn(t *testing.T) {
 
 func TestRunCommandExitCodes(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := fixture.Setup(t)
 	ctx := t.Context()
 	address := "http://" + s.Address
 	start := []string{"run", "@good.csv", "-w", "meter-readings"}
@@ -268,7 +268,7 @@ func TestRunCommandExitCodes(t *testing.T) {
 
 func TestOtherRemoteCommands(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := fixture.Setup(t)
 	s.WorksOn(t)
 	token, _ := s.AddToken(t, s.Harbour, "owner", "author")
 	d := setupDesk(t, "http://"+s.Address, token)
@@ -316,7 +316,7 @@ func TestOtherRemoteCommands(t *testing.T) {
 
 func TestRemoteConfiguration(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := fixture.Setup(t)
 	ctx := t.Context()
 	d := setupDesk(t, "", "")
 	folder := filepath.Join(d.home, ".config", "simplevalidations")
