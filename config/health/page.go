@@ -105,7 +105,7 @@ type systemState struct {
 	Queues       []tasks.Queue
 	Workers      []tasks.WorkerState
 	Processes    processesView
-	Checks       []checkRow
+	Checks       []Check
 }
 
 // readState reads what the database knows.

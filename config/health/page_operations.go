@@ -64,7 +64,7 @@ func (a *App) render(c echo.Context, status int, page operationsPage) error {
 	if page.Incidents, err = a.allIncidents(ctx, &page.systemState); err != nil {
 		return err
 	}
-	page.Checks = newCheckRows(a.Checks(ctx))
+	page.Checks = a.Checks(ctx)
 	page.All = int64(len(page.Incidents))
 	for _, kind := range []incidentKind{kindKey, kindRun, kindJob, kindTask} {
 		page.More = page.More || ofKind(page.Incidents, kind) >= maxIncidents

@@ -82,31 +82,3 @@ func newLoopPill(loop tasks.LoopState) pages.Pill {
 		return pages.NewPill("ok", "OK")
 	}
 }
-
-// checkRow is a check of the configuration and of the servers.
-type checkRow struct {
-	Check
-
-	Pill pages.Pill
-}
-
-func newCheckRows(checks []Check) []checkRow {
-	rows := make([]checkRow, len(checks))
-	for i, check := range checks {
-		rows[i] = checkRow{check, newCheckPill(check.Outcome)}
-	}
-	return rows
-}
-
-func newCheckPill(outcome Outcome) pages.Pill {
-	switch outcome {
-	case OutcomeOK:
-		return pages.NewPill("ok", "OK")
-	case OutcomeWarning:
-		return pages.NewPill("warn", "Warning")
-	case OutcomeError:
-		return pages.NewPill("fail", "Error")
-	case OutcomeSkipped:
-	}
-	return pages.NewPill("idle", "Skipped")
-}
