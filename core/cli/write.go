@@ -7,7 +7,8 @@ import (
 )
 
 // WriteDurably writes a file that only its owner may read, and the folders above it. It is written beside the path and
-// put there by put, os.Rename or os.Link, once it is whole. It is on the disk, with its name, when WriteDurably returns.
+// put there by put, os.Rename or os.Link, once it is whole. It is on the disk, with its name, when WriteDurably
+// returns.
 func WriteDurably(path string, content []byte, put func(from, to string) error) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
