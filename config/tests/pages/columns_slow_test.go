@@ -51,6 +51,9 @@ func TestColumnsHaveRoomInABrowser(t *testing.T) {
 			if tallest > 0 && width >= 1280 && len(rows) > 0 && slices.Max(rows) > tallest {
 				t.Errorf("%s, %d wide: a row is %g px high, want %g at most", path, width, slices.Max(rows), tallest)
 			}
+			if path == "runs/" && width == 1280 && slices.Min(rows) < 36 {
+				t.Errorf("%s: a row is %g px high, want 36 at least", path, slices.Min(rows))
+			}
 			if !browser.Eval[bool](tab, `document.fonts.check("14px Inter") && document.fonts.size === 2`) {
 				t.Errorf("%s, %d wide: the page has no font of its own", path, width)
 			}
