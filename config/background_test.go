@@ -7,6 +7,7 @@ import (
 	"github.com/hibiken/asynq"
 
 	"github.com/simplevalidations/simplevalidations/config"
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/tasks"
 )
 
@@ -14,7 +15,7 @@ import (
 func TestTasksMayTakeAsLongAsTheirRuns(t *testing.T) {
 	t.Parallel()
 	const runTimeout = 50 * time.Hour
-	s := setup(t, func(settings *config.Settings) { settings.RunTimeout = runTimeout })
+	s := fixture.Setup(t, func(settings *config.Settings) { settings.RunTimeout = runTimeout })
 	s.Started(t, s.Start(t, ""))
 	if n, err := s.Project.Enqueue(t.Context(), s.Queue); n != 1 || err != nil {
 		t.Fatalf("handed over %d jobs, %v, want the run's", n, err)

@@ -42,51 +42,48 @@ type Examination struct {
 // Checks examines everything at once.
 func (e Examination) Checks(ctx context.Context) []health.Check {
 	all := []struct {
-		check   health.Check
-		skipped bool
-		run     func(context.Context) finding
+		id, name string
+		skipped  bool
+		run      func(context.Context) health.Check
 	}{
-		{health.Check{ID: "SV110", Name: "database"}, e.DB == nil && e.Unopened == nil, e.database},
-		{health.Check{ID: "SV111", Name: "redis"}, e.Redis == nil, e.queue},
-		{health.Check{ID: "SV112", Name: "processes and loops"}, e.DB == nil, e.processes},
-		{health.Check{ID: "SV113", Name: "clock of the database"}, e.DB == nil, e.clock},
-		{health.Check{ID: "SV114", Name: "settings"}, false, e.advice},
-		{health.Check{ID: "SV115", Name: "durability"}, e.DB == nil, e.durability},
-		{health.Check{ID: "SV116", Name: "secret key"}, e.DB == nil, e.secretKey},
-		{health.Check{ID: "SV117", Name: "mail"}, e.Settings.SMTPAddress == "", e.mail},
-		{health.Check{ID: "SV118", Name: "traces"}, e.Settings.OTLPEndpoint == "", e.traces},
+		{"SV110", "database", e.DB == nil && e.Unopened == nil, e.database},
+		{"SV111", "redis", e.Redis == nil, e.queue},
+		{"SV112", "processes and loops", e.DB == nil, e.processes},
+		{"SV113", "clock of the database", e.DB == nil, e.clock},
+		{"SV114", "settings", false, e.advice},
+		{"SV115", "durability", e.DB == nil, e.durability},
+		{"SV116", "secret key", e.DB == nil, e.secretKey},
+		{"SV117", "mail", e.Settings.SMTPAddress == "", e.mail},
+		{"SV118", "traces", e.Settings.OTLPEndpoint == "", e.traces},
 	}
 	found := make([]health.Check, len(all))
 	var group sync.WaitGroup
 	for i, one := range all {
-		found[i] = one.check
-		if found[i].Outcome = health.OutcomeSkipped; one.skipped {
-			continue
-		}
 		group.Go(func() {
-			ctx, cancel := context.WithTimeout(ctx, checkTimeout)
-			defer cancel()
-			result := one.run(ctx)
-			found[i].Outcome, found[i].Detail, found[i].Hint = result.outcome, result.detail, result.hint
+			found[i].Outcome = health.OutcomeSkipped
+			if !one.skipped {
+				ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+				defer cancel()
+				found[i] = one.run(ctx)
+			}
+			found[i].ID, found[i].Name = one.id, one.name
 		})
 	}
 	group.Wait()
 	return found
 }
 
-// finding is the result of a check, and what to do about it.
-type finding struct {
-	outcome      health.Outcome
-	detail, hint string
+func fine(detail string) health.Check { return health.Check{Outcome: health.OutcomeOK, Detail: detail} }
+
+func warning(detail, hint string) health.Check {
+	return health.Check{Outcome: health.OutcomeWarning, Detail: detail, Hint: hint}
 }
 
-func fine(detail string) finding { return finding{health.OutcomeOK, detail, ""} }
+func broken(detail, hint string) health.Check {
+	return health.Check{Outcome: health.OutcomeError, Detail: detail, Hint: hint}
+}
 
-func warning(detail, hint string) finding { return finding{health.OutcomeWarning, detail, hint} }
-
-func broken(detail, hint string) finding { return finding{health.OutcomeError, detail, hint} }
-
-func (e Examination) database(ctx context.Context) finding {
+func (e Examination) database(ctx context.Context) health.Check {
 	if e.Unopened != nil {
 		return broken(e.Unopened.Error(), DatabaseHint(e.Unopened))
 	}
@@ -127,7 +124,7 @@ func (e Examination) directURL(ctx context.Context) error {
 	return direct.Close()
 }
 
-func (e Examination) queue(ctx context.Context) finding {
+func (e Examination) queue(ctx context.Context) health.Check {
 	if err := e.Redis.Ping(ctx).Err(); err != nil {
 		return broken(fmt.Sprintf("ask Redis: %v", err),
 			"set REDIS_URL to a Redis that answers; until then runs are accepted, but not executed")
@@ -152,7 +149,7 @@ func (e Examination) queue(ctx context.Context) finding {
 	return fine("nothing is evicted")
 }
 
-func (e Examination) processes(ctx context.Context) finding {
+func (e Examination) processes(ctx context.Context) health.Check {
 	processes, err := tasks.Processes(ctx, e.DB, health.MaxProcesses)
 	if err != nil {
 		return broken(err.Error(), DatabaseHint(err))
@@ -178,7 +175,7 @@ func (e Examination) processes(ctx context.Context) finding {
 	return fine(fmt.Sprintf("%d alive, and all their loops pass", len(health.Living(processes))))
 }
 
-func (e Examination) clock(ctx context.Context) finding {
+func (e Examination) clock(ctx context.Context) health.Check {
 	began := time.Now()
 	var at time.Time
 	if err := e.DB.Pool.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&at); err != nil {
@@ -210,7 +207,7 @@ func CheckKeys(ctx context.Context, database *db.DB, ring keyring.Ring) (keyring
 }
 
 // secretKey checks whether this machine's key opens the secrets in the database.
-func (e Examination) secretKey(ctx context.Context) finding {
+func (e Examination) secretKey(ctx context.Context) health.Check {
 	if e.Settings.SecretKey == "" {
 		return broken("SV_SECRET_KEY is not set",
 			"give this machine the key of the others; for the first one, make it with openssl rand -base64 32")
@@ -235,7 +232,7 @@ func (e Examination) secretKey(ctx context.Context) finding {
 }
 
 // mail checks whether the mail server accepts a connection and, where one is set, the user.
-func (e Examination) mail(ctx context.Context) finding {
+func (e Examination) mail(ctx context.Context) health.Check {
 	sender, err := newSender(e.Settings)
 	if err == nil {
 		err = sender.Check(ctx)
@@ -247,7 +244,7 @@ func (e Examination) mail(ctx context.Context) finding {
 }
 
 // traces checks whether the receiver of traces takes one.
-func (e Examination) traces(ctx context.Context) finding {
+func (e Examination) traces(ctx context.Context) health.Check {
 	if err := tracing.Check(ctx, e.Settings.OTLPEndpoint); err != nil {
 		return warning(err.Error(), "correct SV_OTLP_ENDPOINT, or start the receiver; until then traces are lost")
 	}
@@ -255,7 +252,7 @@ func (e Examination) traces(ctx context.Context) finding {
 }
 
 // durability checks the settings of PostgreSQL without which acknowledged runs can be lost.
-func (e Examination) durability(ctx context.Context) finding {
+func (e Examination) durability(ctx context.Context) health.Check {
 	var off string
 	err := e.DB.Pool.QueryRow(ctx, `SELECT coalesce(string_agg(name, ', ' ORDER BY name), '') FROM pg_settings
 		WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit') AND setting = 'off'`).Scan(&off)

@@ -20,8 +20,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/docs"
-	"github.com/simplevalidations/simplevalidations/docs/reference"
-	"github.com/simplevalidations/simplevalidations/docs/site"
 )
 
 func TestDocsPages(t *testing.T) {
@@ -312,7 +310,7 @@ func checkDashboardReference(tb testing.TB, e *echo.Echo, from, path string) {
 	if !slices.ContainsFunc(e.Routes(), isPage) {
 		tb.Errorf("%s leads to %s, which is not a page of the dashboard", from, path)
 	}
-	if slug, isTrial := strings.CutPrefix(path, site.TrialRoot); isTrial {
+	if slug, isTrial := strings.CutPrefix(path, docs.TrialRoot); isTrial {
 		checkTriable(tb, from, strings.TrimSuffix(slug, "/"))
 	}
 }
@@ -320,7 +318,7 @@ func checkDashboardReference(tb testing.TB, e *echo.Echo, from, path string) {
 // checkTriable refuses the link to a trial that the dashboard answers with 404.
 func checkTriable(tb testing.TB, from, slug string) {
 	tb.Helper()
-	document, err := reference.Read(docs.OpenAPI())
+	document, err := docs.ReadReference(docs.OpenAPI())
 	if err != nil {
 		tb.Fatal(err)
 	}

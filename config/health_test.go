@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/config"
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 )
 
 func TestStoppingProcessAnswersAndSendsClientsAway(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := fixture.Setup(t)
 	handler := config.Stopping(s.Project, s.Router)
 	ask := func(path string) *httptest.ResponseRecorder {
 		answer := httptest.NewRecorder()
@@ -30,7 +31,7 @@ func TestStoppingProcessAnswersAndSendsClientsAway(t *testing.T) {
 
 func TestReadinessOfADatabaseThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := fixture.Setup(t)
 	name := s.DB.Pool.Config().ConnConfig.Database
 	s.Exec(t, `ALTER DATABASE "`+name+`" SET default_transaction_read_only = on`)
 	s.DB.Pool.Reset()

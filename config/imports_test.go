@@ -160,7 +160,9 @@ func layers() []layer {
 				"validations", "validations/engines", "validations/execution", "workflows", "workflows/files",
 			}, foundation...),
 		},
-		{folder: "config/health", may: append([]string{"tasks"}, foundation...)},
+		{folder: "config/health", may: append([]string{
+			"tasks", "users", "validations", "validations/execution",
+		}, foundation...)},
 		{folder: "config/archive", may: append([]string{"validations"}, foundation...)},
 		{folder: "config/remote", may: append([]string{
 			"config/health", "users", "validations", "validations/engines", "workflows/files",
@@ -168,13 +170,10 @@ func layers() []layer {
 		{folder: "config/edge", may: append([]string{
 			"users/access", "validations/engines/engine", "workflows/files",
 		}, foundation...)},
-		{folder: "config/console", may: append([]string{
-			"config/health", "tasks", "users", "validations", "validations/execution",
-		}, foundation...)},
 		{
 			folder: "config",
 			may: append([]string{
-				"config/archive", "config/console", "config/edge", "config/health", "core/ratelimit", "tasks", "users",
+				"config/archive", "config/edge", "config/health", "core/ratelimit", "tasks", "users",
 				"users/access", "users/quota", "users/signin", "validations", "validations/engines",
 				"validations/engines/engine", "validations/execution", "validations/web", "workflows",
 				"workflows/editor", "workflows/files", "workflows/start", "workflows/start/body",

@@ -10,8 +10,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/simplevalidations/simplevalidations/config/console"
 	"github.com/simplevalidations/simplevalidations/config/edge"
+	"github.com/simplevalidations/simplevalidations/config/health"
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
@@ -63,7 +63,7 @@ type Project struct {
 	keys     *admin.App
 	requests *requestlog.App
 	search   *pages.Search
-	console  *console.App
+	console  *health.App
 	trial    *edge.Trial
 	probe    databaseProbe
 	// stopping is closed when the process is asked to stop; nil where nothing asks.
@@ -234,12 +234,12 @@ func (p *Project) installViews(check *core.Validator) error {
 	return nil
 }
 
-func newConsole(p *Project, check *core.Validator) (*console.App, error) {
+func newConsole(p *Project, check *core.Validator) (*health.App, error) {
 	var periodic []string
 	for _, work := range p.periodic() {
 		periodic = append(periodic, work.Name)
 	}
-	return console.New(console.Deps{
+	return health.New(health.Deps{
 		Version: p.version, DB: p.db, Redis: p.redis, Keys: p.inspector, Runs: p.runService,
 		Insights: p.insights, Executor: p.executor, Users: p.userService, Endpoints: operationNames(),
 		Periodic: periodic, Checks: Examination{Settings: p.settings, DB: p.db, Redis: p.redis}.Checks,

@@ -18,17 +18,8 @@ import (
 
 func TestRequestLogNamesWho(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
 	var lines bytes.Buffer
-	log := slog.New(slog.NewJSONHandler(&lines, nil))
-	project, err := config.NewProject(t.Context(), s.Settings, fixture.Version, s.DB, s.Queue, log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	router, err := config.NewRouter(project)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := fixture.SetupLogged(t, slog.New(slog.NewJSONHandler(&lines, nil)))
 	tokenID := dbtest.One[string](t, s.DB,
 		"SELECT id::text FROM api_tokens WHERE role = 'executor' AND org_id = $1", s.Harbour.ID)
 	// logged sends a request and returns the fields of its line that say who and what.
@@ -40,7 +31,7 @@ func TestRequestLogNamesWho(t *testing.T) {
 			t.Fatal(err)
 		}
 		request.RemoteAddr = "192.0.2.7:4711"
-		router.ServeHTTP(httptest.NewRecorder(), request)
+		s.Router.ServeHTTP(httptest.NewRecorder(), request)
 		var line map[string]any
 		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
 			t.Fatalf("log = %s: %v", lines.String(), err)
@@ -94,23 +85,16 @@ func TestRequestLogNamesWho(t *testing.T) {
 
 func TestRequestLogNamesWhoIsLimited(t *testing.T) {
 	t.Parallel()
-	s := setup(t, func(settings *config.Settings) { settings.RequestsPerSecond = 0.001 })
 	var lines bytes.Buffer
-	log := slog.New(slog.NewTextHandler(&lines, nil))
-	project, err := config.NewProject(t.Context(), s.Settings, fixture.Version, s.DB, s.Queue, log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	router, err := config.NewRouter(project)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := fixture.SetupLogged(t, slog.New(slog.NewTextHandler(&lines, nil)), func(settings *config.Settings) {
+		settings.RequestsPerSecond = 0.001
+	})
 	for range 3 {
 		request, err := call{Path: "/api/me/", Token: s.Harbour.Tokens.Viewer}.Request(t.Context(), "checks.example")
 		if err != nil {
 			t.Fatal(err)
 		}
-		router.ServeHTTP(httptest.NewRecorder(), request)
+		s.Router.ServeHTTP(httptest.NewRecorder(), request)
 	}
 	if !strings.Contains(lines.String(), "org="+s.Harbour.Slug) ||
 		!strings.Contains(lines.String(), "code=rate_limited") {

@@ -3,20 +3,12 @@ package config_test
 import (
 	"testing"
 
-	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 )
 
 func TestMain(m *testing.M) { fixture.Main(m) }
 
-type call = fixture.Call
-
-// stage is the service with what the tests of this package do to it.
-type stage struct {
-	*fixture.Stage
-}
-
-func setup(tb testing.TB, change ...func(*config.Settings)) *stage {
-	tb.Helper()
-	return &stage{fixture.Setup(tb, change...)}
-}
+type (
+	call  = fixture.Call
+	stage = fixture.Stage
+)

@@ -268,7 +268,7 @@ func filled(n int) []string {
 // setupTraced has a workflow with an external validator. The function returns the trace context of its last call.
 func setupTraced(tb testing.TB, r *receiver) (*stage, func() tracing.Origin) {
 	tb.Helper()
-	s := setup(tb, func(settings *config.Settings) {
+	s := fixture.Setup(tb, func(settings *config.Settings) {
 		settings.OTLPEndpoint = r.address
 		settings.ExternalAllow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	})

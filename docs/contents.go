@@ -6,16 +6,8 @@ import (
 	"strings"
 )
 
-// Chapter is a part of the table of contents, with its pages by the names that Page takes.
-type Chapter struct {
-	Title string
-	Pages []string
-	// Folder is set for a chapter that is too long to be shown on each page, and that its folder stands for.
-	Folder string
-}
-
-// Contents returns the table of contents: every page once, in the order in which they are best read.
-func Contents() ([]Chapter, error) {
+// contents returns the table of contents: every page once, in the order in which they are best read.
+func contents() ([]part, error) {
 	names, err := Pages()
 	if err != nil {
 		return nil, err
@@ -31,21 +23,15 @@ func Contents() ([]Chapter, error) {
 		}
 		plan[i].pages = append(plan[i].pages, name)
 	}
-	chapters := make([]Chapter, len(plan))
-	for i, p := range plan {
-		chapters[i] = Chapter{Title: p.title, Pages: p.pages}
-		if p.folded {
-			chapters[i].Folder = p.folder
-		}
-	}
-	return chapters, nil
+	return plan, nil
 }
 
-// part is what is decided about a chapter: the pages that it begins with, and the folder whose other pages follow.
+// part is a chapter: the pages that it begins with, and the folder whose other pages follow.
 type part struct {
 	title  string
 	folder string
 	pages  []string
+	// folded is set for a chapter that is too long to be shown on each page, and that its folder stands for.
 	folded bool
 }
 

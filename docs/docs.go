@@ -1,6 +1,6 @@
 // Package docs holds the product's documentation inside the binary: the OpenAPI document, the pages for people, the
-// sample documents and the schema of workflow files. It hands out what is written and renders nothing; its package
-// site makes the pages readable in a browser.
+// sample documents and the schema of workflow files. Site makes the pages readable in a browser, and Reference is what
+// the OpenAPI document says of each operation.
 package docs
 
 import (

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/simplevalidations/simplevalidations/config"
+	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/keyring"
 )
@@ -30,7 +31,10 @@ func withSecretKey(s config.Settings) (config.Settings, error) {
 	path := filepath.Join(s.DataDir, secretKeyFile)
 	text, err := readSecretKey(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err := createSecretKey(s.DataDir, path); err != nil {
+		// Of processes that create one at once, the first one's key stays. Without a flush a power failure could take
+		// it back and leave what was encrypted under it.
+		err = cli.WriteDurably(path, []byte(keyring.Generate()+"\n"), os.Link)
+		if err != nil && !errors.Is(err, fs.ErrExist) {
 			return config.Settings{}, fmt.Errorf("create the secret key: %w", err)
 		}
 		text, err = readSecretKey(path)
@@ -60,33 +64,6 @@ func readSecretKey(path string) (string, error) {
 		return "", &config.UsageError{Reason: path + " holds no key: restore it from a copy of the data folder"}
 	}
 	return key, nil
-}
-
-// createSecretKey writes a new key beside the path and links it there when it is whole. Of processes that do so at
-// once, the first one's key stays.
-func createSecretKey(dir, path string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("make the data folder: %w", err)
-	}
-	// CreateTemp makes files that only their owner may read.
-	file, err := os.CreateTemp(dir, secretKeyFile+".")
-	if err != nil {
-		return fmt.Errorf("make a file: %w", err)
-	}
-	defer func() { _ = os.Remove(file.Name()) }() // What stays is the link.
-	_, err = file.WriteString(keyring.Generate() + "\n")
-	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return fmt.Errorf("write the key: %w", err)
-	}
-	if err := os.Link(file.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("put the key in its place: %w", err)
-	}
-	folder, err := os.Open(dir) //nolint:gosec // G304: the folder is the operator's own setting.
-	if err != nil {
-		return fmt.Errorf("open the data folder: %w", err)
-	}
-	// Otherwise a power failure could take the key back and leave what was encrypted under it.
-	return errors.Join(folder.Sync(), folder.Close())
 }
 
 // checkSecretKey refuses to serve with a key that does not open what the database holds.

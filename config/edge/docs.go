@@ -17,7 +17,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/docs"
-	"github.com/simplevalidations/simplevalidations/docs/site"
 	"github.com/simplevalidations/simplevalidations/workflows/files"
 )
 
@@ -47,29 +46,29 @@ func RegisterDocs(e *echo.Echo) error {
 }
 
 func registerPages(e *echo.Echo) error {
-	addresses, err := site.Addresses()
+	addresses, err := docs.SiteAddresses()
 	if err != nil {
 		return fmt.Errorf("read the documentation: %w", err)
 	}
-	render := sync.OnceValues(site.New)
+	render := sync.OnceValues(docs.NewSite)
 	for _, address := range addresses {
-		e.GET(address, servePage(render, func(guides *site.Site, _ echo.Context) ([]byte, error) {
+		e.GET(address, servePage(render, func(guides *docs.Site, _ echo.Context) ([]byte, error) {
 			return guides.Pages()[address], nil
 		}))
 	}
-	e.GET(site.SearchAddress, servePage(render, func(guides *site.Site, c echo.Context) ([]byte, error) {
+	e.GET(docs.SearchAddress, servePage(render, func(guides *docs.Site, c echo.Context) ([]byte, error) {
 		return guides.Search(c.QueryParam("q"))
 	}))
 	// The addresses of the reference stand in the OpenAPI document, which is not read before the first request.
-	reference := servePage(render, func(guides *site.Site, c echo.Context) ([]byte, error) {
+	reference := servePage(render, func(guides *docs.Site, c echo.Context) ([]byte, error) {
 		page, found := guides.Reference(c.Request().URL.Path)
 		if !found {
 			return nil, core.NewError(api.CodeNotFound, "The API reference has no such page.")
 		}
 		return page, nil
 	})
-	e.GET(site.ReferenceRoot, reference)
-	e.GET(site.ReferenceRoot+":operation/", reference)
+	e.GET(docs.ReferenceRoot, reference)
+	e.GET(docs.ReferenceRoot+":operation/", reference)
 	return registerFiles(e, map[string]string{
 		"/docs/docs.css":      "text/css; charset=utf-8",
 		"/docs/docs.js":       "text/javascript; charset=utf-8",
@@ -80,7 +79,7 @@ func registerPages(e *echo.Echo) error {
 
 // servePage answers with a page of the rendered documentation.
 func servePage(
-	render func() (*site.Site, error), choose func(*site.Site, echo.Context) ([]byte, error),
+	render func() (*docs.Site, error), choose func(*docs.Site, echo.Context) ([]byte, error),
 ) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		guides, err := render()
@@ -98,7 +97,7 @@ func servePage(
 // registerFiles adds files of the layout, each at the address that ends in its name, with their media types.
 func registerFiles(e *echo.Echo, mediaTypes map[string]string) error {
 	for address, mediaType := range mediaTypes {
-		body, err := site.File(lastSegment(address))
+		body, err := docs.SiteFile(lastSegment(address))
 		if err != nil {
 			return err
 		}

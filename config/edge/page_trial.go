@@ -16,7 +16,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/docs"
-	"github.com/simplevalidations/simplevalidations/docs/reference"
 )
 
 //go:embed templates/trial/*.html
@@ -27,7 +26,7 @@ var trialTemplates embed.FS
 type Trial struct {
 	// Service answers the requests. It is set when the router is complete.
 	Service  http.Handler
-	document func() (*reference.Document, error)
+	document func() (*docs.Reference, error)
 	pages    *pages.Set
 	maxBytes int64
 }
@@ -38,7 +37,7 @@ func NewTrial(maxBytes int64) (*Trial, error) {
 	if err != nil {
 		return nil, err
 	}
-	read := sync.OnceValues(func() (*reference.Document, error) { return reference.Read(docs.OpenAPI()) })
+	read := sync.OnceValues(func() (*docs.Reference, error) { return docs.ReadReference(docs.OpenAPI()) })
 	return &Trial{document: read, pages: set, maxBytes: maxBytes}, nil
 }
 
@@ -64,7 +63,7 @@ func (t *Trial) atHome(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, pages.Base(visitor.Home)+"try/"+operation.Slug+"/")
 }
 
-func (t *Trial) operation(c echo.Context) (*reference.Operation, error) {
+func (t *Trial) operation(c echo.Context) (*docs.Operation, error) {
 	document, err := t.document()
 	if err != nil {
 		return nil, fmt.Errorf("read the API: %w", err)
@@ -78,9 +77,9 @@ func (t *Trial) operation(c echo.Context) (*reference.Operation, error) {
 
 // trialPage is the form of an operation, and what was sent and answered.
 type trialPage struct {
-	Operation *reference.Operation
+	Operation *docs.Operation
 	Fields    []trialField
-	Body      *reference.TrialBody
+	Body      *docs.TrialBody
 	MaxBytes  int64
 	Exchange  *exchange
 	Problem   *core.Error
@@ -88,7 +87,7 @@ type trialPage struct {
 
 // trialField is a parameter of the operation with what was entered.
 type trialField struct {
-	reference.Parameter
+	docs.Parameter
 
 	ID, Value string
 	// Fresh is set for the idempotency key, which is another one in each form.
@@ -105,7 +104,7 @@ func (t *Trial) show(c echo.Context, _ core.Principal) error {
 }
 
 // render shows the form. What was entered stays, except for the key: the next request is another one.
-func (t *Trial) render(c echo.Context, status int, operation *reference.Operation, page trialPage) error {
+func (t *Trial) render(c echo.Context, status int, operation *docs.Operation, page trialPage) error {
 	page.Operation, page.MaxBytes = operation, t.maxBytes
 	for _, parameter := range operation.Parameters {
 		if parameter.Name == "Request-Id" {
@@ -133,7 +132,7 @@ func (t *Trial) render(c echo.Context, status int, operation *reference.Operatio
 
 const echoKeyName = "Idempotency-Key"
 
-func fieldID(p reference.Parameter) string { return p.In + "-" + p.Name }
+func fieldID(p docs.Parameter) string { return p.In + "-" + p.Name }
 
 // send is POST /app/orgs/{org}/try/{operation}/.
 func (t *Trial) send(c echo.Context, _ core.Principal) error {
@@ -158,7 +157,7 @@ func (t *Trial) send(c echo.Context, _ core.Principal) error {
 	return t.render(c, http.StatusOK, operation, trialPage{Exchange: done})
 }
 
-func (t *Trial) refuse(c echo.Context, operation *reference.Operation, err error) error {
+func (t *Trial) refuse(c echo.Context, operation *docs.Operation, err error) error {
 	problem := pages.Refusal(err)
 	if problem == nil {
 		return err
@@ -170,7 +169,7 @@ func (t *Trial) refuse(c echo.Context, operation *reference.Operation, err error
 const formOverhead = 64 << 10
 
 // readForm reads the fields, and the file if the operation takes one.
-func (t *Trial) readForm(c echo.Context, operation *reference.Operation) (*multipart.FileHeader, error) {
+func (t *Trial) readForm(c echo.Context, operation *docs.Operation) (*multipart.FileHeader, error) {
 	request := c.Request()
 	request.Body = http.MaxBytesReader(c.Response(), request.Body, t.maxBytes+formOverhead)
 	err := request.ParseMultipartForm(formOverhead)
@@ -193,7 +192,7 @@ func (t *Trial) readForm(c echo.Context, operation *reference.Operation) (*multi
 }
 
 // wrongFields are those that lack a value, or cannot be sent as a parameter.
-func wrongFields(request *http.Request, operation *reference.Operation) []api.FieldError {
+func wrongFields(request *http.Request, operation *docs.Operation) []api.FieldError {
 	var wrong []api.FieldError
 	for _, p := range operation.Parameters {
 		value := request.PostFormValue(fieldID(p))

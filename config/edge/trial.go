@@ -19,7 +19,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
-	"github.com/simplevalidations/simplevalidations/docs/reference"
+	"github.com/simplevalidations/simplevalidations/docs"
 	"github.com/simplevalidations/simplevalidations/users/access"
 )
 
@@ -39,7 +39,7 @@ type exchange struct {
 
 // exchange sends the request of a form to the service inside this process, and reads the answer.
 func (t *Trial) exchange(
-	c echo.Context, operation *reference.Operation, document *multipart.FileHeader,
+	c echo.Context, operation *docs.Operation, document *multipart.FileHeader,
 ) (*exchange, error) {
 	request, shown, err := newTrialRequest(c, operation, document)
 	if err != nil {
@@ -62,7 +62,7 @@ func (t *Trial) exchange(
 
 // newTrialRequest makes the request, and returns how its body is shown.
 func newTrialRequest(
-	c echo.Context, operation *reference.Operation, document *multipart.FileHeader,
+	c echo.Context, operation *docs.Operation, document *multipart.FileHeader,
 ) (*http.Request, string, error) {
 	form := c.Request()
 	address := &url.URL{Path: operation.Path, RawPath: operation.Path}
@@ -101,7 +101,7 @@ func newTrialRequest(
 
 // trialBody is the file that was chosen, or the text that was entered.
 func trialBody(
-	form *http.Request, operation *reference.Operation, document *multipart.FileHeader, header http.Header,
+	form *http.Request, operation *docs.Operation, document *multipart.FileHeader, header http.Header,
 ) (io.ReadCloser, string, error) {
 	sent, takes := operation.TrialBody()
 	switch {

@@ -3,6 +3,8 @@ package health
 import (
 	"strings"
 	"time"
+
+	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
 // Outcome is the result of a check.
@@ -29,6 +31,20 @@ type Check struct {
 // Address is where the documentation explains the check.
 func (c Check) Address() string {
 	return "/docs/guides/operators/#" + strings.ToLower(c.ID) + "-" + strings.ReplaceAll(c.Name, " ", "-")
+}
+
+// Pill shows the outcome on the page.
+func (c Check) Pill() pages.Pill {
+	switch c.Outcome {
+	case OutcomeOK:
+		return pages.NewPill("ok", "OK")
+	case OutcomeWarning:
+		return pages.NewPill("warn", "Warning")
+	case OutcomeError:
+		return pages.NewPill("fail", "Error")
+	case OutcomeSkipped:
+	}
+	return pages.NewPill("idle", "Skipped")
 }
 
 // MaxSkew is how far two clocks may be apart before doctor warns: times in answers are whole seconds.

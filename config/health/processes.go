@@ -92,8 +92,8 @@ func Gone(processes []tasks.ProcessState) []tasks.ProcessState {
 	})
 }
 
-// Releases returns the versions of the living processes, each once.
-func Releases(processes []tasks.ProcessState) []string {
+// releases returns the versions of the living processes, each once.
+func releases(processes []tasks.ProcessState) []string {
 	var all []string
 	for _, process := range Living(processes) {
 		all = append(all, process.Version)
@@ -106,26 +106,26 @@ func Releases(processes []tasks.ProcessState) []string {
 func Complaints(processes []tasks.ProcessState) []string {
 	var all []string
 	for _, process := range append(Living(processes), Gone(processes)...) {
-		all = append(all, ComplaintsOf(process)...)
+		all = append(all, complaintsOf(process)...)
 	}
-	if found := Releases(processes); len(found) > 1 {
+	if found := releases(processes); len(found) > 1 {
 		all = append(all, "several releases run at once: "+strings.Join(found, ", "))
 	}
 	return all
 }
 
-// ComplaintsOf returns a sentence for each fault of one process.
-func ComplaintsOf(process tasks.ProcessState) []string {
+// complaintsOf returns a sentence for each fault of one process.
+func complaintsOf(process tasks.ProcessState) []string {
 	if process.SilentFor > 0 {
 		silence := pages.Took(process.SilentFor.Round(time.Second))
-		return []string{fmt.Sprintf("%s has sent no heartbeat for %s", NameOf(process), silence)}
+		return []string{fmt.Sprintf("%s has sent no heartbeat for %s", nameOf(process), silence)}
 	}
 	var all []string
 	for _, loop := range process.Loops {
-		name := fmt.Sprintf("the %s of %s", loop.Name, NameOf(process))
+		name := fmt.Sprintf("the %s of %s", loop.Name, nameOf(process))
 		switch {
 		case loop.Failures > 0:
-			all = append(all, name+" fails: "+FirstLine(loop.LastError))
+			all = append(all, name+" fails: "+firstLine(loop.LastError))
 		case loop.Late:
 			all = append(all, name+" is late")
 		}
@@ -133,13 +133,13 @@ func ComplaintsOf(process tasks.ProcessState) []string {
 	return all
 }
 
-// NameOf names a process by its roles and its machine.
-func NameOf(process tasks.ProcessState) string {
+// nameOf names a process by its roles and its machine.
+func nameOf(process tasks.ProcessState) string {
 	return fmt.Sprintf("%s process %d on %s", strings.Join(process.Parts, "+"), process.PID, process.Host)
 }
 
-// FirstLine returns the text without its other lines.
-func FirstLine(text string) string {
+// firstLine returns the text without its other lines.
+func firstLine(text string) string {
 	line, _, _ := strings.Cut(text, "\n")
 	return line
 }

@@ -1,5 +1,6 @@
 // Package health knows what has to run for a service to be well: the roles of its processes, their loops, and how a
-// check of either is reported.
+// check of either is reported. App is the page on which operators see all of it, with the incidents and dead letters
+// that they act on.
 package health
 
 import (

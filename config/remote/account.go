@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"context"
 	"strconv"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/cli"
+	"github.com/simplevalidations/simplevalidations/core/client"
 )
 
 // account is what whoami writes for programs.
@@ -18,41 +20,34 @@ type account struct {
 }
 
 func whoamiCommand(s Env) *cobra.Command {
-	c := connection{Env: s}
 	var asJSON bool
-	command := &cobra.Command{
+	command := calling(s, &cobra.Command{
 		Use: "whoami", Short: "Show whose token it is, its role, and the usage of its organization", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			service, err := c.authorized()
-			if err != nil {
-				return err
-			}
-			me, err := service.Me(cmd.Context())
-			if err != nil {
-				return failure(cmd.Context(), err)
-			}
-			usage, err := service.Usage(cmd.Context())
-			if err != nil {
-				return failure(cmd.Context(), err)
-			}
-			if asJSON {
-				return writeJSON(cmd, account{schemaVersion, me, usage})
-			}
-			return cli.WriteTable(cmd.OutOrStdout(), [][]string{
-				{"user", me.Email},
-				{"name", me.Name},
-				{"organization", me.Org.Slug},
-				{"role", string(me.Role)},
-				{"period", usage.Period},
-				{"used", strconv.Itoa(usage.Used)},
-				{"quota", limit(usage.Quota)},
-				{"remaining", limit(usage.Remaining)},
-				{"resets", usage.ResetsAt.Format(time.RFC3339)},
-			}...)
-		},
-	}
+	}, func(ctx context.Context, service *client.Client, _ []string) (account, error) {
+		me, err := service.Me(ctx)
+		if err != nil {
+			return account{}, err
+		}
+		usage, err := service.Usage(ctx)
+		return account{schemaVersion, me, usage}, err
+	}, func(cmd *cobra.Command, of account) error {
+		if asJSON {
+			return writeJSON(cmd, of)
+		}
+		me, usage := of.Value, of.Usage
+		return cli.WriteTable(cmd.OutOrStdout(), [][]string{
+			{"user", me.Email},
+			{"name", me.Name},
+			{"organization", me.Org.Slug},
+			{"role", string(me.Role)},
+			{"period", usage.Period},
+			{"used", strconv.Itoa(usage.Used)},
+			{"quota", limit(usage.Quota)},
+			{"remaining", limit(usage.Remaining)},
+			{"resets", usage.ResetsAt.Format(time.RFC3339)},
+		}...)
+	})
 	command.Flags().BoolVar(&asJSON, "json", false, "write JSON")
-	c.bind(command)
 	return command
 }
 

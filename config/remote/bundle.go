@@ -1,8 +1,6 @@
 package remote
 
 import (
-	"os"
-
 	"github.com/spf13/cobra"
 
 	"github.com/simplevalidations/simplevalidations/core/cli"
@@ -39,12 +37,8 @@ over HTTPS and from public networks; redirects must lead to allowed hosts, too.`
 			if err != nil {
 				return misuse("%v", err)
 			}
-			if output == "" {
-				_, err = cmd.OutOrStdout().Write(file)
-				return err
-			}
 			const mode = 0o644
-			return os.WriteFile(output, file, mode)
+			return writeFile(cmd, output, file, mode)
 		},
 	}
 	command.Flags().StringVarP(&output, "output", "o", "", "the file to write (default: standard output)")

@@ -136,30 +136,7 @@ func (k keptKey) write(kept keptStart) error {
 	if err != nil {
 		return fmt.Errorf("write the key: %w", err)
 	}
-	folder := filepath.Dir(k.file)
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return misuse("store the key: %v; or pass --key", err)
-	}
-	file, err := os.CreateTemp(folder, "new-*")
-	if err != nil {
-		return misuse("store the key: %v; or pass --key", err)
-	}
-	_, err = file.Write(content)
-	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return misuse("store the key: %v; or pass --key", err)
-	}
-	if err := os.Rename(file.Name(), k.file); err != nil {
-		return misuse("store the key: %v; or pass --key", err)
-	}
-	return syncFolder(folder)
-}
-
-func syncFolder(name string) error {
-	folder, err := os.Open(name) //nolint:gosec // the user's own folder
-	if err != nil {
-		return misuse("store the key: %v; or pass --key", err)
-	}
-	if err := errors.Join(folder.Sync(), folder.Close()); err != nil {
+	if err := cli.WriteDurably(k.file, content, os.Rename); err != nil {
 		return misuse("store the key: %v; or pass --key", err)
 	}
 	return nil

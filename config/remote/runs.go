@@ -3,7 +3,6 @@ package remote
 import (
 	"context"
 	"errors"
-	"os"
 	"strconv"
 	"time"
 
@@ -74,33 +73,19 @@ func (r *reporting) show(cmd *cobra.Command, service *client.Client, run api.Run
 }
 
 func documentCommand(s Env) *cobra.Command {
-	c := &connection{Env: s}
 	var output string
-	command := &cobra.Command{
+	command := calling(s, &cobra.Command{
 		Use: "document RUN", Short: "Write the document of a run to standard output or to a file",
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			service, err := c.authorized()
-			if err != nil {
-				return err
-			}
-			content, err := service.Document(cmd.Context(), args[0])
-			if err != nil {
-				return failure(cmd.Context(), err)
-			}
-			if output == "" {
-				_, err = cmd.OutOrStdout().Write(content)
-			} else {
-				err = os.WriteFile(output, content, documentMode)
-			}
-			if err != nil {
-				return &cli.ExitError{Code: cli.ExitUnable, Reason: err.Error()}
-			}
-			return nil
-		},
-	}
+	}, func(ctx context.Context, service *client.Client, args []string) ([]byte, error) {
+		return service.Document(ctx, args[0])
+	}, func(cmd *cobra.Command, content []byte) error {
+		if err := writeFile(cmd, output, content, documentMode); err != nil {
+			return &cli.ExitError{Code: cli.ExitUnable, Reason: err.Error()}
+		}
+		return nil
+	})
 	command.Flags().StringVarP(&output, "output", "o", "", "the file to write (default: standard output)")
-	c.bind(command)
 	return command
 }
 

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/simplevalidations/simplevalidations/core/api"
-	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/core/client"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 )
@@ -23,29 +22,18 @@ func tokenCommand(s Env) *cobra.Command {
 
 // createTokenCommand makes a token of the caller.
 func createTokenCommand(s Env) *cobra.Command {
-	c := connection{Env: s}
 	var draft api.TokenDraft
 	var validFor time.Duration
-	command := &cobra.Command{
-		Use: "create", Short: "Create an API token and print its secret once", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			service, err := c.authorized()
-			if err != nil {
-				return err
-			}
+	command := action(s, "create", "Create an API token and print its secret once", 0,
+		func(ctx context.Context, service *client.Client, _ []string) (string, error) {
 			draft.ValidForMS = validFor.Milliseconds()
-			made, err := service.CreateToken(cmd.Context(), draft)
-			if err != nil {
-				return failure(cmd.Context(), err)
-			}
-			return cli.WriteTable(cmd.OutOrStdout(), []string{made.Secret})
-		},
-	}
+			made, err := service.CreateToken(ctx, draft)
+			return made.Secret, err
+		})
 	command.Flags().StringVar(&draft.Label, "label", "command line", "the label of the token")
 	command.Flags().StringVar((*string)(&draft.Role), "role", "executor", "the highest role of the token")
 	formats.CompleteFlag(command, "role", api.Roles()...)
 	command.Flags().DurationVar(&validFor, "valid-for", 0, "the token's lifetime, like 720h (default: no expiry)")
-	c.bind(command)
 	return command
 }
 

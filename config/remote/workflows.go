@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -39,59 +40,39 @@ func activity(w api.Workflow) string {
 }
 
 func exportWorkflowCommand(s Env) *cobra.Command {
-	c := connection{Env: s}
 	var version int
-	command := &cobra.Command{
+	command := calling(s, &cobra.Command{
 		Use: "export WORKFLOW", Short: "Write a workflow as a YAML file to standard output", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			service, err := c.authorized()
-			if err != nil {
-				return err
-			}
-			file, err := service.ExportWorkflow(cmd.Context(), args[0], version)
-			if err != nil {
-				return failure(cmd.Context(), err)
-			}
-			_, err = cmd.OutOrStdout().Write(file)
-			return err
-		},
-	}
+	}, func(ctx context.Context, service *client.Client, args []string) ([]byte, error) {
+		return service.ExportWorkflow(ctx, args[0], version)
+	}, func(cmd *cobra.Command, file []byte) error { return writeFile(cmd, "", file, 0) })
 	command.Flags().IntVar(&version, "workflow-version", 0, "the version (default: the latest)")
-	c.bind(command)
 	return command
 }
 
 func importWorkflowCommand(s Env) *cobra.Command {
-	c := connection{Env: s}
-	var key string
-	command := &cobra.Command{
+	var name, key string
+	command := calling(s, &cobra.Command{
 		Use:   "import FILE",
 		Short: "Import a workflow file as a new workflow, or as the next version of the one with its slug",
 		Args:  cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			content, err := readSmall(args[0])
-			if err != nil {
-				return err
-			}
-			service, err := c.authorized()
-			if err != nil {
-				return err
-			}
-			imported, err := service.ImportWorkflow(cmd.Context(), content, key)
-			if err != nil {
-				return failure(cmd.Context(), err)
-			}
-			w := imported.Workflow
-			for _, warning := range w.Warnings {
-				cmd.PrintErrf("warning: %s:%d:%d: %s %s\n",
-					args[0], warning.Line, warning.Column, warning.Pointer, warning.Detail)
-			}
-			return cli.WriteTable(cmd.OutOrStdout(),
-				[]string{imported.Outcome, w.Slug, "version " + strconv.Itoa(w.Version)})
-		},
-	}
+	}, func(ctx context.Context, service *client.Client, args []string) (api.WorkflowImport, error) {
+		name = args[0]
+		content, err := readSmall(name)
+		if err != nil {
+			return api.WorkflowImport{}, err
+		}
+		return service.ImportWorkflow(ctx, content, key)
+	}, func(cmd *cobra.Command, imported api.WorkflowImport) error {
+		w := imported.Workflow
+		for _, warning := range w.Warnings {
+			cmd.PrintErrf("warning: %s:%d:%d: %s %s\n",
+				name, warning.Line, warning.Column, warning.Pointer, warning.Detail)
+		}
+		return cli.WriteTable(cmd.OutOrStdout(),
+			[]string{imported.Outcome, w.Slug, "version " + strconv.Itoa(w.Version)})
+	})
 	command.Flags().StringVar(&key, "key", "", "the idempotency key (default: generated)")
-	c.bind(command)
 	return command
 }
 

@@ -11,19 +11,27 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/simplevalidations/simplevalidations/config/cmd"
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
+)
+
+// remoteCommands call a service, and the API records what they ask for. The others need neither a service nor a
+// database.
+const (
+	remoteCommands = `members list, members remove, members set, requests list, run, runs cancel, runs document,
+		runs list, runs rerun, runs watch, token create, token list, token revoke, token rotate, whoami,
+		workflows export, workflows import, workflows list`
+	loneCommands = `check, config show, infer, openapi, version, workflows bundle, workflows lint`
 )
 
 // unrecordedCommands are commands that leave no audit record of their own, by the reason.
 func unrecordedCommands() map[string]string {
 	return map[string]string{
-		"they read": `admin runs list, admin runs lost, check, config show, doctor,
-			idempotency explain, idempotency list, idempotency show, infer, migrate plan,
-			openapi, org audit, org export, org list, org usage, signing-secret show, user export,
-			user list, version, workflows bundle, workflows lint`,
-		"the API records what they ask for": `members list, members remove, members set, requests list, run,
-			runs cancel, runs document, runs list, runs rerun, runs watch, token create, token list,
-			token revoke, token rotate, whoami, workflows export, workflows import, workflows list`,
+		"they read": `admin runs list, admin runs lost, doctor, idempotency explain, idempotency list,
+			idempotency show, migrate plan, org audit, org export, org list, org usage, signing-secret show,
+			user export, user list`,
+		"they touch no database":                             loneCommands,
+		"the API records what they ask for":                  remoteCommands,
 		"the settings decide what is deleted, and no person": `admin purge`,
 		"TestDeleteOrganization looks for its record":        `org delete`,
 		"it needs the archive of another installation":       `org import`,
@@ -33,15 +41,10 @@ func unrecordedCommands() map[string]string {
 	}
 }
 
-// TestEveryCommandThatWritesIsAudited runs every command of the operator's that writes.
-func TestEveryCommandThatWritesIsAudited(t *testing.T) {
-	t.Parallel()
-	s := setup(t)
-	run := s.Started(t, s.Start(t, "")).ID
-	s.Exec(t, `DELETE FROM staged_jobs`)
-	key := s.Abandoned(t, "audited").ID
+// writingCommands have the arguments of each operator's command that writes, for a run and a key of harbour.
+func writingCommands(run, key string) map[string][][]string {
 	const org, user = "harbour-energy", "owner@harbour-energy.example"
-	settings := map[string][][]string{
+	return map[string][][]string{
 		"org set": {
 			{org, "--runs", "10"},
 			{org, "--overage"},
@@ -57,36 +60,46 @@ func TestEveryCommandThatWritesIsAudited(t *testing.T) {
 			{user, "--remove-second-factor"},
 			{user, "--unlink"},
 		},
+		"idempotency release":   {{key, "--org", org, "--reason", "why"}},
+		"org create":            {{"made-by-the-operator"}},
+		"org suspend":           {{org, "--reason", "why"}},
+		"org resume":            {{org, "--reason", "why"}},
+		"user delete":           {{"viewer@harbour-energy.example"}},
+		"admin runs requeue":    {{run, "--org", org}},
+		"seed":                  {{"--demo"}},
+		"signing-secret rotate": {{"--org", org}},
+		"admin token create":    {{"--org", org, "--user", user}},
+		"user create":           {{"shadow@b.example", "--org", org}},
+		"user disable":          {{user, "--reason", "why"}},
+		"user enable":           {{user, "--reason", "why"}},
 	}
-	actions := map[string][]string{
-		"idempotency release":   {key, "--org", org, "--reason", "why"},
-		"org create":            {"made-by-the-operator"},
-		"org suspend":           {org, "--reason", "why"},
-		"org resume":            {org, "--reason", "why"},
-		"user delete":           {"viewer@harbour-energy.example"},
-		"admin runs requeue":    {run, "--org", org},
-		"seed":                  {"--demo"},
-		"signing-secret rotate": {"--org", org},
-		"admin token create":    {"--org", org, "--user", user},
-		"user create":           {"shadow@b.example", "--org", org},
-		"user disable":          {user, "--reason", "why"},
-		"user enable":           {user, "--reason", "why"},
-	}
-	known := slices.AppendSeq(slices.Collect(maps.Keys(actions)), maps.Keys(settings))
-	for _, commands := range unrecordedCommands() {
-		for name := range strings.SplitSeq(commands, ",") {
+}
+
+// wantEveryCommand compares commands, and those of lists with the reason of each, with the commands of the program.
+func wantEveryCommand[T any](tb testing.TB, commands map[string]T, lists map[string]string) {
+	tb.Helper()
+	known := slices.Collect(maps.Keys(commands))
+	for _, names := range lists {
+		for name := range strings.SplitSeq(names, ",") {
 			known = append(known, strings.Join(strings.Fields(name), " "))
 		}
 	}
 	slices.Sort(known)
 	if diff := cmp.Diff(leaves(cmd.Program{}.Command()), known); diff != "" {
-		t.Errorf("commands (-program +known):\n%s", diff)
+		tb.Errorf("commands (-program +known):\n%s", diff)
 	}
+}
+
+// TestEveryCommandThatWritesIsAudited runs every command of the operator's that writes.
+func TestEveryCommandThatWritesIsAudited(t *testing.T) {
+	t.Parallel()
+	s := fixture.Setup(t)
+	run := s.Started(t, s.Start(t, "")).ID
+	s.Exec(t, `DELETE FROM staged_jobs`)
+	commands := writingCommands(run, s.Abandoned(t, "audited").ID)
+	wantEveryCommand(t, commands, unrecordedCommands())
 	const records = `SELECT count(*) FROM audit_records WHERE actor_id IS NULL`
-	for name, args := range actions {
-		settings[name] = append(settings[name], args)
-	}
-	for name, lines := range settings {
+	for name, lines := range commands {
 		for _, args := range lines {
 			before := coretest.One[int64](t, s.DB, records)
 			var complaint bytes.Buffer

@@ -72,22 +72,38 @@ func (b bench) read(tb testing.TB, name string) string {
 	return string(text)
 }
 
-// check runs the command check; @ stands for the folder.
+// check runs the command check.
 func (b bench) check(ctx context.Context, args ...string) outcome {
 	return b.run(ctx, append([]string{"check"}, args...)...)
 }
 
-// run runs a command; @ stands for the folder.
+// run runs a command; @ at the beginning of a word or of a value stands for the folder.
 func (b bench) run(ctx context.Context, args ...string) outcome {
 	var out, message bytes.Buffer
-	var line []string
-	for _, arg := range args {
-		line = append(line, strings.ReplaceAll(arg, "@", b.folder+string(filepath.Separator)))
+	line := make([]string, len(args))
+	for i, arg := range args {
+		line[i] = arg
+		if before, name, found := strings.Cut(arg, "@"); found && (before == "" || strings.HasSuffix(before, "=")) {
+			line[i] = before + b.folder + string(filepath.Separator) + name
+		}
 	}
 	code := cmd.Program{
-		Environ: b.environ, Stdin: strings.NewReader(b.stdin), Stdout: &out, Stderr: &message, Version: "1.2.3",
+		Environ: b.environ, Stdin: strings.NewReader(b.stdin), Stdout: &out, Stderr: &message, Version: fixture.Version,
 	}.Run(ctx, line)
 	return outcome{code, out.String(), message.String()}
+}
+
+// want checks the exit code, and what is printed on either stream.
+func (o outcome) want(tb testing.TB, code int, parts ...string) {
+	tb.Helper()
+	if o.code != code {
+		tb.Errorf("exit code = %d, want %d; output %s; message %s", o.code, code, o.output, o.message)
+	}
+	for _, part := range parts {
+		if !strings.Contains(o.output+o.message, part) {
+			tb.Errorf("output = %s, message = %s, want them to hold %q", o.output, o.message, part)
+		}
+	}
 }
 
 func TestCheckExitCodes(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 // in TestDoctor and in the tests of settings.
 func TestDoctorNamesWhatIsBroken(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := fixture.Setup(t)
 	address, token := "http://"+s.Address, s.Harbour.Tokens.Viewer
 	elsewhere := func(tb testing.TB, replaced func(*url.URL)) string {
 		tb.Helper()
@@ -161,7 +161,7 @@ func TestDoctorNamesWhatIsBroken(t *testing.T) {
 // Of three processes one at a time is dead, until another is started in its place.
 func TestDoctorNamesDeadProcessesUntilTheyAreReplaced(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := fixture.Setup(t)
 	for part, loop := range map[string]string{
 		"web": "key activity", "worker": "completer", "scheduler": "",
 	} {

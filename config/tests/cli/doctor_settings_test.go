@@ -12,7 +12,7 @@ import (
 // Each of these settings is valid by itself, and breaks an installation all the same.
 func TestDoctorNamesSettingsThatBreakAnInstallation(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := fixture.Setup(t)
 	other := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(other.Close)
 	for name, c := range map[string]struct{ settings, want []string }{
@@ -48,7 +48,7 @@ func TestDoctorNamesSettingsThatBreakAnInstallation(t *testing.T) {
 
 func TestDoctorComparesConnectionsWithThoseOfTheServer(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := fixture.Setup(t)
 	other := &fixture.Stage{DB: coretest.OpenDatabase(t)}
 	other.Process(t, "web-1", fixture.Version, 0)
 	d := setupDesk(t, "http://"+s.Address, s.Harbour.Tokens.Viewer,
@@ -58,7 +58,7 @@ func TestDoctorComparesConnectionsWithThoseOfTheServer(t *testing.T) {
 
 func TestDoctorNamesAReadOnlyDatabase(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := fixture.Setup(t)
 	database := coretest.OpenDatabase(t)
 	config := database.Pool.Config()
 	if _, err := database.Pool.Exec(t.Context(),

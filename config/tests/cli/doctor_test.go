@@ -15,7 +15,7 @@ import (
 
 func TestDoctor(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := fixture.Setup(t)
 	address := "http://" + s.Address
 
 	t.Run("IsContentWithAServiceOfItsRelease", func(t *testing.T) {

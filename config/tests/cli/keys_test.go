@@ -7,39 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/uuid"
-
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
-
-func TestKeyCommandsNeedAnOrganization(t *testing.T) {
-	t.Parallel()
-	c := fixture.SetupConsole(t)
-	id := uuid.NewString()
-	for name, tt := range map[string]struct {
-		args  []string
-		parts []string
-	}{
-		"List":    {[]string{"list"}, []string{`--org`}},
-		"Show":    {[]string{"show", id}, []string{`--org`}},
-		"Release": {[]string{"release", id, "--reason", "why"}, []string{`--org`}},
-		"Explain": {[]string{"explain", "/dev/null"}, []string{`--org`, `--workflow`}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			code, out, complaint := c.Run(t, append([]string{"idempotency"}, tt.args...)...)
-			if code != 2 || out != "" {
-				t.Errorf("exit code = %d, output %q, want 2 and none", code, out)
-			}
-			for _, part := range tt.parts {
-				if !strings.Contains(complaint, part) {
-					t.Errorf("complaint = %q, want it to name %s", complaint, part)
-				}
-			}
-		})
-	}
-}
 
 func TestListKeysCommand(t *testing.T) {
 	t.Parallel()
@@ -99,7 +69,7 @@ func TestListKeysCommand(t *testing.T) {
 // TestExplainCommand wants the fingerprint of what the command run would send.
 func TestExplainCommand(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := fixture.Setup(t)
 	c := s.Console(t)
 	file := filepath.Join(t.TempDir(), "readings.csv")
 	if err := os.WriteFile(file, []byte(fixture.SampleText(t, "good/meter-readings.csv")), 0o600); err != nil {

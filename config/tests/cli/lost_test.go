@@ -8,12 +8,14 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 )
 
 // After a restore the database lacks runs that were acknowledged to clients.
 func TestRunsLost(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := fixture.Setup(t)
 	c := s.Console(t)
 	kept, gone := s.Started(t, s.Start(t, "kept")), uuid.New()
 	line := func(org, outcome string, run uuid.UUID) string {

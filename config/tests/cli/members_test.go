@@ -4,12 +4,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 func TestMemberCommands(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := fixture.Setup(t)
 	ctx := t.Context()
 	token, _ := s.AddToken(t, s.Harbour, "owner", "owner")
 	d := setupDesk(t, "http://"+s.Address, token)
@@ -41,7 +42,7 @@ func TestMemberCommands(t *testing.T) {
 
 func TestTokenRotateCommand(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := fixture.Setup(t)
 	ctx := t.Context()
 	token, id := s.AddToken(t, s.Harbour, "owner", "author")
 	d := setupDesk(t, "http://"+s.Address, token)

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"io/fs"
@@ -15,7 +14,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/simplevalidations/simplevalidations/config/cmd"
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/client/clienttest"
@@ -37,22 +35,6 @@ func setupDesk(tb testing.TB, address, token string, environ ...string) desk {
 	return d
 }
 
-// run runs a command; @ before a name stands for the folder.
-func (d desk) run(ctx context.Context, args ...string) outcome {
-	var out, message bytes.Buffer
-	line := make([]string, len(args))
-	for i, arg := range args {
-		line[i] = arg
-		if name, inside := strings.CutPrefix(arg, "@"); inside {
-			line[i] = filepath.Join(d.folder, name)
-		}
-	}
-	code := cmd.Program{
-		Environ: d.environ, Stdin: strings.NewReader(d.stdin), Stdout: &out, Stderr: &message, Version: fixture.Version,
-	}.Run(ctx, line)
-	return outcome{code, out.String(), message.String()}
-}
-
 // kept lists the files in which keys are kept.
 func (d desk) kept(tb testing.TB) []string {
 	tb.Helper()
@@ -63,21 +45,9 @@ func (d desk) kept(tb testing.TB) []string {
 	return names
 }
 
-func (o outcome) want(tb testing.TB, code int, parts ...string) {
-	tb.Helper()
-	if o.code != code {
-		tb.Errorf("exit code = %d, want %d; output %s; message %s", o.code, code, o.output, o.message)
-	}
-	for _, part := range parts {
-		if !strings.Contains(o.output+o.message, part) {
-			tb.Errorf("output = %s, message = %s, want them to hold %q", o.output, o.message, part)
-		}
-	}
-}
-
 func TestRunCommand(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := fixture.Setup(t)
 	s.WorksOn(t)
 	d := setupDesk(t, "http://"+s.Address, s.Harbour.Tokens.Executor)
 
@@ -158,12 +128,9 @@ func TestRunCommand(t *testing.T) {
 
 func TestRunCommandInJobs(t *testing.T) {
 	t.Parallel()
-	server := clienttest.New()
-	t.Cleanup(server.Close)
-	front := workflowsOnTop(server)
-	t.Cleanup(front.Close)
+	server, address := setupFake(t)
 	keyOf := func(name string, environ ...string) string {
-		d := setupDesk(t, front.URL, "sv_x", environ...)
+		d := setupDesk(t, address, "sv_x", environ...)
 		d.run(t.Context(), "run", "@"+name, "-w", "meter-readings", "--no-wait").want(t, 0)
 		runs := server.Runs()
 		return string(runs[len(runs)-1].IdempotencyKey)
@@ -189,9 +156,12 @@ func TestRunCommandInJobs(t *testing.T) {
 	}
 }
 
-// workflowsOnTop is a service in memory that knows the workflow meter-readings.
-func workflowsOnTop(server *clienttest.Server) *httptest.Server {
-	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+// setupFake is a service in memory that knows the workflow meter-readings, and its address.
+func setupFake(tb testing.TB) (*clienttest.Server, string) {
+	tb.Helper()
+	server := clienttest.New()
+	tb.Cleanup(server.Close)
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/api/workflows/meter-readings/" {
 			server.ServeHTTP(w, r)
 			return
@@ -202,6 +172,8 @@ func workflowsOnTop(server *clienttest.Server) *httptest.Server {
 			Steps: []api.WorkflowStep{{ID: "table", Name: "Table"}},
 		})
 	}))
+	tb.Cleanup(front.Close)
+	return server, front.URL
 }
 
 func TestRunCommandGoesOn(t *testing.T) {
@@ -209,12 +181,9 @@ func TestRunCommandGoesOn(t *testing.T) {
 
 	t.Run("AfterItWasInterrupted", func(t *testing.T) {
 		t.Parallel()
-		server := clienttest.New()
-		t.Cleanup(server.Close)
+		server, address := setupFake(t)
 		server.Hold()
-		front := workflowsOnTop(server)
-		t.Cleanup(front.Close)
-		d := setupDesk(t, front.URL, "sv_x")
+		d := setupDesk(t, address, "sv_x")
 		ctx, interrupt := context.WithCancel(t.Context())
 		ended := make(chan outcome, 1)
 		go func() { ended <- d.run(ctx, "run", "@good.csv", "-w", "meter-readings") }()
@@ -235,12 +204,9 @@ func TestRunCommandGoesOn(t *testing.T) {
 
 	t.Run("WhereTheRunTakesTooLong", func(t *testing.T) {
 		t.Parallel()
-		server := clienttest.New()
-		t.Cleanup(server.Close)
+		server, address := setupFake(t)
 		server.Hold()
-		front := workflowsOnTop(server)
-		t.Cleanup(front.Close)
-		d := setupDesk(t, front.URL, "sv_x")
+		d := setupDesk(t, address, "sv_x")
 		got := d.run(t.Context(), "run", "@good.csv", "-w", "meter-readings", "--timeout", "50ms")
 		got.want(t, 4, "runs watch "+server.Runs()[0].ID)
 		d.run(t.Context(), "runs", "watch", server.Runs()[0].ID, "--no-wait").want(t, 4, "not completed")
@@ -249,7 +215,7 @@ func TestRunCommandGoesOn(t *testing.T) {
 
 func TestRunCommandExitCodes(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := fixture.Setup(t)
 	ctx := t.Context()
 	address := "http://" + s.Address
 	start := []string{"run", "@good.csv", "-w", "meter-readings"}
@@ -302,7 +268,7 @@ func TestRunCommandExitCodes(t *testing.T) {
 
 func TestOtherRemoteCommands(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := fixture.Setup(t)
 	s.WorksOn(t)
 	token, _ := s.AddToken(t, s.Harbour, "owner", "author")
 	d := setupDesk(t, "http://"+s.Address, token)
@@ -350,7 +316,7 @@ func TestOtherRemoteCommands(t *testing.T) {
 
 func TestRemoteConfiguration(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := fixture.Setup(t)
 	ctx := t.Context()
 	d := setupDesk(t, "", "")
 	folder := filepath.Join(d.home, ".config", "simplevalidations")

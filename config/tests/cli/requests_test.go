@@ -3,11 +3,13 @@ package cli
 import (
 	"net/http"
 	"testing"
+
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 )
 
 func TestRequestsCommands(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := fixture.Setup(t)
 	ctx := t.Context()
 	start := s.Start(t, "listed")
 	s.Must(t, http.StatusCreated, start)

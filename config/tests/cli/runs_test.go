@@ -17,7 +17,7 @@ func TestRunsCommands(t *testing.T) {
 
 	t.Run("ListShowsStuckAndFailedRuns", func(t *testing.T) {
 		t.Parallel()
-		s := setup(t)
+		s := fixture.Setup(t)
 		c := s.Console(t)
 		list := []string{"admin", "runs", "list", "--org", "harbour-energy"}
 		waiting := s.Started(t, s.Start(t, ""))
@@ -51,7 +51,7 @@ func TestRunsCommands(t *testing.T) {
 
 	t.Run("RequeueMovesWhatDoesNotMove", func(t *testing.T) {
 		t.Parallel()
-		s := setup(t)
+		s := fixture.Setup(t)
 		c := s.Console(t)
 		run := s.Started(t, s.Start(t, ""))
 		s.Exec(t, `DELETE FROM staged_jobs`)
@@ -78,7 +78,7 @@ func TestRunsCommands(t *testing.T) {
 
 func TestRetention(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := fixture.Setup(t)
 	c := s.Console(t)
 	start := s.Start(t, "old").WithBody("text/csv", fixture.SampleText(t, "bad/meter-readings.csv"))
 	first := s.Must(t, http.StatusCreated, start)

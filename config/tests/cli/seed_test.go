@@ -27,7 +27,7 @@ type seeded struct {
 
 func TestSeedAgain(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := fixture.Setup(t)
 	c := s.Console(t)
 	seed := func(args ...string) seeded {
 		t.Helper()

@@ -3,17 +3,12 @@ package cli
 import (
 	"strings"
 	"testing"
-
-	"github.com/simplevalidations/simplevalidations/core/client/clienttest"
 )
 
 func TestRunCommandOfSeveralDocuments(t *testing.T) {
 	t.Parallel()
-	server := clienttest.New()
-	t.Cleanup(server.Close)
-	front := workflowsOnTop(server)
-	t.Cleanup(front.Close)
-	d := setupDesk(t, front.URL, "sv_x")
+	server, address := setupFake(t)
+	d := setupDesk(t, address, "sv_x")
 	ctx := t.Context()
 	for _, behind := range []string{"@none.csv", "@", "@bad.json"} {
 		d.run(ctx, "run", "@good.csv", behind, "-w", "meter-readings").want(t, 2)
@@ -31,11 +26,8 @@ func TestRunCommandOfSeveralDocuments(t *testing.T) {
 
 func TestRunCommandGoesOnBehindASlowDocument(t *testing.T) {
 	t.Parallel()
-	server := clienttest.New()
-	t.Cleanup(server.Close)
-	front := workflowsOnTop(server)
-	t.Cleanup(front.Close)
-	d := setupDesk(t, front.URL, "sv_x")
+	server, address := setupFake(t)
+	d := setupDesk(t, address, "sv_x")
 	ctx := t.Context()
 	d.run(ctx, "run", "@good.csv", "-w", "meter-readings", "--key-prefix", "nightly", "--no-wait").want(t, 0)
 	server.Hold()
@@ -52,13 +44,10 @@ func TestRunCommandGoesOnBehindASlowDocument(t *testing.T) {
 
 func TestRunCommandWithAKeyPrefix(t *testing.T) {
 	t.Parallel()
-	server := clienttest.New()
-	t.Cleanup(server.Close)
-	front := workflowsOnTop(server)
-	t.Cleanup(front.Close)
+	server, address := setupFake(t)
 	for range 2 {
 		// Each time with another home and another attempt of a job.
-		d := setupDesk(t, front.URL, "sv_x", "GITHUB_RUN_ID=7", "GITHUB_RUN_ATTEMPT="+t.TempDir())
+		d := setupDesk(t, address, "sv_x", "GITHUB_RUN_ID=7", "GITHUB_RUN_ATTEMPT="+t.TempDir())
 		d.run(t.Context(), "run", "@good.csv", "@bad.csv", "-w", "meter-readings", "--key-prefix", "nightly").want(t, 0)
 		d.run(t.Context(), "run", "@good.csv", "-w", "meter-readings", "--key-prefix", "nightly",
 			"--key", "k").want(t, 2)

@@ -11,14 +11,5 @@ func TestMain(m *testing.M) { fixture.Main(m) }
 type (
 	call   = fixture.Call
 	answer = fixture.Answer
+	stage  = fixture.Stage
 )
-
-// stage is the service with what the tests of this package do to it.
-type stage struct {
-	*fixture.Stage
-}
-
-func setup(tb testing.TB) *stage {
-	tb.Helper()
-	return &stage{fixture.Setup(tb)}
-}

@@ -34,7 +34,7 @@ type fileOnDisk struct {
 }
 
 // filesOnDisk writes a sample of each kind, and adds a workflow that takes no other.
-func (s *stage) filesOnDisk(tb testing.TB) []fileOnDisk {
+func filesOnDisk(tb testing.TB, s *stage) []fileOnDisk {
 	tb.Helper()
 	folder := tb.TempDir()
 	var files []fileOnDisk
@@ -73,10 +73,10 @@ func wantAnswerOf(tb testing.TB, name string, args ...string) string {
 // a document in the same form get the same run with the same key.
 func TestStartTakesFilesOfRealClients(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := fixture.Setup(t)
 	token := s.Harbour.Tokens.Executor
 	authorization := "Authorization: Bearer " + token
-	for _, file := range s.filesOnDisk(t) {
+	for _, file := range filesOnDisk(t, s) {
 		t.Run(file.name, func(t *testing.T) {
 			t.Parallel()
 			url := "http://" + s.Address + file.start
@@ -107,7 +107,7 @@ func TestStartTakesFilesOfRealClients(t *testing.T) {
 // What the workflow takes is not what the name says first, so a type that was chosen by it would be another request.
 func TestRunCommandGoesOnWithTheStartOfAnotherClient(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
+	s := fixture.Setup(t)
 	s.AddTyped(t, "plain", mediatype.Text)
 	d := setupDesk(t, "http://"+s.Address, s.Harbour.Tokens.Executor)
 	file := fileOnDisk{name: "good.csv", path: d.path("good.csv"), start: "/api/workflows/plain/start/"}

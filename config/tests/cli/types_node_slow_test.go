@@ -5,6 +5,7 @@ package cli
 import (
 	"testing"
 
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
@@ -28,8 +29,8 @@ for (const [key, request] of [["form", { body: form, headers }],
 // TestStartTakesFilesOfNode has Node.js send files as a browser does too.
 func TestStartTakesFilesOfNode(t *testing.T) {
 	t.Parallel()
-	s := setup(t)
-	for _, file := range s.filesOnDisk(t) {
+	s := fixture.Setup(t)
+	for _, file := range filesOnDisk(t, s) {
 		t.Run(file.name, func(t *testing.T) {
 			t.Parallel()
 			first := s.Must(t, 201, goUpload(t, s, file))

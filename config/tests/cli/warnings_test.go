@@ -3,6 +3,7 @@ package cli
 import (
 	"testing"
 
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
@@ -16,7 +17,7 @@ func TestCommandsWarnOfWhatChecksNothing(t *testing.T) {
 	b.check(t.Context(), "@bad.json", "-w", "@slip.yaml").want(t, 0, "PASSED", "warning: ", warning)
 	b.run(t.Context(), "workflows", "lint", "@slip.yaml").want(t, 0, "ok", "warning: ", warning)
 
-	s := setup(t)
+	s := fixture.Setup(t)
 	token, _ := s.AddToken(t, s.Harbour, "owner", "author")
 	d := setupDesk(t, "http://"+s.Address, token)
 	d.write(t, "slip.yaml", b.read(t, "slip.yaml"))

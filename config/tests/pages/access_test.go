@@ -90,7 +90,7 @@ func (s *stage) accessToOwnPages(tb testing.TB) map[string]fixture.Access {
 // orgPage is a page of harbour that its members with the least role see, and that is not there for others.
 func orgPage(path string, least api.Role) fixture.Access {
 	return fixture.Access{
-		Call: fixture.Page(fixture.HarbourPages+path, ""), Least: least, OK: http.StatusOK,
+		Call: harbour(path, ""), Least: least, OK: http.StatusOK,
 		Foreign: http.StatusNotFound,
 	}
 }
@@ -98,7 +98,7 @@ func orgPage(path string, least api.Role) fixture.Access {
 // orgForm is a form of harbour's pages that its members with the least role may send.
 func orgForm(path string, fields url.Values, least api.Role, ok int) fixture.Access {
 	return fixture.Access{
-		Call: fixture.Post(fixture.HarbourPages+path, "", fields), Least: least, OK: ok, Foreign: http.StatusNotFound,
+		Call: harbourForm(path, "", fields), Least: least, OK: ok, Foreign: http.StatusNotFound,
 	}
 }
 

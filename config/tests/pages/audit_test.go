@@ -24,15 +24,15 @@ func TestEveryPageThatWritesIsAudited(t *testing.T) {
 	}
 	maps.Copy(calls, s.formsOfPeople(t))
 	maps.Copy(calls, s.formsOfSecondFactors(t))
-	calls["POST /app/orgs/:org/settings/"] = fixture.Post(fixture.HarbourPages+"settings/",
-		s.Visitor(t, api.RoleOwner), url.Values{"name": {"Harbour"}})
+	calls["POST /app/orgs/:org/settings/"] = harbourForm("settings/", s.Visitor(t, api.RoleOwner),
+		url.Values{"name": {"Harbour"}})
 	calls["POST /app/password/:token/"] = setting(s.passwordLink(t, s.Visitor(t, api.RoleOwner),
 		s.AddMember(t, "forgetful", api.RoleViewer)), "a new password")
 	calls["POST /app/operations/"] = confirmed(s.operator(t), "retry", s.failedTask(t))
 	_, own := s.AddToken(t, s.Harbour, api.RoleOwner, api.RoleViewer)
 	rotating := coretest.One[uuid.UUID](t, s.DB, `SELECT user_id FROM api_tokens WHERE id = $1`, own)
-	calls["POST /app/orgs/:org/tokens/:id/rotate/"] = fixture.Post(
-		fixture.HarbourPages+"tokens/"+own.String()+"/rotate/", s.Session(t, rotating), nil)
+	calls["POST /app/orgs/:org/tokens/:id/rotate/"] = harbourForm("tokens/"+own.String()+"/rotate/",
+		s.Session(t, rotating), nil)
 	member := fixture.HarbourPages + "members/" + s.AddMember(t, "removed-by-form", api.RoleViewer).String()
 	changed := fixture.HarbourPages + "members/" + s.AddMember(t, "changed-by-form", api.RoleViewer).String()
 	owner := s.Visitor(t, api.RoleOwner)

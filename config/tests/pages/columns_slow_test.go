@@ -4,6 +4,7 @@ package pages
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
@@ -21,7 +22,7 @@ const crampedScript = `[
 // seededLists fills the lists with what takes the most room.
 func (s *stage) seededLists(tb testing.TB) {
 	tb.Helper()
-	s.Started(tb, s.named(tb, "warned", "warned.csv", "warn/meter-readings.csv"))
+	s.Started(tb, s.named(tb, strings.Repeat("k", 255), longest+longest[4:], "warn/meter-readings.csv"))
 	s.Started(tb, s.Start(tb, "again"))
 	s.Started(tb, s.Start(tb, "again"))
 	s.Refused(tb, api.CodeKeyReused, s.Start(tb, "again").WithBody("text/csv", "other"))
@@ -49,6 +50,12 @@ func TestColumnsHaveRoomInABrowser(t *testing.T) {
 				"table:is(.runs, .keys, .requests, .audit) tbody tr")].map((tr) => tr.getBoundingClientRect().height)`)
 			if tallest > 0 && width >= 1280 && len(rows) > 0 && slices.Max(rows) > tallest {
 				t.Errorf("%s, %d wide: a row is %g px high, want %g at most", path, width, slices.Max(rows), tallest)
+			}
+			if path == "runs/" && width == 1280 && slices.Min(rows) < 36 {
+				t.Errorf("%s: a row is %g px high, want 36 at least", path, slices.Min(rows))
+			}
+			if !browser.Eval[bool](tab, `document.fonts.check("14px Inter") && document.fonts.size === 2`) {
+				t.Errorf("%s, %d wide: the page has no font of its own", path, width)
 			}
 			tab.Close()
 		}

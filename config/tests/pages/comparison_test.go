@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"net/http"
 	"strings"
 	"testing"
 
@@ -22,7 +21,7 @@ func TestComparisonPage(t *testing.T) {
 	}
 	page := func(id string) string {
 		t.Helper()
-		return s.Visit(t, http.StatusOK, fixture.Page(pageOfRun(id)+"comparison/", viewer))
+		return s.see(t, fixture.Page(pageOfRun(id)+"comparison/", viewer))
 	}
 	bad := fixture.SampleText(t, "bad/meter-readings.csv")
 	first := checked(bad)

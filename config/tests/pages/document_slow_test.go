@@ -4,7 +4,6 @@ package pages
 
 import (
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -128,7 +127,7 @@ func TestBrowserEditor(t *testing.T) {
 	if got := s.numberOf(t); got != number+1 {
 		t.Errorf("version = %d, want %d", got, number+1)
 	}
-	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(address, s.Visitor(t, api.RoleAuthor))), "minimum: 1")
+	s.shows(t, fixture.Page(address, s.Visitor(t, api.RoleAuthor)), "minimum: 1")
 }
 
 func TestBrowserEditorWithoutScripts(t *testing.T) {

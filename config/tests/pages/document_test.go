@@ -27,7 +27,7 @@ func TestDocumentPage(t *testing.T) {
 	viewer := s.Visitor(t, api.RoleViewer)
 	id := s.checkedDocument(t, fixture.SampleText(t, "bad/meter-readings.csv"))
 	visit := func(query string) string {
-		return fixture.MainOf(s.Visit(t, http.StatusOK, fixture.Page(pageOfDocument(id)+query, viewer)))
+		return fixture.MainOf(s.see(t, fixture.Page(pageOfDocument(id)+query, viewer)))
 	}
 	table := visit("")
 	fixture.Shows(t, table,
@@ -44,7 +44,7 @@ func TestDocumentPage(t *testing.T) {
 	for _, query := range []string{"?line=0", "?line=x", "?from=99999999999", "?as=pdf"} {
 		s.Visit(t, http.StatusBadRequest, fixture.Page(pageOfDocument(id)+query, viewer))
 	}
-	run := fixture.MainOf(s.Visit(t, http.StatusOK, fixture.Page(pageOfRun(id), viewer)))
+	run := fixture.MainOf(s.see(t, fixture.Page(pageOfRun(id), viewer)))
 	fixture.Shows(t, run, "<h2>Document</h2>", `<li id="L5" value="5" class="fail">`, "Open the document",
 		`href="`+pageOfDocument(id)+`?line=5#L5">5:31</a>`,
 		`<a href="`+pageOfDocument(id)+`?line=5#L5" tabindex="-1"><rect`)
@@ -54,7 +54,7 @@ func TestDocumentPageSaysWhatItCannotShow(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	viewer := s.Visitor(t, api.RoleViewer)
-	visit := func(id string) string { return s.Visit(t, http.StatusOK, fixture.Page(pageOfDocument(id), viewer)) }
+	visit := func(id string) string { return s.see(t, fixture.Page(pageOfDocument(id), viewer)) }
 	spreadsheet := s.checkedDocument(t, "PK\x03\x04 a spreadsheet")
 	fixture.Shows(t, visit(spreadsheet), "The document is not text", "content/\" download>Download")
 	s.Exec(t, `UPDATE submissions SET content = NULL`)
@@ -62,7 +62,7 @@ func TestDocumentPageSaysWhatItCannotShow(t *testing.T) {
 	gone := visit(spreadsheet)
 	fixture.Shows(t, gone, "no longer kept")
 	fixture.Hides(t, gone, "Download<")
-	run := s.Visit(t, http.StatusOK, fixture.Page(pageOfRun(spreadsheet), viewer))
+	run := s.see(t, fixture.Page(pageOfRun(spreadsheet), viewer))
 	fixture.Hides(t, run, "Open the document", "document/?line=")
 }
 
@@ -91,7 +91,7 @@ func TestWindowsOfALargeDocument(t *testing.T) {
 		"?as=text&line=5000":            {`<li id="L5000" value="5000" class=" here">`, "Lines 4,992 to 5,091"},
 		fmt.Sprintf("?from=%d", 2*last): {"The document has"},
 	} {
-		html := s.Visit(t, http.StatusOK, fixture.Page(pageOfDocument(id)+query, viewer))
+		html := s.see(t, fixture.Page(pageOfDocument(id)+query, viewer))
 		fixture.Shows(t, html, want...)
 		if len(html) > 60_000 {
 			t.Errorf("%s: the page has %d bytes, want at most 60,000", query, len(html))
@@ -110,13 +110,13 @@ func TestHostileDocumentIsEscaped(t *testing.T) {
 	}
 	id := s.checkedDocument(t, "meter_id,read_at,kwh,quality,tariff\n"+strings.Join(hostile, "\n"))
 	for _, query := range []string{"", "?as=text", "?as=text&line=8"} {
-		html := s.Visit(t, http.StatusOK, fixture.Page(pageOfDocument(id)+query, viewer))
+		html := s.see(t, fixture.Page(pageOfDocument(id)+query, viewer))
 		fixture.Hides(t, html, "<script>alert", "<img src=x", "\x00", "\x1b", "\u202e", "<b>")
 		fixture.Shows(t, html, "&lt;script&gt;alert(1)&lt;/script&gt;", "\ufffdgpj.exe", "{{.Data}}")
 		if len(html) > 60_000 {
 			t.Errorf("%s: the page has %d bytes, want at most 60,000", query, len(html))
 		}
 	}
-	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(pageOfDocument(id)+"?as=text", viewer)),
-		"1,048,336 characters …", "<mark>␀␛</mark>]0;title␇")
+	s.shows(t, fixture.Page(pageOfDocument(id)+"?as=text", viewer), "1,048,336 characters …",
+		"<mark>␀␛</mark>]0;title␇")
 }

@@ -48,7 +48,7 @@ func (s *stage) author(tb testing.TB) string {
 
 func (s *stage) editor(tb testing.TB) string {
 	tb.Helper()
-	return s.Visit(tb, http.StatusOK, fixture.Page(workflowsPage+"meter-readings/edit/", s.author(tb)))
+	return s.see(tb, fixture.Page(workflowsPage+"meter-readings/edit/", s.author(tb)))
 }
 
 // meters is the demonstration's workflow as its author writes it.
@@ -174,7 +174,7 @@ func TestDrafts(t *testing.T) {
 	}
 	conflict, _ := s.sent(t, http.StatusBadRequest, stale, meters(t, "minimum: 0", "minimum: 9"), "", nil)
 	fixture.Shows(t, conflict, "was saved in the meantime", "See what has changed")
-	diff := s.Visit(t, http.StatusOK, fixture.Page(linkOf(t, conflict, "See what has changed"), s.author(t)))
+	diff := s.see(t, fixture.Page(linkOf(t, conflict, "See what has changed"), s.author(t)))
 	fixture.Shows(t, diff, "minimum: 8", `<tr class="ok">`, `<tr class="fail">`)
 
 	s.sent(t, http.StatusSeeOther, s.editor(t), "anything", "draft", nil)
@@ -201,8 +201,8 @@ func TestVersionsAreCompared(t *testing.T) {
 	s := setup(t)
 	path := s.changedWorkflow(t)
 	viewer := s.Visitor(t, api.RoleViewer)
-	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(path, viewer)), "version 1 to 2", "- added")
-	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(path+"?with=2", viewer)), "the same text")
+	s.shows(t, fixture.Page(path, viewer), "version 1 to 2", "- added")
+	s.shows(t, fixture.Page(path+"?with=2", viewer), "the same text")
 	s.Visit(t, http.StatusBadRequest, fixture.Page(path+"?with=x", viewer))
 	s.Visit(t, http.StatusNotFound, fixture.Page(path+"?with=9", viewer))
 	s.Visit(t, http.StatusNotFound, fixture.Page(workflowsPage+"changed/versions/1/diff/", viewer))

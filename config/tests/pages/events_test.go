@@ -71,7 +71,7 @@ func TestRunPageGetsEventsOfItsRun(t *testing.T) {
 	s.Waits(t)
 	viewer := s.Visitor(t, api.RoleViewer)
 	id := s.Started(t, s.named(t, "", "a.csv", "bad/meter-readings.csv")).ID
-	events := eventsOf(t, s.Visit(t, http.StatusOK, fixture.Page(pageOfRun(id), viewer)))
+	events := eventsOf(t, s.see(t, fixture.Page(pageOfRun(id), viewer)))
 	stream := s.listen(t, fixture.Page(events, viewer))
 	fixture.WantHeader(t, answer{Header: stream.response.Header}, map[string]string{
 		"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no",
@@ -91,8 +91,7 @@ func TestRunPageGetsEventsOfItsRun(t *testing.T) {
 		t.Errorf("status of a page that was hidden = %d, want 204", status)
 	}
 	for _, unknown := range []string{"", "x", uuid.Nil.String() + "/x", uuid.Nil.String() + "/1/2"} {
-		fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(events, viewer).With("Last-Event-ID", unknown)),
-			"event: end\n")
+		s.shows(t, fixture.Page(events, viewer).With("Last-Event-ID", unknown), "event: end\n")
 	}
 }
 
@@ -102,8 +101,7 @@ func TestRunsPageGetsEventsOfNewRuns(t *testing.T) {
 	s.Waits(t)
 	viewer := s.Visitor(t, api.RoleViewer)
 	waiting := s.Started(t, s.Start(t, "")).ID
-	events := eventsOf(t, s.Visit(t, http.StatusOK,
-		fixture.Page(fixture.HarbourPages+"runs/?workflow=meter-readings", viewer)))
+	events := eventsOf(t, s.see(t, harbour("runs/?workflow=meter-readings", viewer)))
 	if !strings.Contains(events, "run="+waiting) {
 		t.Errorf("events = %s, want the waiting run in it", events)
 	}
@@ -132,7 +130,7 @@ func TestStreamsEndWithTheirSession(t *testing.T) {
 			s.Waits(t)
 			viewer := s.Visitor(t, api.RoleViewer)
 			id := s.Started(t, s.Start(t, "")).ID
-			events := eventsOf(t, s.Visit(t, http.StatusOK, fixture.Page(pageOfRun(id), viewer)))
+			events := eventsOf(t, s.see(t, fixture.Page(pageOfRun(id), viewer)))
 			stream := s.listen(t, fixture.Page(events, viewer))
 			s.Exec(t, end, []byte(viewer))
 			s.Work(t)
@@ -150,15 +148,15 @@ func TestEventsAreAnsweredOnce(t *testing.T) {
 	s.Waits(t)
 	viewer := s.Visitor(t, api.RoleViewer)
 	id := s.Started(t, s.Start(t, "")).ID
-	page := s.Visit(t, http.StatusOK, fixture.Page(pageOfRun(id), viewer))
+	page := s.see(t, fixture.Page(pageOfRun(id), viewer))
 	events := fixture.Page(eventsOf(t, page)+"&once=true", viewer)
 	for range 10 {
-		told := s.Visit(t, http.StatusOK, events)
+		told := s.see(t, events)
 		fixture.Shows(t, told, "retry: 3000\n")
 		fixture.Hides(t, told, "event:")
 	}
 	s.Work(t)
-	fixture.Shows(t, s.Visit(t, http.StatusOK, events), "event: run\n", "event: end\n", "id: ")
+	s.shows(t, events, "event: run\n", "event: end\n", "id: ")
 }
 
 func TestStreamsShowNothingOfOtherOrganizations(t *testing.T) {
@@ -167,8 +165,7 @@ func TestStreamsShowNothingOfOtherOrganizations(t *testing.T) {
 	s.Work(t)
 	finished := s.Started(t, s.Start(t, "")).ID
 	s.Work(t)
-	body := s.Visit(t, http.StatusOK, fixture.Page("/app/orgs/tiny-quota/events/?run="+finished,
-		s.Stranger(t)))
+	body := s.see(t, fixture.Page("/app/orgs/tiny-quota/events/?run="+finished, s.Stranger(t)))
 	fixture.Shows(t, body, "event: end\n")
 	fixture.Hides(t, body, "event: run\n", "meter-readings")
 }
@@ -178,7 +175,7 @@ func TestStreamsOfAVisitorAreBounded(t *testing.T) {
 	s := setup(t)
 	stop := s.Waits(t)
 	viewer := s.Visitor(t, api.RoleViewer)
-	events := fixture.Page(fixture.HarbourPages+"events/?runs="+uuid.Max.String(), viewer)
+	events := harbour("events/?runs="+uuid.Max.String(), viewer)
 	const bound = 8
 	streams := make([]*liveStream, bound)
 	for i := range streams {
@@ -201,7 +198,7 @@ func TestEventsRefuseWhatPagesDoNotAsk(t *testing.T) {
 	for _, query := range []string{
 		"run=x", "run=" + uuid.NewString() + ".x", "runs=x", "result=MAYBE&runs=" + uuid.NewString(),
 	} {
-		s.Visit(t, http.StatusBadRequest, fixture.Page(fixture.HarbourPages+"events/?"+query, viewer))
+		s.Visit(t, http.StatusBadRequest, harbour("events/?"+query, viewer))
 	}
-	s.Visit(t, http.StatusNoContent, fixture.Page(fixture.HarbourPages+"events/", viewer))
+	s.Visit(t, http.StatusNoContent, harbour("events/", viewer))
 }

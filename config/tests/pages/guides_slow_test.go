@@ -55,25 +55,3 @@ func TestCodeIsCopiedInABrowser(t *testing.T) {
 	without.Click(`.tabs label[for="tabs-1-2"]`)
 	without.Await(`.tab:nth-of-type(2)`)
 }
-
-// TestMeasuresOfTheDocumentation prints what the kinds of pages cost, and holds them to what nobody may exceed.
-func TestMeasuresOfTheDocumentation(t *testing.T) {
-	t.Parallel()
-	b := browser.Open(t)
-	s := setup(t)
-	const maxRequests, maxBytes = 7, 110_000
-	t.Log("page                          requests   bytes   fonts  elements  axe  shift")
-	for _, path := range []string{
-		"/docs/", "/docs/guides/idempotency/", "/docs/guides/tutorial/", "/docs/errors/quota_exceeded/",
-		"/docs/search/?q=quota", "/api/docs/", "/api/docs/start-run/", "/api/docs/list-runs/",
-	} {
-		m := b.Measure(t, browser.Page{Name: path, URL: "http://" + s.Address + path})
-		t.Logf("%-30s %7d %7d %7d %9d %4d %6.4f",
-			path, m.Requests, m.Bytes, m.Fonts, m.Elements, m.Violations, m.Shift)
-		// TestPagesInABrowser holds each page to no shift.
-		if m.Requests > maxRequests || m.Bytes > maxBytes || m.Violations > 0 {
-			t.Errorf("%s = %+v, want at most %d requests and %d bytes, and no violation",
-				path, m, maxRequests, maxBytes)
-		}
-	}
-}

@@ -54,13 +54,13 @@ func TestShortcutIsTurnedOff(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	viewer := s.Visitor(t, api.RoleViewer)
-	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page("/app/account/", viewer)), "data-shortcut", "Turn it off")
+	s.shows(t, fixture.Page("/app/account/", viewer), "data-shortcut", "Turn it off")
 	off := s.AnswerTo(t, fixture.Post("/app/shortcut/", viewer, url.Values{"shortcut": {"off"}}))
 	if !strings.Contains(strings.Join(off.Header.Values("Set-Cookie"), ";"), "sv_shortcut=off") {
 		t.Fatalf("%d %v, want the choice as a cookie", off.Status, off.Header)
 	}
 	account := fixture.Page("/app/account/", viewer).With("Cookie", "sv_session="+viewer+"; sv_shortcut=off")
-	html := s.Visit(t, http.StatusOK, account)
+	html := s.see(t, account)
 	fixture.Shows(t, html, "Turn it on")
 	fixture.Hides(t, html, "data-shortcut")
 }

@@ -25,7 +25,7 @@ func TestInvitationLink(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
 		link := s.LinkOf(t, s.Invited(t, "kim@b.example"))
-		html := s.Visit(t, http.StatusOK, fixture.Page(link, ""))
+		html := s.see(t, fixture.Page(link, ""))
 		fixture.Shows(t, html, "Join Harbour Energy", "kim@b.example", `value="Invited"`)
 		refused := s.Visit(t, http.StatusBadRequest, joining(link, "Kim", "short"))
 		fixture.Shows(t, refused, "must have at least 12 characters")
@@ -33,7 +33,7 @@ func TestInvitationLink(t *testing.T) {
 		if to := got.Header.Get("Location"); got.Status != http.StatusSeeOther || to != fixture.HarbourPages {
 			t.Fatalf("%d to %q, want 303 to %s", got.Status, to, fixture.HarbourPages)
 		}
-		s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"runs/", sessionOf(t, got).Value))
+		s.see(t, harbour("runs/", sessionOf(t, got).Value))
 		s.Visit(t, http.StatusSeeOther, fixture.SignIn("kim@b.example", password))
 		if name := coretest.One[string](t, s.DB,
 			`SELECT name FROM users WHERE email = 'kim@b.example'`); name != "Kim" {
@@ -48,18 +48,17 @@ func TestInvitationLink(t *testing.T) {
 		s := setup(t)
 		link := s.LinkOf(t, s.Invited(t, "owner@tiny-quota.example"))
 		// The page is the same as for a person who is new.
-		fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(link, "")), "sign in",
-			"Otherwise choose a name and a password")
+		s.shows(t, fixture.Page(link, ""), "sign in", "Otherwise choose a name and a password")
 		fixture.Shows(t, s.Visit(t, http.StatusBadRequest, joining(link, "Mallory", password)), "sign in to accept")
 		s.Visit(t, http.StatusUnauthorized, fixture.SignIn("owner@tiny-quota.example", password))
 		s.Visit(t, http.StatusUnauthorized, fixture.Post(link+"accept/", "", nil))
 		other := s.Visitor(t, api.RoleViewer)
-		fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(link, other)), "You are signed in as")
+		s.shows(t, fixture.Page(link, other), "You are signed in as")
 		s.Visit(t, http.StatusNotFound, fixture.Post(link+"accept/", other, nil))
 		session := s.SessionOf(t, "owner@tiny-quota.example")
-		fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(link, session)), "Accept</button>")
+		s.shows(t, fixture.Page(link, session), "Accept</button>")
 		s.Visit(t, http.StatusSeeOther, fixture.Post(link+"accept/", session, nil))
-		s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"runs/", session))
+		s.see(t, harbour("runs/", session))
 	})
 
 	t.Run("IsOneOfItsKindAndLastsAWeek", func(t *testing.T) {
@@ -70,7 +69,7 @@ func TestInvitationLink(t *testing.T) {
 		second := s.LinkOf(t, id)
 		s.Visit(t, http.StatusNotFound, fixture.Page(first, ""))
 		s.Visit(t, http.StatusNotFound, joining(first, "Kim", password))
-		s.Visit(t, http.StatusOK, fixture.Page(second, ""))
+		s.see(t, fixture.Page(second, ""))
 		days := coretest.One[float64](t, s.DB,
 			`SELECT extract(epoch FROM expires_at - now())::float8 / 86400 FROM invitations`)
 		if days < 6.9 || days > 7 {
@@ -107,33 +106,28 @@ func TestInvitationsOnThePages(t *testing.T) {
 	admin := s.Visitor(t, api.RoleAdmin)
 	invite := url.Values{"email": {"owner@tiny-quota.example"}, "name": {hostile}, "role": {"author"}}
 
-	issued := s.AnswerTo(t, fixture.Post(fixture.HarbourPages+"members/", admin, invite))
+	issued := s.AnswerTo(t, harbourForm("members/", admin, invite))
 	if issued.Status != http.StatusCreated {
 		t.Fatalf("status = %d, want 201: %s", issued.Status, issued.Body)
 	}
 	fixture.WantHeader(t, issued, map[string]string{"Cache-Control": "no-store"})
 	link := regexp.MustCompile(`/app/invitations/sv_[A-Za-z0-9_-]{43}/`).FindString(string(issued.Body))
-	s.Visit(t, http.StatusOK, fixture.Page(link, ""))
-	list := s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"members/", admin))
+	s.see(t, fixture.Page(link, ""))
+	list := s.see(t, harbour("members/", admin))
 	fixture.Shows(t, list, "owner@tiny-quota.example", "&lt;script&gt;", "invited")
 	fixture.Hides(t, list, "<script>alert", link)
-	fixture.Hides(t, s.Visit(t, http.StatusOK,
-		fixture.Page(fixture.HarbourPages+"members/", s.Visitor(t, api.RoleViewer))),
-		"Invite a member", "owner@tiny-quota.example")
-	fixture.Shows(t, s.Visit(t, http.StatusBadRequest, fixture.Post(fixture.HarbourPages+"members/", admin, invite)),
-		"an open invitation")
+	s.hides(t, harbour("members/", s.Visitor(t, api.RoleViewer)), "Invite a member", "owner@tiny-quota.example")
+	fixture.Shows(t, s.Visit(t, http.StatusBadRequest, harbourForm("members/", admin, invite)), "an open invitation")
 
 	id := coretest.One[uuid.UUID](t, s.DB, `SELECT id FROM invitations`).String()
-	fixture.Shows(t, s.Visit(t, http.StatusCreated,
-		fixture.Post(fixture.HarbourPages+"members/invitations/"+id+"/link/", admin, nil)),
+	fixture.Shows(t, s.Visit(t, http.StatusCreated, harbourForm("members/invitations/"+id+"/link/", admin, nil)),
 		"/app/invitations/sv_")
 	s.Visit(t, http.StatusNotFound, fixture.Page(link, ""))
 
 	// The invited person sees it on the account page. Nothing else has changed until it is accepted.
 	session := s.SessionOf(t, "owner@tiny-quota.example")
 	s.leadsTo(t, session, "/app/orgs/tiny-quota/")
-	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page("/app/account/", session)), "Organizations that invite you",
-		"Harbour Energy")
+	s.shows(t, fixture.Page("/app/account/", session), "Organizations that invite you", "Harbour Energy")
 	s.Visit(t, http.StatusSeeOther, fixture.Post("/app/account/invitations/"+id+"/accept/", session, nil))
 	s.leadsTo(t, session, "/app/orgs/tiny-quota/")
 
@@ -141,7 +135,7 @@ func TestInvitationsOnThePages(t *testing.T) {
 		fixture.Post("/app/account/organizations/tiny-quota/leave/", session,
 			nil)), "the only owner of the organization")
 	s.Visit(t, http.StatusSeeOther, fixture.Post("/app/account/organizations/harbour-energy/leave/", session, nil))
-	s.Visit(t, http.StatusNotFound, fixture.Page(fixture.HarbourPages+"runs/", session))
+	s.Visit(t, http.StatusNotFound, harbour("runs/", session))
 	s.Visit(t, http.StatusNotFound, fixture.Post("/app/account/organizations/harbour-energy/leave/", session, nil))
 }
 
@@ -168,13 +162,13 @@ func TestSignInLeadsToTheOrganizationUsedLast(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.leadsTo(t, session, "/app/orgs/tiny-quota/")
-	s.Visit(t, http.StatusOK, fixture.Page("/app/orgs/aaa-evil/runs/", session))
+	s.see(t, fixture.Page("/app/orgs/aaa-evil/runs/", session))
 	s.leadsTo(t, session, "/app/orgs/aaa-evil/")
-	s.Visit(t, http.StatusOK, fixture.Page("/app/orgs/tiny-quota/runs/", session))
+	s.see(t, fixture.Page("/app/orgs/tiny-quota/runs/", session))
 	s.leadsTo(t, session, "/app/orgs/tiny-quota/")
 	// To look at the same organization again writes nothing.
 	before := coretest.One[string](t, s.DB, `SELECT xmin::text FROM users WHERE id = $1`, userID)
-	s.Visit(t, http.StatusOK, fixture.Page("/app/orgs/tiny-quota/runs/", session))
+	s.see(t, fixture.Page("/app/orgs/tiny-quota/runs/", session))
 	if after := coretest.One[string](t, s.DB, `SELECT xmin::text FROM users WHERE id = $1`, userID); after != before {
 		t.Error("the user's row was written again")
 	}

@@ -19,7 +19,7 @@ func TestKeysAreFoundByAPart(t *testing.T) {
 	}
 	viewer := s.Visitor(t, api.RoleViewer)
 	list := func(query string) string {
-		return s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"keys/?"+query, viewer))
+		return s.see(t, harbour("keys/?"+query, viewer))
 	}
 	html := list("q=INVOICE")
 	fixture.Shows(t, html, ">Invoice-2026-11</a>", ">invoice_2026</a>", "Contains: INVOICE")
@@ -42,26 +42,25 @@ func TestSelectedKeysAreReleased(t *testing.T) {
 		s.strandedKey(t, "one").String(), s.strandedKey(t, "two").String(), s.Entry(t, "finished").ID,
 	}
 	admin := s.Visitor(t, api.RoleAdmin)
-	html := s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"keys/", admin))
+	html := s.see(t, harbour("keys/", admin))
 	fixture.Shows(t, html, `value="`+ids[0]+`" form="selected"`, `value="`+ids[1]+`" form="selected"`)
 	fixture.Hides(t, html, `value="`+ids[2]+`" form="selected"`)
 	sent := func(status int, fields url.Values) string {
 		fields["id"] = ids
-		return s.Visit(t, status, fixture.Post(fixture.HarbourPages+"select-keys/", admin, fields))
+		return s.Visit(t, status, harbourForm("select-keys/", admin, fields))
 	}
 	fixture.Shows(t, sent(http.StatusOK, url.Values{}), "Release 2 keys?", "1 selected key left out")
 	fixture.Shows(t, sent(http.StatusBadRequest, url.Values{"confirmed": {"true"}, "reason": {" "}}),
 		`<a href="#reason">reason</a> must be given`)
 	confirmed := url.Values{"confirmed": {"true"}, "reason": {"stopped by hand"}}
 	sent(http.StatusSeeOther, confirmed)
-	html = s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"keys/", admin))
+	html = s.see(t, harbour("keys/", admin))
 	fixture.Shows(t, html, ">finished</a>")
 	fixture.Hides(t, html, ">one</a>", ">two</a>")
-	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"audit/", admin)),
-		"idempotency_key.release", "stopped by hand")
+	s.shows(t, harbour("audit/", admin), "idempotency_key.release", "stopped by hand")
 	// Sent again, the form has nothing left to do.
 	fixture.Shows(t, sent(http.StatusOK, confirmed), "3 selected keys left out")
-	fixture.Shows(t, s.Visit(t, http.StatusSeeOther, fixture.Post(fixture.HarbourPages+"select-keys/", admin, nil)))
+	fixture.Shows(t, s.Visit(t, http.StatusSeeOther, harbourForm("select-keys/", admin, nil)))
 }
 
 func TestKeysAreExported(t *testing.T) {
@@ -71,8 +70,7 @@ func TestKeysAreExported(t *testing.T) {
 	s.Started(t, s.Start(t, "=1+1"))
 	s.Started(t, s.Start(t, "other"))
 	s.Flush(t)
-	got := s.Visit(t, http.StatusOK,
-		fixture.Page(fixture.HarbourPages+"export-keys/?q=%2B1&state=finished", s.Visitor(t, api.RoleViewer)))
+	got := s.see(t, harbour("export-keys/?q=%2B1&state=finished", s.Visitor(t, api.RoleViewer)))
 	rows, err := csv.NewReader(strings.NewReader(got)).ReadAll()
 	if err != nil || len(rows) != 2 {
 		t.Fatalf("rows = %q, %v, want a header and a key", rows, err)

@@ -4,7 +4,6 @@ package pages
 
 import (
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -15,22 +14,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/coretest/browser"
 )
-
-// TestRowsOfKeysAreLowInABrowser lists the longest key that there can be, in a row as high as any other.
-func TestRowsOfKeysAreLowInABrowser(t *testing.T) {
-	t.Parallel()
-	const maxHeight = 60
-	s := setup(t)
-	s.Started(t, s.Start(t, strings.Repeat("k", 255)))
-	s.Started(t, s.Start(t, "short"))
-	tab := s.tab(t, browser.Open(t), 1280, fixture.HarbourPages+"keys/", s.Visitor(t, api.RoleViewer))
-	tab.Await("table.keys tbody tr")
-	highest := browser.Eval[float64](tab, `Math.max(...[...document.querySelectorAll("table.keys tbody tr")]
-		.map((row) => row.getBoundingClientRect().height))`)
-	if highest > maxHeight {
-		t.Errorf("the highest row has %.0f pixels, want %d at most", highest, maxHeight)
-	}
-}
 
 // The page of a key stays open during a storm of retries, and draws what happens.
 func TestKeyPageDuringARetryStormInABrowser(t *testing.T) {
@@ -133,17 +116,4 @@ func TestStormIsFoldedInABrowser(t *testing.T) {
 	if want := "Requests 7, Runs started 1, Replayed 6, Refused 0"; outcomes != want {
 		t.Errorf("outcomes = %q, want %q", outcomes, want)
 	}
-}
-
-// Without its script the page draws the same.
-func TestKeyPageWithoutAScript(t *testing.T) {
-	t.Parallel()
-	s := setup(t)
-	start := s.Start(t, "plain")
-	s.Started(t, start)
-	s.Started(t, start)
-	s.FlushRequests(t)
-	address := fixture.HarbourPages + "keys/" + s.Entry(t, "plain").ID + "/"
-	page := fixture.Page(address, s.Visitor(t, api.RoleViewer))
-	fixture.Shows(t, s.Visit(t, http.StatusOK, page), `<li class="first">`, `<li class="replay">`, ">Refresh</a>")
 }

@@ -50,25 +50,23 @@ func TestKeysPage(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	viewer := s.Visitor(t, api.RoleViewer)
-	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"keys/", viewer)),
-		"No request has used a key yet")
+	s.shows(t, harbour("keys/", viewer), "No request has used a key yet")
 
 	s.Started(t, s.Start(t, "with <b> & a quote\""))
 	s.Started(t, s.Start(t, "other"))
 	for range 2 {
 		s.Started(t, s.Start(t, ""))
 	}
-	html := s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"keys/", viewer))
+	html := s.see(t, harbour("keys/", viewer))
 	fixture.Shows(t, html, "with &lt;b&gt; &amp; a quote", "Finished 201", "50 %", "2 of the last 4 runs",
 		"Likely duplicates", `<td><span>Start a run</span></td>`, `">run</a>`,
 		`<option value="in_progress">In progress</option>`)
 	fixture.Hides(t, html, "<b> & a")
-	html = s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"keys/?key=other&state=finished", viewer))
+	html = s.see(t, harbour("keys/?key=other&state=finished", viewer))
 	fixture.Shows(t, html, "other", `<option value="finished" selected>Finished</option>`)
 	fixture.Hides(t, html, "a quote")
-	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"keys/?state=dead", viewer)),
-		"No key matches")
-	html = s.Visit(t, http.StatusBadRequest, fixture.Page(fixture.HarbourPages+"keys/?key=other&state=made-up", viewer))
+	s.shows(t, harbour("keys/?state=dead", viewer), "No key matches")
+	html = s.Visit(t, http.StatusBadRequest, harbour("keys/?key=other&state=made-up", viewer))
 	fixture.Shows(t, html, `<a href="#state">state</a> must be one of`,
 		`name="key" class="mono" size="22" maxlength="255" value="other"`,
 		`keys/" aria-current="page"`)
@@ -90,16 +88,17 @@ func TestKeyPage(t *testing.T) {
 	s.FlushRequests(t)
 	address := fixture.HarbourPages + "keys/" + s.Entry(t, "k").ID + "/"
 
-	html := s.Visit(t, http.StatusOK, fixture.Page(address, viewer))
+	html := s.see(t, fixture.Page(address, viewer))
 	fixture.Shows(t, html, "Replayed 3×", "sent this key", "got the stored answer",
 		"a different request (422)", "<b>Request 6</b>", "other document",
 		"Refused: ", "key locked", "answer stored", ", 127.0.0.1",
+		`<li class="first">`, `<li class="replay">`, ">Refresh</a>", // They are there without a script.
 		fixture.HarbourPages+"runs/"+run.ID+"/", fixture.HarbourPages+"requests/"+s.loggedStart(t, "k")+"/")
 	fixture.Hides(t, html, "are not listed")
 	fixture.Hides(t, html, "Stored response", "Release")
-	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(address, admin)), "Stored response", "HTTP/1.1 201 Created",
+	s.shows(t, fixture.Page(address, admin), "Stored response", "HTTP/1.1 201 Created",
 		"Location: /api/runs/"+run.ID+"/", "&#34;state&#34;: &#34;PENDING&#34;")
-	s.Visit(t, http.StatusNotFound, fixture.Page(fixture.HarbourPages+"keys/nonsense/", admin))
+	s.Visit(t, http.StatusNotFound, harbour("keys/nonsense/", admin))
 }
 
 func TestKeyIsReleasedWithAReason(t *testing.T) {
@@ -107,15 +106,13 @@ func TestKeyIsReleasedWithAReason(t *testing.T) {
 	s := setup(t)
 	admin := s.Visitor(t, api.RoleAdmin)
 	address := fixture.HarbourPages + "keys/" + s.strandedKey(t, "stranded").String() + "/"
-	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"keys/", admin)),
-		"Abandoned", "interrupted requests")
-	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(address, admin)), "Release this key", "deletes the key")
+	s.shows(t, harbour("keys/", admin), "Abandoned", "interrupted requests")
+	s.shows(t, fixture.Page(address, admin), "Release this key", "deletes the key")
 	fixture.Shows(t, s.Visit(t, http.StatusBadRequest, fixture.Post(address+"release/", admin, nil)),
 		`<a href="#reason">reason</a> must be given`)
 	s.Visit(t, http.StatusSeeOther, fixture.Post(address+"release/", admin, url.Values{"reason": {"stopped by hand"}}))
 	s.Visit(t, http.StatusNotFound, fixture.Page(address, admin))
-	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"audit/?noun=idempotency_key", admin)),
-		"stopped by hand")
+	s.shows(t, harbour("audit/?noun=idempotency_key", admin), "stopped by hand")
 
 	s.Started(t, s.Start(t, "k"))
 	finished := fixture.HarbourPages + "keys/" + s.Entry(t, "k").ID + "/release/"

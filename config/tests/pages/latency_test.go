@@ -48,8 +48,8 @@ func TestReplaysCountWhenTheyHappen(t *testing.T) {
 	s.Exec(t, `UPDATE validation_runs SET created_at = created_at - interval '30 hours'`)
 	s.Exec(t, `UPDATE idempotency_keys SET created_at = created_at - interval '30 hours'`)
 	s.Exec(t, `UPDATE start_hours SET hour = hour - interval '30 hours'`)
-	html := s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages, viewer))
-	fixture.Shows(t, html, "No run was started or replayed in the last 24 hours")
+	html := s.see(t, harbour("", viewer))
+	fixture.Shows(t, html, "No run was started or replayed in the last 24 hours", "Latest runs")
 
 	for range 2 {
 		s.Started(t, s.Start(t, "old"))
@@ -59,11 +59,11 @@ func TestReplaysCountWhenTheyHappen(t *testing.T) {
 	if since := time.Since(hour); since < -time.Minute || since > time.Hour+time.Minute {
 		t.Errorf("hour = %s, want the present one", hour)
 	}
-	html = s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages, viewer))
+	html = s.see(t, harbour("", viewer))
 	fixture.Shows(t, html, `<b>2</b><span class="lab">duplicate runs avoided`,
 		"0 passed, 0 failed, 0 platform errors, 2 replayed",
 		hour.Format("2006-01-02 15:04")+": 2 replayed", "No new start was measured in the last 24 hours")
-	html = s.Visit(t, http.StatusOK, fixture.Page("/app/orgs/tiny-quota/", s.Stranger(t)))
+	html = s.see(t, fixture.Page("/app/orgs/tiny-quota/", s.Stranger(t)))
 	fixture.Hides(t, html, "2 replayed", "<b>2</b>", "Start latency")
 }
 
@@ -79,8 +79,8 @@ func TestStartLatency(t *testing.T) {
 		s.Started(t, s.Start(t, "k"))
 		s.Must(t, http.StatusCreated, s.Start(t, "waits").With("Prefer", "wait=20"))
 		session := s.Visitor(t, api.RoleExecutor)
-		form := fixture.FilledIn(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.LaunchMeters, session))).To(t,
-			fixture.LaunchMeters, session)
+		form := fixture.FilledIn(t, s.see(t, fixture.Page(fixture.LaunchMeters, session))).To(t, fixture.LaunchMeters,
+			session)
 		s.Launched(t, form)
 		s.Launched(t, form)
 		s.Refused(t, api.CodeKeyReused, s.Start(t, "k").WithBody("text/csv", "a\n1\n"))
@@ -145,7 +145,7 @@ func TestOverviewInterpolates(t *testing.T) {
 	} {
 		s.Exec(t, `INSERT INTO start_hours (org_id, hour, took) VALUES ($1, date_trunc('hour', now(), 'UTC'), $2)
 			ON CONFLICT ON CONSTRAINT start_hours_pkey DO UPDATE SET took = excluded.took`, s.Harbour.ID, row.took)
-		html := s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages, viewer))
+		html := s.see(t, harbour("", viewer))
 		if !strings.Contains(html, row.want) {
 			t.Errorf("%s: the page has no %q:\n%s", name, row.want, fixture.MainOf(html))
 		}

@@ -4,8 +4,6 @@ package pages
 
 import (
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -27,10 +25,7 @@ func opens(tb testing.TB, view browser.Viewport) *launching {
 	tb.Helper()
 	s := setup(tb)
 	l := &launching{stage: s, tab: browser.Open(tb).Tab(tb, view)}
-	l.document = filepath.Join(tb.TempDir(), "readings.csv")
-	if err := os.WriteFile(l.document, []byte(fixture.SampleText(tb, "bad/meter-readings.csv")), 0o600); err != nil {
-		tb.Fatal(err)
-	}
+	l.document = upload(tb, "readings.csv", fixture.SampleText(tb, "bad/meter-readings.csv"))
 	l.tab.SetCookies(l.address(), &http.Cookie{Name: "sv_session", Value: s.Visitor(tb, api.RoleExecutor)})
 	l.tab.Go(l.address())
 	return l
@@ -94,11 +89,7 @@ func TestLaunchInABrowser(t *testing.T) {
 		l.tab.Follow("form.launch .btn.main")
 		l.showsTheRun(t)
 		l.tab.Back()
-		other := filepath.Join(t.TempDir(), "readings.csv")
-		if err := os.WriteFile(other, []byte(fixture.SampleText(t, "good/meter-readings.csv")), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		l.tab.Upload("#file", other)
+		l.tab.Upload("#file", upload(t, "readings.csv", fixture.SampleText(t, "good/meter-readings.csv")))
 		l.tab.Follow("form.launch .btn.main")
 		if heading := l.tab.Text("h1"); heading != "This form has been used" {
 			t.Errorf("heading = %q, want that the form has been used", heading)
@@ -113,10 +104,7 @@ func TestLaunchInABrowser(t *testing.T) {
 		l := opens(t, browser.Viewport{})
 		l.stage.AddTyped(t, "models", "text/plain")
 		l.tab.Go("http://" + l.stage.Address + fixture.HarbourPages + "workflows/models/launch/")
-		model := filepath.Join(t.TempDir(), "office.idf")
-		if err := os.WriteFile(model, []byte("Version,9.4;\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		model := upload(t, "office.idf", "Version,9.4;\n")
 		l.tab.Upload("#file", model)
 		l.tab.Follow("form.launch .btn.main")
 		l.showsTheRun(t)
@@ -136,10 +124,8 @@ func TestLaunchInABrowser(t *testing.T) {
 		t.Parallel()
 		// A script would refuse the file before it is sent.
 		l := opens(t, browser.Viewport{ScriptOff: true})
-		if err := os.WriteFile(l.document, make([]byte, 2*l.stage.Settings.MaxBodyBytes), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		l.tab.Upload("#file", l.document)
+		large := strings.Repeat("\x00", int(2*l.stage.Settings.MaxBodyBytes))
+		l.tab.Upload("#file", upload(t, "readings.csv", large))
 		l.tab.Follow("form.launch .btn.main")
 		if problem := l.tab.Text(".problem"); !strings.Contains(problem, "larger than") {
 			t.Errorf("problem = %q, want that the document is too large", problem)

@@ -22,7 +22,7 @@ func TestLaunch(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	session := s.Visitor(t, api.RoleExecutor)
-	html := s.Visit(t, http.StatusOK, fixture.Page(fixture.LaunchMeters, session))
+	html := s.see(t, fixture.Page(fixture.LaunchMeters, session))
 	fixture.Shows(t, html, "Run Meter readings", "version 1, the latest", "text/csv", "up to 10 MiB",
 		"1,000,000 of 1,000,000 runs are left", `enctype="multipart/form-data"`)
 	filled := fixture.FilledIn(t, html).With("name", "March").With("short_description", "All of <b>March</b>.")
@@ -49,8 +49,7 @@ func TestLaunchSentByManyAtOnceStartsOneRun(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	session := s.Visitor(t, api.RoleExecutor)
-	c := fixture.FilledIn(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.LaunchMeters, session))).To(t,
-		fixture.LaunchMeters, session)
+	c := fixture.FilledIn(t, s.see(t, fixture.Page(fixture.LaunchMeters, session))).To(t, fixture.LaunchMeters, session)
 	const clicks = 16
 	answers := make([]answer, clicks)
 	var group sync.WaitGroup
@@ -88,7 +87,7 @@ func TestLaunchWithAnotherDocumentShowsTheFirstRun(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	session := s.Visitor(t, api.RoleExecutor)
-	filled := fixture.FilledIn(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.LaunchMeters, session)))
+	filled := fixture.FilledIn(t, s.see(t, fixture.Page(fixture.LaunchMeters, session)))
 	to := s.Launched(t, filled.To(t, fixture.LaunchMeters, session))
 	other := filled.File("readings.csv", "text/csv", fixture.SampleText(t, "bad/meter-readings.csv"))
 	html := s.Visit(t, http.StatusUnprocessableEntity, other.To(t, fixture.LaunchMeters, session))
@@ -102,7 +101,7 @@ func TestLaunchTakesPastedText(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	session := s.Visitor(t, api.RoleExecutor)
-	blank := fixture.FilledIn(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.LaunchMeters, session))).
+	blank := fixture.FilledIn(t, s.see(t, fixture.Page(fixture.LaunchMeters, session))).
 		File("", "application/octet-stream", "")
 	pasted := blank.With("text", "a,b\r\n1,2\r\n").With("filename", "pasted.tsv")
 	s.Launched(t, pasted.To(t, fixture.LaunchMeters, session))
@@ -126,7 +125,7 @@ func TestLaunchGuessesTheType(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			filled := fixture.FilledIn(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.LaunchMeters, session)))
+			filled := fixture.FilledIn(t, s.see(t, fixture.Page(fixture.LaunchMeters, session)))
 			filled = filled.File(tt.filename, tt.declared, filled.Content)
 			to := s.Launched(t, filled.To(t, fixture.LaunchMeters, session))
 			id := strings.TrimSuffix(strings.TrimPrefix(to, fixture.HarbourPages+"runs/"), "/")
@@ -145,7 +144,7 @@ func TestLaunchRefused(t *testing.T) {
 	session := s.Visitor(t, api.RoleExecutor)
 	old := core.FirstIDAt(time.Now().Add(-48 * time.Hour))
 	old[6], old[8] = 0x70, 0x80
-	fresh := fixture.FilledIn(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.LaunchMeters, session))).
+	fresh := fixture.FilledIn(t, s.see(t, fixture.Page(fixture.LaunchMeters, session))).
 		With("name", "<script>alert(1)</script>").With("short_description", "keep me")
 	unkeyed := fixture.Upload{Fields: fresh.Fields[1:], Filename: fresh.Filename, Content: fresh.Content}
 	for name, tt := range map[string]struct {
@@ -188,10 +187,10 @@ func TestLaunchBeyondTheQuota(t *testing.T) {
 	session := s.Stranger(t)
 	const launch = "/app/orgs/tiny-quota/workflows/meter-readings/launch/"
 	for range 3 {
-		filled := fixture.FilledIn(t, s.Visit(t, http.StatusOK, fixture.Page(launch, session)))
+		filled := fixture.FilledIn(t, s.see(t, fixture.Page(launch, session)))
 		s.Visit(t, http.StatusSeeOther, filled.To(t, launch, session))
 	}
-	html := s.Visit(t, http.StatusOK, fixture.Page(launch, session))
+	html := s.see(t, fixture.Page(launch, session))
 	fixture.Shows(t, html, "The quota of this month is used up.")
 	filled := fixture.FilledIn(t, html).With("name", "kept")
 	refused := s.AnswerTo(t, filled.To(t, launch, session))
@@ -205,10 +204,10 @@ func TestLaunchOfAnInactiveWorkflow(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	const launch = fixture.HarbourPages + "workflows/legacy-import/launch/"
-	html := s.Visit(t, http.StatusOK, fixture.Page(launch, s.Visitor(t, api.RoleExecutor)))
+	html := s.see(t, fixture.Page(launch, s.Visitor(t, api.RoleExecutor)))
 	fixture.Shows(t, html, "The workflow is inactive.", "A member with the role author can activate it.")
 	fixture.Hides(t, html, `type="file"`)
-	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(launch, s.Visitor(t, api.RoleAuthor))), "Activate it")
+	s.shows(t, fixture.Page(launch, s.Visitor(t, api.RoleAuthor)), "Activate it")
 	sent := fixture.Upload{Filename: "a.json", ContentType: "application/json", Content: "{}"}.With("key",
 		newFormKey(t))
 	html = s.Visit(t, http.StatusUnprocessableEntity, sent.To(t, launch, s.Visitor(t, api.RoleExecutor)))
@@ -229,7 +228,7 @@ func TestLaunchOfAPinnedVersion(t *testing.T) {
 	s := setup(t)
 	session := s.Visitor(t, api.RoleExecutor)
 	s.AddVersion(t)
-	html := s.Visit(t, http.StatusOK, fixture.Page(fixture.LaunchMeters+"?version=1", session))
+	html := s.see(t, fixture.Page(fixture.LaunchMeters+"?version=1", session))
 	fixture.Shows(t, html, "This is not the latest version.", `launch/?version=1"`)
 	s.Launched(t, fixture.FilledIn(t, html).To(t, fixture.LaunchMeters+"?version=1", session))
 	if got := coretest.One[int](t, s.DB, `SELECT workflow_version FROM validation_runs`); got != 1 {
@@ -242,8 +241,7 @@ func TestLaunchedShowsWhatAFormHasStarted(t *testing.T) {
 	s := setup(t)
 	session := s.Visitor(t, api.RoleExecutor)
 	key := newFormKey(t)
-	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.LaunchMeters+key+"/", session)),
-		"This form has started no run")
+	s.shows(t, fixture.Page(fixture.LaunchMeters+key+"/", session), "This form has started no run")
 	s.Exec(t, `INSERT INTO idempotency_keys (org_id, id, endpoint, key, request_method, request_path,
 			fingerprint_version, request_hash, target_digest, content_digest, options_digest, request_id,
 			recovery_point, locked_until, created_at, expires_at)

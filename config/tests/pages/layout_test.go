@@ -14,8 +14,8 @@ func TestAccountPageLeadsBack(t *testing.T) {
 	s := setup(t)
 	for _, role := range []api.Role{api.RoleViewer, api.RoleAdmin} {
 		session := s.Visitor(t, role)
-		s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages, session))
-		html := s.Visit(t, http.StatusOK, fixture.Page("/app/account/", session))
+		s.see(t, harbour("", session))
+		html := s.see(t, fixture.Page("/app/account/", session))
 		fixture.Shows(t, html, `<a href="`+fixture.HarbourPages+`runs/">`)
 		if audit := `<a href="` + fixture.HarbourPages + `audit/">`; role == api.RoleAdmin {
 			fixture.Shows(t, html, audit)
@@ -29,7 +29,7 @@ func TestProblemOfAFormIsShownOnce(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	executor := s.Visitor(t, api.RoleExecutor)
-	form := fixture.FilledIn(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.LaunchMeters, executor)))
+	form := fixture.FilledIn(t, s.see(t, fixture.Page(fixture.LaunchMeters, executor)))
 	form = form.File("", "application/octet-stream", "")
 	html := s.Visit(t, http.StatusBadRequest, form.To(t, fixture.LaunchMeters, executor))
 	fixture.Shows(t, html,

@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"log/slog"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -28,6 +30,16 @@ func (s *stage) tab(tb testing.TB, b *browser.Browser, width int64, path, sessio
 	tab.SetCookies(address, &http.Cookie{Name: "sv_session", Value: session})
 	tab.Go(address + path)
 	return tab
+}
+
+// upload writes a file for a field of a form, and returns its path.
+func upload(tb testing.TB, name, content string) string {
+	tb.Helper()
+	file := filepath.Join(tb.TempDir(), name)
+	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	return file
 }
 
 // title is that of the page.
@@ -184,7 +196,7 @@ func TestLeavingALivePageIsNoWarningInABrowser(t *testing.T) {
 	viewer := s.Visitor(t, api.RoleViewer)
 	tab := s.tab(t, browser.Open(t), 1280, pageOfRun(run), viewer)
 	tab.Await(".live .pill.ok")
-	events := fixture.Page(fixture.HarbourPages+"events/?runs="+uuid.Max.String(), viewer)
+	events := harbour("events/?runs="+uuid.Max.String(), viewer)
 	const others = 7
 	for range others {
 		s.listen(t, events)

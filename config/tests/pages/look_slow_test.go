@@ -44,23 +44,6 @@ func TestPhoneShowsDataFirstInABrowser(t *testing.T) {
 	}
 }
 
-func TestRowsOfRunsAreLinesInABrowser(t *testing.T) {
-	t.Parallel()
-	s := setup(t)
-	s.Started(t, s.named(t, "key-"+longest+longest, longest+longest[4:], "bad/meter-readings.csv"))
-	s.Started(t, s.named(t, "key-"+longest+longest, longest+longest[4:], "bad/meter-readings.csv"))
-	s.Work(t)
-	s.Flush(t)
-	tab := s.tab(t, browser.Open(t), 1280, fixture.HarbourPages+"runs/", s.Visitor(t, api.RoleViewer))
-	height := browser.Eval[float64](tab, `document.querySelector("table.runs tbody tr").offsetHeight`)
-	if height < 36 || height > 44 {
-		t.Errorf("a row is %g px high, want 36 to 44", height)
-	}
-	if font := browser.Eval[bool](tab, `document.fonts.check("14px Inter") && document.fonts.size === 2`); !font {
-		t.Error("the page has no font of its own")
-	}
-}
-
 func TestCopyingIsSeenInABrowser(t *testing.T) {
 	t.Parallel()
 	s := setup(t)

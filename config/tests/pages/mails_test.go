@@ -130,9 +130,9 @@ func TestForgottenPassword(t *testing.T) {
 		t.Parallel()
 		s, m := setupMail(t)
 		s.WithPassword(t)
-		nobody := s.Visit(t, http.StatusOK, forgetting("nobody@b.example"))
+		nobody := s.see(t, forgetting("nobody@b.example"))
 		fixture.Shows(t, nobody, "If there is an account")
-		if known := s.Visit(t, http.StatusOK, forgetting(fixture.VisitorEmail)); known != nobody {
+		if known := s.see(t, forgetting(fixture.VisitorEmail)); known != nobody {
 			t.Errorf("for a known address:\n%s\nfor an unknown one:\n%s", known, nobody)
 		}
 		// The request has done the same for both.
@@ -161,9 +161,9 @@ func TestForgottenPassword(t *testing.T) {
 		if mailed := s.wantLetter(t, m, fixture.VisitorEmail, "password"); mailed != given {
 			t.Errorf("mailed %s, want the link that was given", mailed)
 		}
-		s.Visit(t, http.StatusOK, forgetting(fixture.VisitorEmail))
-		s.Visit(t, http.StatusOK, fixture.Page(s.wantLetter(t, m, fixture.VisitorEmail, "password"), ""))
-		s.Visit(t, http.StatusOK, fixture.Page(given, ""))
+		s.see(t, forgetting(fixture.VisitorEmail))
+		s.see(t, fixture.Page(s.wantLetter(t, m, fixture.VisitorEmail, "password"), ""))
+		s.see(t, fixture.Page(given, ""))
 		s.Exec(t, `UPDATE users SET address_confirmed = false WHERE id = $1`, id)
 		s.Visit(t, http.StatusSeeOther, setting(given, newPassword))
 		if coretest.One[bool](t, s.DB, `SELECT address_confirmed FROM users WHERE id = $1`, id) {
@@ -181,7 +181,7 @@ func TestForgottenPassword(t *testing.T) {
 				INSERT INTO identities (issuer, subject, user_id) VALUES ('https://b.example', 'x', $1)`,
 		} {
 			s.Exec(t, change, id)
-			s.Visit(t, http.StatusOK, forgetting(fixture.VisitorEmail))
+			s.see(t, forgetting(fixture.VisitorEmail))
 			s.Work(t)
 			wantNoLetter(t, m)
 		}
@@ -196,7 +196,7 @@ func TestForgottenPassword(t *testing.T) {
 		if refused < 20 {
 			t.Errorf("%d of 60 were refused, want those beyond the limit", refused)
 		}
-		fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page("/app/password/", "")), "sends no mail")
+		s.shows(t, fixture.Page("/app/password/", ""), "sends no mail")
 	})
 }
 
@@ -205,7 +205,7 @@ func TestInvitationsAreMailed(t *testing.T) {
 	s, m := setupMail(t)
 	id := s.Invited(t, "kim@b.example")
 	link := s.wantLetter(t, m, "kim@b.example", "invitations")
-	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(link, "")), "Join Harbour Energy")
+	s.shows(t, fixture.Page(link, ""), "Join Harbour Energy")
 	renewed := s.LinkOf(t, id)
 	if mailed := s.wantLetter(t, m, "kim@b.example", "invitations"); mailed != renewed {
 		t.Errorf("mailed %s, want the link that was shown", mailed)

@@ -4,8 +4,6 @@ package pages
 
 import (
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -24,10 +22,7 @@ func TestInvitedMemberInABrowser(t *testing.T) {
 	invited := s.Must(t, http.StatusCreated, fixture.Adding(s.Harbour.Tokens.Owner,
 		`{"email":"`+email+`","role":"executor"}`))
 	link := s.LinkOf(t, fixture.Decoded[api.InvitationLink](t, invited).ID)
-	document := filepath.Join(t.TempDir(), "readings.csv")
-	if err := os.WriteFile(document, []byte(fixture.SampleText(t, "good/meter-readings.csv")), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	document := upload(t, "readings.csv", fixture.SampleText(t, "good/meter-readings.csv"))
 	address := "http://" + s.Address
 	tab := browser.Open(t).Tab(t, browser.Viewport{})
 

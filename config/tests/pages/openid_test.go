@@ -144,13 +144,12 @@ func TestOpenID(t *testing.T) {
 	t.Run("MakesAnAccountAndFindsItAgainBySubject", func(t *testing.T) {
 		t.Parallel()
 		p := setupProvider(t)
-		fixture.Shows(t, p.Visit(t, http.StatusOK, fixture.Page("/app/sign-in/", "")), "Sign in with 127.0.0.1")
+		p.shows(t, fixture.Page("/app/sign-in/", ""), "Sign in with 127.0.0.1")
 		got := p.come(t, kim)
 		if to := got.Header.Get("Location"); to != "/app/account/" {
 			t.Fatalf("%d to %q, want the account: %s", got.Status, to, got.Body)
 		}
-		fixture.Shows(t, p.Visit(t, http.StatusOK, fixture.Page("/app/account/", sessionOf(t, got).Value)),
-			"kim@b.example")
+		p.shows(t, fixture.Page("/app/account/", sessionOf(t, got).Value), "kim@b.example")
 		renamed := kim
 		renamed.email = "kim.new@b.example"
 		sessionOf(t, p.come(t, renamed))
@@ -314,7 +313,7 @@ func TestOpenIDProof(t *testing.T) {
 	p.Exec(t, `UPDATE users SET password_hash = '' WHERE email = $1`, fixture.VisitorEmail)
 	p.Exec(t, `UPDATE sessions SET proved_at = NULL`)
 	fields := url.Values{"email": {"a@b.example"}, "role": {"admin"}}
-	form := fixture.Post(fixture.HarbourPages+"members/", session, fields).
+	form := harbourForm("members/", session, fields).
 		With("Referer", "http://validations.example"+fixture.HarbourPages+"members/")
 	html := p.Visit(t, http.StatusForbidden, form)
 	fixture.Shows(t, html, "Sign in again at your provider")

@@ -51,22 +51,21 @@ func TestOperationsPage(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	operator := s.operator(t)
-	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(operationsPage, operator)),
-		"No key is stuck", "migrations applied, release "+fixture.Version, "no worker takes tasks", ">none<")
+	s.shows(t, fixture.Page(operationsPage, operator), "No key is stuck",
+		"migrations applied, release "+fixture.Version, "no worker takes tasks", ">none<")
 
 	s.strandedKey(t, hostile)
 	s.deadLetter(t, "refused by hand")
 	s.Started(t, s.Start(t, "").By(s.Tiny.Tokens.Executor))
 	s.Exec(t, `UPDATE validation_runs SET sweeps = 2`)
-	html := s.Visit(t, http.StatusOK, fixture.Page(operationsPage, operator))
+	html := s.see(t, fixture.Page(operationsPage, operator))
 	fixture.Shows(t, html, "<title>! 3 · Operations", "Abandoned", "Dead letter", "Late", "harbour-energy",
 		"tiny-quota", "refused by hand", "&lt;script&gt;")
 	fixture.Hides(t, html, "<script>alert")
-	html = s.Visit(t, http.StatusOK, fixture.Page(operationsPage+"?q=By+HAND", operator))
+	html = s.see(t, fixture.Page(operationsPage+"?q=By+HAND", operator))
 	fixture.Shows(t, html, "1 of 3", "Dead letter")
 	fixture.Hides(t, html, "Abandoned")
-	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(operationsPage+"?q=nothing", operator)),
-		"No incident contains this text")
+	s.shows(t, fixture.Page(operationsPage+"?q=nothing", operator), "No incident contains this text")
 }
 
 // failedTask puts a task of harbour into the queue that has failed for the last time, and returns its target.
@@ -103,10 +102,10 @@ func TestOperationsOnFailedTasks(t *testing.T) {
 		s := setup(t)
 		operator := s.operator(t)
 		retried, discarded := s.failedTask(t), s.failedTask(t)
-		fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(operationsPage, operator)), retried, discarded)
+		s.shows(t, fixture.Page(operationsPage, operator), retried, discarded)
 		s.Visit(t, http.StatusSeeOther, confirmed(operator, "retry", retried))
 		s.Visit(t, http.StatusSeeOther, confirmed(operator, "discard", discarded, retried))
-		html := s.Visit(t, http.StatusOK, fixture.Page(operationsPage, operator))
+		html := s.see(t, fixture.Page(operationsPage, operator))
 		fixture.Shows(t, html, "No key is stuck")
 		if got, want := coretest.One[string](t, s.DB, actions), "job.retry job.discard"; got != want {
 			t.Errorf("audit = %s, want %s: a resolved incident is left out", got, want)
@@ -171,8 +170,8 @@ func TestOperationsAreConfirmedAndRecorded(t *testing.T) {
 		fixture.Post(operationsPage, operator, url.Values{"action": {"retry"}, "target": {key}}))
 	fixture.Shows(t, refused, `<a href="#reason">reason</a> must be given`, " checked")
 
-	fixture.Shows(t, s.Visit(t, http.StatusOK, do("discard", false, key, discarded)),
-		"Discard 1 incident?", "1 of the chosen incidents are left out", "by the runbook", discarded)
+	s.shows(t, do("discard", false, key, discarded), "Discard 1 incident?", "1 of the chosen incidents are left out",
+		"by the runbook", discarded)
 	if n := coretest.One[int64](t, s.DB, `SELECT count(*) FROM staged_jobs`); n != 2 {
 		t.Fatalf("%d jobs are left before anything is confirmed, want 2", n)
 	}
@@ -189,5 +188,5 @@ func TestOperationsAreConfirmedAndRecorded(t *testing.T) {
 		"job.discard idempotency_key.release job.retry"; got != want {
 		t.Errorf("audit = %s, want %s", got, want)
 	}
-	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(operationsPage, operator)), "No key is stuck")
+	s.shows(t, fixture.Page(operationsPage, operator), "No key is stuck")
 }

@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"net/http"
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
@@ -20,14 +19,13 @@ func TestOverviewOfTheFirstRun(t *testing.T) {
 	s := setup(t)
 	viewer := s.Visitor(t, api.RoleViewer)
 
-	html := s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages, viewer))
+	html := s.see(t, harbour("", viewer))
 	fixture.Shows(t, html, "Waiting for your first request", "curl -i "+s.Settings.Address()+"/api/workflows/",
 		"Idempotency-Key: ", "data-events=")
 	fixture.Hides(t, html, "Latest runs", "data-live-new")
 
 	s.Exec(t, `UPDATE workflows SET is_active = false`)
-	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages, viewer)),
-		"There is no workflow to check documents with yet")
+	s.shows(t, harbour("", viewer), "There is no workflow to check documents with yet")
 }
 
 func TestOverview(t *testing.T) {
@@ -43,7 +41,7 @@ func TestOverview(t *testing.T) {
 	s.Started(t, s.Start(t, "foreign").By(s.Tiny.Tokens.Executor))
 	s.Flush(t)
 
-	html := s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages, viewer))
+	html := s.see(t, harbour("", viewer))
 	fixture.Shows(t, html, "1 failed on data, 0 platform errors", "duplicate runs avoided",
 		"no key is stuck and no run is late",
 		"2 of 1,000,000 runs used", "1 passed, 1 failed, 0 platform errors, 3 replayed",
@@ -54,8 +52,7 @@ func TestOverview(t *testing.T) {
 	if got := listed(html); len(got) != 2 {
 		t.Errorf("latest runs = %v, want harbour's 2", got)
 	}
-	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page("/app/orgs/tiny-quota/", s.Stranger(t))),
-		"1 of 3 runs used")
+	s.shows(t, fixture.Page("/app/orgs/tiny-quota/", s.Stranger(t)), "1 of 3 runs used")
 }
 
 func TestOverviewSaysWhatNeedsAttention(t *testing.T) {
@@ -65,18 +62,7 @@ func TestOverviewSaysWhatNeedsAttention(t *testing.T) {
 	s.strandedKey(t, "stranded")
 	s.Started(t, s.Start(t, ""))
 	s.Exec(t, `UPDATE validation_runs SET sweeps = 1`)
-	html := s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages, viewer))
+	html := s.see(t, harbour("", viewer))
 	fixture.Shows(t, html, "1 stuck key, 1 late run", "<title>! 2 · Overview",
 		`href="`+fixture.HarbourPages+`keys/?state=abandoned"`)
-}
-
-// TestOverviewShowsOldRuns is about an organization that has rested for more than a day.
-func TestOverviewShowsOldRuns(t *testing.T) {
-	t.Parallel()
-	s := setup(t)
-	s.Started(t, s.Start(t, ""))
-	s.Work(t)
-	s.Exec(t, `UPDATE validation_runs SET created_at = created_at - interval '2 days'`)
-	html := s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages, s.Visitor(t, api.RoleViewer)))
-	fixture.Shows(t, html, "No run was started or replayed in the last 24 hours", "Latest runs")
 }

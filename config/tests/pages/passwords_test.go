@@ -19,8 +19,7 @@ const newPassword = "another long password"
 
 // linking asks for a link for harbour's member.
 func linking(session string, id uuid.UUID, hours string) call {
-	return fixture.Post(fixture.HarbourPages+"members/"+id.String()+"/password/", session,
-		url.Values{"hours": {hours}})
+	return harbourForm("members/"+id.String()+"/password/", session, url.Values{"hours": {hours}})
 }
 
 // setting sets a password with a link.
@@ -50,7 +49,7 @@ func TestPasswordLink(t *testing.T) {
 		if coretest.One[bool](t, s.DB, `SELECT l::text LIKE '%sv_%' FROM password_links AS l`) {
 			t.Error("the database has the secret of the link")
 		}
-		fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(link, "")), fixture.VisitorEmail)
+		s.shows(t, fixture.Page(link, ""), fixture.VisitorEmail)
 		fixture.Shows(t, s.Visit(t, http.StatusBadRequest, setting(link, "short")), "must have at least 12 characters")
 		calls := []call{setting(link, newPassword), setting(link, newPassword), setting(link, newPassword)}
 		if got := s.AtOnce(t, calls); got[http.StatusSeeOther] != 1 || got[http.StatusNotFound] != 2 {
@@ -122,7 +121,7 @@ func TestPasswordLinkTakesOverNoOtherOrganization(t *testing.T) {
 	id := s.WithPassword(t)
 	s.Exec(t, `UPDATE memberships SET role = 'author' WHERE user_id = $1`, id)
 	admin := s.Visitor(t, api.RoleAdmin)
-	removal := fixture.Post(fixture.HarbourPages+"members/"+id.String()+"/second-factor/remove/", admin, nil)
+	removal := harbourForm("members/"+id.String()+"/second-factor/remove/", admin, nil)
 	for name, change := range map[string]string{
 		"MemberElsewhere": `INSERT INTO memberships (org_id, user_id, role) VALUES ($2, $1, 'viewer')`,
 		"Owner":           `UPDATE memberships SET role = 'owner' WHERE user_id = $1 AND org_id <> $2`,
@@ -130,7 +129,7 @@ func TestPasswordLinkTakesOverNoOtherOrganization(t *testing.T) {
 	} {
 		// What the member becomes after the link was made, and what the member is before.
 		link := s.passwordLink(t, admin, id)
-		s.Visit(t, http.StatusOK, fixture.Page(link, ""))
+		s.see(t, fixture.Page(link, ""))
 		s.Exec(t, change, id, s.Tiny.ID)
 		s.Visit(t, http.StatusNotFound, fixture.Page(link, ""))
 		s.Visit(t, http.StatusNotFound, setting(link, newPassword))
@@ -149,7 +148,7 @@ func TestPasswordLinkTakesOverNoOtherOrganization(t *testing.T) {
 	s.Exec(t, `INSERT INTO memberships (org_id, user_id, role) VALUES ($1, $2, 'viewer'), ($1, $3, 'admin')`,
 		s.Tiny.ID, id, both)
 	link := s.passwordLink(t, admin, id)
-	s.Visit(t, http.StatusOK, fixture.Page(link, ""))
+	s.see(t, fixture.Page(link, ""))
 	s.Exec(t, `DELETE FROM memberships WHERE user_id = $1 AND org_id = $2`, both, s.Harbour.ID)
 	s.Visit(t, http.StatusNotFound, setting(link, newPassword))
 	s.Visit(t, http.StatusSeeOther, fixture.SignIn(fixture.VisitorEmail, fixture.VisitorPassword))

@@ -40,17 +40,17 @@ func TestListsAreNarrowedToATime(t *testing.T) {
 			"until=" + day(-1):                      {true, false},
 			"since=" + day(-3) + "&until=" + day(0): {true, false},
 		} {
-			html := s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+list+"&"+query, owner))
+			html := s.see(t, harbour(list+"&"+query, owner))
 			_, table, _ := strings.Cut(html, "<tbody>")
 			if strings.Contains(table, "old-key") != shown.old || strings.Contains(table, "fresh-key") != shown.fresh {
 				t.Errorf("%s&%s does not show %+v", list, query, shown)
 			}
 		}
-		html := s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+list+"&period=month", owner))
+		html := s.see(t, harbour(list+"&period=month", owner))
 		fixture.Shows(t, html, `<option value="month" selected>This month (UTC)</option>`, ": This month (UTC)")
 		for _, query := range []string{"period=3y", "since=tomorrow", "until=2026-13-01"} {
 			name, _, _ := strings.Cut(query, "=")
-			html := s.Visit(t, http.StatusBadRequest, fixture.Page(fixture.HarbourPages+list+"&"+query, owner))
+			html := s.Visit(t, http.StatusBadRequest, harbour(list+"&"+query, owner))
 			fixture.Shows(t, html, `<a href="#`+name+`">`, `id="`+name+`"`)
 		}
 	}
@@ -65,7 +65,7 @@ func TestBarsLeadToTheKeysOfTheirDay(t *testing.T) {
 	}
 	s.Flush(t)
 	viewer := s.Visitor(t, api.RoleViewer)
-	html := s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"keys/", viewer))
+	html := s.see(t, harbour("keys/", viewer))
 	today := s.Entry(t, "of-today").CreatedAt
 	for days, want := range map[int]bool{0: true, -1: false} {
 		span := url.Values{
@@ -74,7 +74,7 @@ func TestBarsLeadToTheKeysOfTheirDay(t *testing.T) {
 		}
 		address := fixture.HarbourPages + "keys/?" + span.Encode()
 		fixture.Shows(t, html, `<a href="`+strings.ReplaceAll(address, "&", "&amp;")+`#keys">`)
-		listed := s.Visit(t, http.StatusOK, fixture.Page(address, viewer))
+		listed := s.see(t, fixture.Page(address, viewer))
 		if strings.Contains(listed, ">of-today</a>") != want {
 			t.Errorf("keys of the day %d lists the key of today: %t, want %t", days, !want, want)
 		}

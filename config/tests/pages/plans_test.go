@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -81,7 +80,7 @@ func TestPagesReadNoTableFromEndToEnd(t *testing.T) {
 	before := wholeTableReads(t, s)
 	for _, row := range rows {
 		if strings.HasPrefix(row.path, fixture.HarbourPages) && !strings.Contains(row.path, "?") {
-			s.Visit(t, http.StatusOK, fixture.Page(row.path, row.session))
+			s.see(t, fixture.Page(row.path, row.session))
 		}
 	}
 	owner := s.Visitor(t, api.RoleOwner)
@@ -89,7 +88,7 @@ func TestPagesReadNoTableFromEndToEnd(t *testing.T) {
 		"runs/?state=PENDING", "runs/?workflow=meter-readings", "runs/?since=2026-01-01T00:00:00Z",
 		"keys/?state=dead", "keys/?state=expired", "keys/?key=history-7", "audit/?noun=token",
 	} {
-		s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+query, owner))
+		s.see(t, harbour(query, owner))
 	}
 	if diff := cmp.Diff(before, wholeTableReads(t, s)); diff != "" {
 		t.Errorf("tables that were read from end to end (-before +after):\n%s", diff)

@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"net/http"
 	"strings"
 	"testing"
 
@@ -14,12 +13,11 @@ func TestProcessesOnTheOperationsPage(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	operator := s.operator(t)
-	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(operationsPage, operator)),
-		"No process has sent a heartbeat yet", "No process runs the enqueuer:", "SV112",
-		"start simplevalidations serve")
+	s.shows(t, fixture.Page(operationsPage, operator), "No process has sent a heartbeat yet",
+		"No process runs the enqueuer:", "SV112", "start simplevalidations serve")
 
 	s.Process(t, hostile, fixture.Version, 0)
-	html := s.Visit(t, http.StatusOK, fixture.Page(operationsPage, operator))
+	html := s.see(t, fixture.Page(operationsPage, operator))
 	fixture.Shows(t, html, "Alive", "&lt;script&gt;", "3, total 1,234", "No process runs the sweeper:",
 		"simplevalidations serve --only worker")
 	fixture.Hides(t, html, "<script>alert", "No process runs the enqueuer", "No process runs the worker",
@@ -27,7 +25,7 @@ func TestProcessesOnTheOperationsPage(t *testing.T) {
 
 	loops := s.Process(t, "worker-2", "9.9.9", 0)
 	s.Process(t, "worker-3", fixture.Version, 600)
-	html = s.Visit(t, http.StatusOK, fixture.Page(operationsPage, operator))
+	html = s.see(t, fixture.Page(operationsPage, operator))
 	fixture.Shows(t, html, "Several releases run at once: "+fixture.Version+", 9.9.9", "No heartbeat for 10 min ",
 		"removed from the list after a day")
 	fixture.Hides(t, html, "Late</span>", "in a row")
@@ -37,14 +35,14 @@ func TestProcessesOnTheOperationsPage(t *testing.T) {
 	// A loop is late by the time at which its process was last heard of, however long ago that was.
 	s.Exec(t, `UPDATE service_loops SET ended_at = p.seen_at - interval '20 seconds'
 		FROM service_processes AS p WHERE p.id = process_id AND process_id <> $1`, loops)
-	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(operationsPage, operator)),
-		"Late</span>", "Failed 3 times in a row", "Redis &lt;is&gt; away", "process 42 on worker-2 fails")
+	s.shows(t, fixture.Page(operationsPage, operator), "Late</span>", "Failed 3 times in a row",
+		"Redis &lt;is&gt; away", "process 42 on worker-2 fails")
 }
 
 func TestChecksOnTheOperationsPage(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	html := s.Visit(t, http.StatusOK, fixture.Page(operationsPage, s.operator(t)))
+	html := s.see(t, fixture.Page(operationsPage, s.operator(t)))
 	guide, _ := docs.Page("guides/operators")
 	for _, check := range []health.Check{
 		{ID: "SV110", Name: "database"},
@@ -65,6 +63,5 @@ func TestChecksOnTheOperationsPage(t *testing.T) {
 	fixture.Shows(t, html, "schema up to date", "inside the process", "no problems")
 
 	s.Exec(t, `DELETE FROM goose_db_version WHERE version_id = (SELECT max(version_id) FROM goose_db_version)`)
-	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(operationsPage, s.operator(t))),
-		"To do: run simplevalidations migrate up")
+	s.shows(t, fixture.Page(operationsPage, s.operator(t)), "To do: run simplevalidations migrate up")
 }

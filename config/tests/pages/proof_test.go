@@ -101,7 +101,7 @@ func TestRotatingATokenOfAnAdministratorNeedsAProof(t *testing.T) {
 		s.TokenOf(t, id, role)
 		token := coretest.One[uuid.UUID](t, s.DB, `SELECT id FROM api_tokens
 			WHERE user_id = $1 AND role = $2`, id, role)
-		form := fixture.Post(fixture.HarbourPages+"tokens/"+token.String()+"/rotate/", session, nil)
+		form := harbourForm("tokens/"+token.String()+"/rotate/", session, nil)
 		html := s.Visit(t, want, form)
 		if want == http.StatusForbidden {
 			fixture.Shows(t, html, "Confirm that it is you")
@@ -109,7 +109,7 @@ func TestRotatingATokenOfAnAdministratorNeedsAProof(t *testing.T) {
 		}
 	}
 	token := coretest.One[uuid.UUID](t, s.DB, `SELECT id FROM api_tokens WHERE user_id = $1 AND role = 'owner'`, id)
-	form := fixture.Post(fixture.HarbourPages+"tokens/"+token.String()+"/rotate/", session, nil)
+	form := harbourForm("tokens/"+token.String()+"/rotate/", session, nil)
 	s.Visit(t, http.StatusCreated, proving(form, "proof-password", fixture.VisitorPassword))
 }
 
@@ -120,7 +120,7 @@ func TestPendingFactorNeedsAProof(t *testing.T) {
 	session := s.Session(t, s.WithPassword(t))
 	app := s.pending(t, session)
 	s.Exec(t, `UPDATE sessions SET proved_at = now() - interval '10 minutes'`)
-	html := s.Visit(t, http.StatusOK, fixture.Page("/app/account/second-factor/", session))
+	html := s.see(t, fixture.Page("/app/account/second-factor/", session))
 	fixture.Hides(t, html, "factor-key")
 	html = s.Visit(t, http.StatusForbidden, confirming(session, s.code(t, app, 0)))
 	fixture.Shows(t, html, "Confirm that it is you")
@@ -146,14 +146,13 @@ func TestProof(t *testing.T) {
 	s.Visit(t, http.StatusForbidden, form.In(other).With("Cookie", "sv_session="+other))
 	// Roles below admin are given without a proof.
 	viewer := url.Values{"email": {"viewer@b.example"}, "role": {"viewer"}}
-	s.Visit(t, http.StatusCreated, fixture.Post(fixture.HarbourPages+"members/", other, viewer))
+	s.Visit(t, http.StatusCreated, harbourForm("members/", other, viewer))
 	if n := coretest.One[int64](t, s.DB,
 		`SELECT count(*) FROM audit_records WHERE action = 'session.prove'`); n != 1 {
 		t.Errorf("proofs in the audit log = %d, want 1", n)
 	}
 	// A form whose session has ended is kept, without what was to prove it.
-	ended := proving(fixture.Post(fixture.HarbourPages+"members/", "sv_made-up", viewer), "proof-password",
-		fixture.VisitorPassword)
+	ended := proving(harbourForm("members/", "sv_made-up", viewer), "proof-password", fixture.VisitorPassword)
 	html := s.Visit(t, http.StatusUnauthorized, ended)
 	fixture.Shows(t, html, "viewer@b.example")
 	fixture.Hides(t, html, fixture.VisitorPassword)

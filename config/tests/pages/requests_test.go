@@ -26,7 +26,7 @@ func TestRequestsPage(t *testing.T) {
 	s := setup(t)
 	owner := s.Visitor(t, api.RoleOwner)
 	list := fixture.HarbourPages + "requests/"
-	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(list, owner)), "No request has been logged yet")
+	s.shows(t, fixture.Page(list, owner), "No request has been logged yet")
 
 	start := s.Start(t, "with <b> & a quote")
 	s.Started(t, start)
@@ -34,15 +34,14 @@ func TestRequestsPage(t *testing.T) {
 	s.Do(t, start.By(s.Harbour.Tokens.Viewer))
 	s.Do(t, s.Start(t, "other").WithBody("application/pdf", "other"))
 	detail := list + s.loggedStart(t, "other") + "/"
-	page := s.Visit(t, http.StatusOK, fixture.Page(list, owner))
+	page := s.see(t, fixture.Page(list, owner))
 	fixture.Shows(t, page, "with &lt;b&gt; &amp; a quote", "201 replayed", "permission_denied",
 		"unsupported_media_type", "Refused today")
-	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(list+"?code=permission_denied", owner)), "403")
-	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(list+"?key=none", owner)), "No request matches")
+	s.shows(t, fixture.Page(list+"?code=permission_denied", owner), "403")
+	s.shows(t, fixture.Page(list+"?key=none", owner), "No request matches")
 	refused := s.Visit(t, http.StatusBadRequest, fixture.Page(list+"?status=9xx&key=kept", owner))
 	fixture.Shows(t, refused, `value="kept"`)
-	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(detail, owner)), "Problem document", "Authorization",
-		"not kept", "application/pdf")
+	s.shows(t, fixture.Page(detail, owner), "Problem document", "Authorization", "not kept", "application/pdf")
 }
 
 // A form of the dashboard is a start as well, with the key that it brought.
@@ -50,7 +49,7 @@ func TestRequestsPageHasForms(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	owner := s.Visitor(t, api.RoleOwner)
-	form := fixture.FilledIn(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.LaunchMeters, owner)))
+	form := fixture.FilledIn(t, s.see(t, fixture.Page(fixture.LaunchMeters, owner)))
 	key := form.Fields[0][1]
 	for range 2 {
 		s.Launched(t, form.To(t, fixture.LaunchMeters, owner))
@@ -92,9 +91,7 @@ func TestRefusedStartsNeedAttention(t *testing.T) {
 		s.Refused(t, api.CodeWorkflowInactive, s.Start(t, ""))
 	}
 	s.FlushRequests(t)
-	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages, owner)),
-		"Needs attention</span><b>3</b>", "3 starts refused today: workflow is inactive",
+	s.shows(t, harbour("", owner), "Needs attention</span><b>3</b>", "3 starts refused today: workflow is inactive",
 		`requests/?code=workflow_inactive"`)
-	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"usage/", owner)),
-		"Refused starts", "Workflow is inactive", `<td class="n">3</td>`)
+	s.shows(t, harbour("usage/", owner), "Refused starts", "Workflow is inactive", `<td class="n">3</td>`)
 }

@@ -32,8 +32,8 @@ func TestCancelForm(t *testing.T) {
 	if n := coretest.One[int](t, s.DB, `SELECT count(*)::int FROM audit_records WHERE action = 'run.cancel'`); n != 1 {
 		t.Errorf("audit records = %d, want 1", n)
 	}
-	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(pageOfRun(waiting), executor)),
-		"Canceled before document was checked", "Start a new run if you still need the result")
+	s.shows(t, fixture.Page(pageOfRun(waiting), executor), "Canceled before document was checked",
+		"Start a new run if you still need the result")
 	finished := s.Started(t, s.Start(t, "")).ID
 	s.Work(t)
 	fixture.Shows(t, s.Visit(t, http.StatusUnprocessableEntity,
@@ -47,7 +47,7 @@ func TestRerunForm(t *testing.T) {
 	executor := s.Visitor(t, api.RoleExecutor)
 	earlier := s.Started(t, s.named(t, "", "a.csv", "bad/meter-readings.csv")).ID
 	s.Work(t)
-	key := fixture.Hidden(t, s.Visit(t, http.StatusOK, fixture.Page(pageOfRun(earlier), executor)), "key")
+	key := fixture.Hidden(t, s.see(t, fixture.Page(pageOfRun(earlier), executor)), "key")
 	form := fixture.Post(pageOfRun(earlier)+"rerun/", executor, url.Values{"key": {key}})
 	before := s.RowCounts(t)
 	first := s.AnswerTo(t, form).Header.Get("Location")
@@ -65,7 +65,7 @@ func TestRerunForm(t *testing.T) {
 		t.Errorf("reruns = %d, want 1 by the dashboard", n)
 	}
 	notice := fixture.Page(first, executor).With("Cookie", "sv_session="+executor+"; "+noticeOf(again))
-	fixture.Shows(t, s.Visit(t, http.StatusOK, notice), "Nothing was started again.", "Rerun of", earlier)
+	s.shows(t, notice, "Nothing was started again.", "Rerun of", earlier)
 
 	for _, stale := range []string{"", "made-up", uuid.NewString()} {
 		got := s.AnswerTo(t, fixture.Post(pageOfRun(earlier)+"rerun/", executor, url.Values{"key": {stale}}))
@@ -101,7 +101,7 @@ func TestDownloads(t *testing.T) {
 	viewer := s.Visitor(t, api.RoleViewer)
 	id := s.Started(t, s.named(t, "", "a.csv", "bad/meter-readings.csv")).ID
 	s.Work(t)
-	html := s.Visit(t, http.StatusOK, fixture.Page(pageOfRun(id), viewer))
+	html := s.see(t, fixture.Page(pageOfRun(id), viewer))
 	for format, want := range map[string]string{
 		"json": "application/json", "sarif": "application/sarif+json", "junit": "application/xml",
 		"csv": "text/csv; charset=utf-8", "github": "text/plain; charset=utf-8", "text": "text/plain; charset=utf-8",

@@ -18,13 +18,13 @@ func TestRunPage(t *testing.T) {
 	s := setup(t)
 	executor, viewer := s.Visitor(t, api.RoleExecutor), s.Visitor(t, api.RoleViewer)
 	bad := s.Started(t, s.named(t, "ci-1842", "meter-readings.csv", "bad/meter-readings.csv"))
-	html := s.Visit(t, http.StatusOK, fixture.Page(pageOfRun(bad.ID), executor))
+	html := s.see(t, fixture.Page(pageOfRun(bad.ID), executor))
 	fixture.Shows(t, html, "meter-readings.csv is waiting to be checked.", "data-events=", "Refresh", "Cancel…",
 		"later")
 	fixture.Hides(t, html, "Rerun…", "Download the findings")
 	s.Work(t)
 
-	html = s.Visit(t, http.StatusOK, fixture.Page(pageOfRun(bad.ID), executor))
+	html = s.see(t, fixture.Page(pageOfRun(bad.ID), executor))
 	fixture.Shows(t, html, "<title>✗ 8 · meter-readings · "+bad.ID[28:],
 		"<strong>8 errors in meter-readings.csv.</strong>",
 		"First: line 5, column kwh: &#34;n/a&#34; is not a number.", "Showing 8 of 8 findings",
@@ -36,20 +36,16 @@ func TestRunPage(t *testing.T) {
 	if len(html) > maxPageBytes {
 		t.Errorf("the page has %d bytes, want %d at most", len(html), maxPageBytes)
 	}
-	fixture.Hides(t, s.Visit(t, http.StatusOK, fixture.Page(pageOfRun(bad.ID), viewer)), "Rerun…",
-		"Check the fixed document")
+	s.hides(t, fixture.Page(pageOfRun(bad.ID), viewer), "Rerun…", "Check the fixed document")
 
 	good := s.Started(t, s.named(t, "", "", "good/meter-readings.csv"))
 	warned := s.Started(t, s.named(t, "", "warn.csv", "warn/meter-readings.csv"))
 	s.Work(t)
-	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(pageOfRun(good.ID), viewer)),
-		"No errors found in document.",
-		"No findings.", "none: a retry of the request would start another run", "<title>✓ · ")
-	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(pageOfRun(warned.ID), viewer)),
-		"Passed with 1 warning: warn.csv.",
-		"<title>! 1 · ")
+	s.shows(t, fixture.Page(pageOfRun(good.ID), viewer), "No errors found in document.", "No findings.",
+		"none: a retry of the request would start another run", "<title>✓ · ")
+	s.shows(t, fixture.Page(pageOfRun(warned.ID), viewer), "Passed with 1 warning: warn.csv.", "<title>! 1 · ")
 	for _, id := range []string{uuid.NewString(), "1", "x"} {
-		s.Visit(t, http.StatusNotFound, fixture.Page(fixture.HarbourPages+"runs/"+id+"/", viewer))
+		s.Visit(t, http.StatusNotFound, harbour("runs/"+id+"/", viewer))
 	}
 }
 
@@ -63,7 +59,7 @@ func TestRunPageTellsWhoseFaultItIs(t *testing.T) {
 		id := s.Started(t, s.named(t, "", "a.csv", "good/meter-readings.csv")).ID
 		s.Exec(t, `UPDATE validation_runs SET state = 'COMPLETED', started_at = now(), ended_at = now(),
 			sweep_after = NULL, `+assignments+` WHERE id = $1`, append([]any{id}, args...)...)
-		return s.Visit(t, http.StatusOK, fixture.Page(pageOfRun(id), executor))
+		return s.see(t, fixture.Page(pageOfRun(id), executor))
 	}
 	html := ended(`result = 'ERROR', error = 'A worker died.', error_category = 'SYSTEM_ERROR'`)
 	fixture.Shows(t, html, "We could not check a.csv.", "This is our fault", "A worker died.", "Trying again is safe.",
@@ -88,7 +84,7 @@ func TestRunPageOfManyFindings(t *testing.T) {
 	id := s.Started(t, s.manyFindings(t)).ID
 	s.Work(t)
 	found := coretest.One[int64](t, s.DB, `SELECT error_count + warning_count FROM validation_runs WHERE id = $1`, id)
-	html := s.Visit(t, http.StatusOK, fixture.Page(pageOfRun(id), viewer))
+	html := s.see(t, fixture.Page(pageOfRun(id), viewer))
 	fixture.Shows(t, html, "Showing 50 of ", "are listed one by one",
 		"more than 100 errors", "shown here", "with findings that are listed", `rel="next"`)
 	if found < 600 || strings.Count(html, `class="first"`) != 50 {
@@ -101,7 +97,7 @@ func TestRunPageOfManyFindings(t *testing.T) {
 		t.Errorf("the page has %d bytes, want %d at most", len(html), maxPageBytes)
 	}
 	next := regexp.MustCompile(`href="([^"#]*)#findings" rel="next"`).FindStringSubmatch(html)
-	html = s.Visit(t, http.StatusOK, fixture.Page(strings.ReplaceAll(next[1], "&amp;", "&"), viewer))
+	html = s.see(t, fixture.Page(strings.ReplaceAll(next[1], "&amp;", "&"), viewer))
 	fixture.Shows(t, html, `rel="prev"`)
 }
 
@@ -117,12 +113,12 @@ func TestRunPagesOfHostileNames(t *testing.T) {
 		run.Submission, name)
 	s.Work(t)
 	for _, address := range []string{pageOfRun(run.ID), fixture.HarbourPages + "runs/"} {
-		html := s.Visit(t, http.StatusOK, fixture.Page(address, viewer))
+		html := s.see(t, fixture.Page(address, viewer))
 		fixture.Shows(t, html, "&lt;script&gt;alert(1)&lt;/script&gt;.csv")
 		fixture.Hides(t, html, "<script>alert", "\u202e", "<img src=x", "<b>\"k")
 	}
 	for _, query := range []string{"workflow=%00", "idempotency_key=%00", "result=%00", "workflow=%ff"} {
-		got := s.AnswerTo(t, fixture.Page(fixture.HarbourPages+"runs/?"+query, viewer))
+		got := s.AnswerTo(t, harbour("runs/?"+query, viewer))
 		if got.Status != http.StatusBadRequest && got.Status != http.StatusOK {
 			t.Errorf("%s: status = %d, want 200 or 400", query, got.Status)
 		}

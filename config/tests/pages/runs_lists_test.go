@@ -19,7 +19,7 @@ import (
 func TestRunsAreFoundByAPartOfKeyOrDocument(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	list := fixture.Page(fixture.HarbourPages+"runs/", s.Visitor(t, api.RoleViewer))
+	list := harbour("runs/", s.Visitor(t, api.RoleViewer))
 	invoice := s.Started(t, s.named(t, "invoice-2026-11-4711", "a.csv", "good/meter-readings.csv")).ID
 	harbour := s.Started(t, s.named(t, "", "Harbour_100%.csv", "good/meter-readings.csv")).ID
 	s.Started(t, s.Start(t, "invoice-2026-11-4711").By(s.Tiny.Tokens.Executor))
@@ -34,7 +34,7 @@ func TestRunsAreFoundByAPartOfKeyOrDocument(t *testing.T) {
 		"not there":  nil,
 		"'; DROP --": nil,
 	} {
-		html := s.Visit(t, http.StatusOK, list.To(fixture.HarbourPages+"runs/?"+url.Values{"q": {text}}.Encode()))
+		html := s.see(t, list.To(fixture.HarbourPages+"runs/?"+url.Values{"q": {text}}.Encode()))
 		if diff := cmp.Diff(want, listed(html)); diff != "" {
 			t.Errorf("%q finds (-want +got):\n%s", text, diff)
 		}
@@ -44,12 +44,11 @@ func TestRunsAreFoundByAPartOfKeyOrDocument(t *testing.T) {
 func TestFiltersOfRunsAreChips(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	list := fixture.Page(fixture.HarbourPages+"runs/", s.Visitor(t, api.RoleViewer))
+	list := harbour("runs/", s.Visitor(t, api.RoleViewer))
 	old := s.Started(t, s.Start(t, "old")).ID
 	fresh := s.Started(t, s.Start(t, "fresh")).ID
 	s.Exec(t, `UPDATE validation_runs SET created_at = created_at - interval '2 hours' WHERE id = $1`, old)
-	html := s.Visit(t, http.StatusOK, list.To(fixture.HarbourPages+
-		"runs/?q=r&workflow=meter-readings&period=1h&result=UNKNOWN"))
+	html := s.see(t, list.To(fixture.HarbourPages+"runs/?q=r&workflow=meter-readings&period=1h&result=UNKNOWN"))
 	if diff := cmp.Diff([]string{fresh}, listed(html)); diff != "" {
 		t.Errorf("runs of the last hour (-want +got):\n%s", diff)
 	}
@@ -71,7 +70,7 @@ func TestSelectedRunsAreRerunOnce(t *testing.T) {
 	waiting := s.Started(t, s.Start(t, "")).ID
 	address := fixture.HarbourPages + "select-runs/"
 	chosen := []string{first, second, first, waiting, uuid.NewString(), "no id"}
-	html := s.Visit(t, http.StatusOK, fixture.Post(address, executor, url.Values{"action": {"rerun"}, "run": chosen}))
+	html := s.see(t, fixture.Post(address, executor, url.Values{"action": {"rerun"}, "run": chosen}))
 	fixture.Shows(t, html, "Rerun 2 runs?", "<bdi>picked.csv</bdi>", "2 selected runs left out")
 	form := url.Values{
 		"action": {"rerun"}, "confirmed": {"true"}, "key": {fixture.Hidden(t, html, "key")},
@@ -125,7 +124,7 @@ func TestSelectedRunsAreCanceled(t *testing.T) {
 	one, other := s.Started(t, s.Start(t, "")).ID, s.Started(t, s.Start(t, "")).ID
 	form := url.Values{"action": {"cancel"}, "confirmed": {"true"}, "run": {one, other}}
 	for range 2 {
-		s.AnswerTo(t, fixture.Post(fixture.HarbourPages+"select-runs/", executor, form))
+		s.AnswerTo(t, harbourForm("select-runs/", executor, form))
 	}
 	if n := coretest.One[int](t, s.DB, `SELECT count(*)::int FROM audit_records WHERE action = 'run.cancel'`); n != 2 {
 		t.Errorf("audit records = %d, want one for each run", n)
@@ -140,7 +139,7 @@ func TestRunsAreExported(t *testing.T) {
 	s.Started(t, s.named(t, "k-2", "b.csv", "good/meter-readings.csv"))
 	s.Started(t, s.Start(t, "foreign").By(s.Tiny.Tokens.Executor))
 	s.Work(t)
-	answer := s.AnswerTo(t, fixture.Page(fixture.HarbourPages+"export-runs/?workflow=meter-readings", viewer))
+	answer := s.AnswerTo(t, harbour("export-runs/?workflow=meter-readings", viewer))
 	if got := answer.Header.Get("Content-Disposition"); got != `attachment; filename="runs.csv"` {
 		t.Errorf("Content-Disposition = %q", got)
 	}
@@ -160,7 +159,7 @@ func TestRunsAreExported(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("table (-want +got):\n%s", diff)
 	}
-	if got := s.AnswerTo(t, fixture.Page(fixture.HarbourPages+"export-runs/?result=NO", viewer)); got.Status != 400 {
+	if got := s.AnswerTo(t, harbour("export-runs/?result=NO", viewer)); got.Status != 400 {
 		t.Errorf("status = %d, want 400", got.Status)
 	}
 }
@@ -173,7 +172,7 @@ func TestExportGoesOn(t *testing.T) {
 	s.Exec(t, `INSERT INTO validation_runs SELECT (jsonb_populate_record(r, jsonb_build_object(
 			'id', gen_random_uuid(), 'idempotency_key_id', NULL))).*
 		FROM validation_runs AS r CROSS JOIN generate_series(1, 1100)`)
-	answer := s.AnswerTo(t, fixture.Page(fixture.HarbourPages+"export-runs/", s.Visitor(t, api.RoleViewer)))
+	answer := s.AnswerTo(t, harbour("export-runs/", s.Visitor(t, api.RoleViewer)))
 	if got := strings.Count(string(answer.Body), "\r\n"); got != 1102 {
 		t.Errorf("lines = %d, want a header and 1101 runs", got)
 	}

@@ -36,10 +36,9 @@ func TestRunsPage(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	viewer := s.Visitor(t, api.RoleViewer)
-	list := fixture.Page(fixture.HarbourPages+"runs/", viewer)
+	list := harbour("runs/", viewer)
 
-	fixture.Shows(t, s.Visit(t, http.StatusOK, list), "No runs yet", "Idempotency-Key: ", "curl -i ",
-		s.Settings.Address()+"/api/workflows/")
+	s.shows(t, list, "No runs yet", "Idempotency-Key: ", "curl -i ", s.Settings.Address()+"/api/workflows/")
 
 	bad := s.Started(t, s.named(t, "ci-1842", "bad.csv", "bad/meter-readings.csv")).ID
 	warned := s.Started(t, s.named(t, "", "warn.csv", "warn/meter-readings.csv")).ID
@@ -49,7 +48,7 @@ func TestRunsPage(t *testing.T) {
 		SELECT org_id, id, 3 FROM idempotency_keys WHERE key = 'ci-1842'`)
 	s.Exec(t, `UPDATE validation_runs SET source = 'CLI' WHERE id = $1`, warned)
 
-	html := s.Visit(t, http.StatusOK, list)
+	html := s.see(t, list)
 	if diff := cmp.Diff([]string{waiting, warned, bad}, listed(html)); diff != "" {
 		t.Errorf("runs (-want +got):\n%s", diff)
 	}
@@ -66,7 +65,7 @@ func TestRunsPage(t *testing.T) {
 		"until=2026-01-01":                         nil,
 		"since=2026-01-01T00:00:00Z&state=RUNNING": nil,
 	} {
-		html := s.Visit(t, http.StatusOK, list.To(fixture.HarbourPages+"runs/?"+query))
+		html := s.see(t, list.To(fixture.HarbourPages+"runs/?"+query))
 		if got := listed(html); !slices.Equal(got, want) {
 			t.Errorf("%s lists %v, want %v", query, got, want)
 		}
@@ -76,8 +75,7 @@ func TestRunsPage(t *testing.T) {
 	}
 	html = s.Visit(t, http.StatusBadRequest, list.To(fixture.HarbourPages+"runs/?result=MAYBE&workflow=kept"))
 	fixture.Hides(t, html, "Start a run")
-	fixture.Shows(t, s.Visit(t, http.StatusOK, list.In(s.Visitor(t, api.RoleExecutor))),
-		`href="`+fixture.HarbourPages+`launch/"`)
+	s.shows(t, list.In(s.Visitor(t, api.RoleExecutor)), `href="`+fixture.HarbourPages+`launch/"`)
 	fixture.Shows(t, s.Visit(t, http.StatusBadRequest, list.To(fixture.HarbourPages+"runs/?since=yesterday")),
 		`href="#since"`, `value="yesterday"`, "must be a day or a time like 2026-03-01 09:30, in UTC")
 	fixture.Shows(t, html, `href="#result"`, `id="result"`, `value="kept"`, "must be one of")
@@ -90,7 +88,7 @@ func TestRunsPageTurns(t *testing.T) {
 		s.Started(t, s.Start(t, ""))
 	}
 	viewer := s.Visitor(t, api.RoleViewer)
-	first := s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"runs/?source=API", viewer))
+	first := s.see(t, harbour("runs/?source=API", viewer))
 	if got := len(listed(first)); got != core.DefaultPageSize {
 		t.Errorf("the first page lists %d runs, want %d", got, core.DefaultPageSize)
 	}
@@ -98,7 +96,7 @@ func TestRunsPageTurns(t *testing.T) {
 	if len(next) == 0 || !strings.Contains(next[1], "source=API") {
 		t.Fatalf("next = %v, want a link that keeps the filter", next)
 	}
-	second := s.Visit(t, http.StatusOK, fixture.Page(strings.ReplaceAll(next[1], "&amp;", "&"), viewer))
+	second := s.see(t, fixture.Page(strings.ReplaceAll(next[1], "&amp;", "&"), viewer))
 	if got := len(listed(second)); got != 1 {
 		t.Errorf("the second page lists %d runs, want 1", got)
 	}

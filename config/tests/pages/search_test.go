@@ -51,13 +51,13 @@ func TestSearch(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "ci", hostile, uuid.NewString(), token} {
-		html := s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"search/?q="+url.QueryEscape(text), viewer))
+		html := s.see(t, harbour("search/?q="+url.QueryEscape(text), viewer))
 		fixture.Shows(t, html, "Enter one of these in full")
 		fixture.Hides(t, html, "<script>alert")
 	}
-	s.Visit(t, http.StatusBadRequest, fixture.Page(fixture.HarbourPages+"search/?q=%00", viewer))
+	s.Visit(t, http.StatusBadRequest, harbour("search/?q=%00", viewer))
 
 	s.Started(t, s.Start(t, "meter-readings"))
-	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"search/?q=meter-readings", viewer)),
-		"2 results", "idempotency key: Start a run", "workflows/meter-readings/")
+	s.shows(t, harbour("search/?q=meter-readings", viewer), "2 results", "idempotency key: Start a run",
+		"workflows/meter-readings/")
 }

@@ -60,7 +60,7 @@ func (s *stage) pending(tb testing.TB, session string) authenticator {
 	s.stopClock(tb, 0)
 	const page = "/app/account/second-factor/"
 	s.Visit(tb, http.StatusSeeOther, fixture.Post(page, session, nil))
-	html := s.Visit(tb, http.StatusOK, fixture.Page(page, session))
+	html := s.see(tb, fixture.Page(page, session))
 	key := regexp.MustCompile(`id="factor-key">([A-Z2-7 ]+)<`).FindStringSubmatch(html)
 	if key == nil {
 		tb.Fatalf("no key in %s", html)
@@ -125,14 +125,14 @@ func TestSecondFactor(t *testing.T) {
 		s := setup(t)
 		app := s.enrolled(t, s.Session(t, s.WithPassword(t)))
 		step := s.passed(t)
-		s.Visit(t, http.StatusOK, fixture.Page("/app/sign-in/code/", ""))
+		s.see(t, fixture.Page("/app/sign-in/code/", ""))
 		s.Visit(t, http.StatusBadRequest, entering(step, s.code(t, app, 5)))
 		s.Visit(t, http.StatusUnauthorized, entering("sv_made-up", s.code(t, app, 0)))
 		got := s.AnswerTo(t, entering(step, s.code(t, app, 0)))
 		if to := got.Header.Get("Location"); to != fixture.HarbourPages {
 			t.Fatalf("%d to %q, want %s: %s", got.Status, to, fixture.HarbourPages, got.Body)
 		}
-		s.Visit(t, http.StatusOK, fixture.Page("/app/account/", sessionOf(t, got).Value))
+		s.see(t, fixture.Page("/app/account/", sessionOf(t, got).Value))
 		// The step is used up, and the code, too.
 		s.Visit(t, http.StatusUnauthorized, entering(step, s.code(t, app, 1)))
 		again := s.passed(t)
@@ -164,7 +164,7 @@ func TestSecondFactor(t *testing.T) {
 		typed := strings.ToUpper(strings.ReplaceAll(app.recovery[0], "-", " "))
 		s.Visit(t, http.StatusSeeOther, entering(s.passed(t), typed))
 		s.Visit(t, http.StatusBadRequest, entering(s.passed(t), app.recovery[0]))
-		fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page("/app/account/", session)), "9 recovery codes")
+		s.shows(t, fixture.Page("/app/account/", session), "9 recovery codes")
 		if coretest.One[bool](t, s.DB, `SELECT f::text ILIKE $1 FROM second_factors AS f`,
 			"%"+strings.ReplaceAll(app.recovery[1], "-", "")+"%") {
 			t.Error("the database has a recovery code")

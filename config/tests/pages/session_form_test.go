@@ -19,17 +19,17 @@ func TestFormOfAnEndedSession(t *testing.T) {
 	t.Run("SavesTheTextOfTheEditor", func(t *testing.T) {
 		t.Parallel()
 		const address = workflowsPage + "legacy-import/edit/"
-		form := edited(t, s.Visit(t, http.StatusOK, fixture.Page(address, author)), written("legacy-import", "<id>"))
+		form := edited(t, s.see(t, fixture.Page(address, author)), written("legacy-import", "<id>"))
 		kept := s.Visit(t, http.StatusUnauthorized, form.To(t, address, ""))
 		fixture.Shows(t, kept, `action="`+address+`" enctype="multipart/form-data"`,
 			`href="/app/sign-in/?next=`+url.QueryEscape(fixture.HarbourPages)+`" target="_blank"`)
 		text := strings.ReplaceAll(strings.ReplaceAll(fixture.Hidden(t, kept, "text"), "&lt;", "<"), "&gt;", ">")
 		s.Visit(t, http.StatusSeeOther, edited(t, kept, text).To(t, address, author))
-		fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(address, author)), "&lt;id&gt;", "Save as version 3")
+		s.shows(t, fixture.Page(address, author), "&lt;id&gt;", "Save as version 3")
 	})
 	t.Run("StartsARunOfThePastedText", func(t *testing.T) {
 		t.Parallel()
-		form := fixture.FilledIn(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.LaunchMeters, author)))
+		form := fixture.FilledIn(t, s.see(t, fixture.Page(fixture.LaunchMeters, author)))
 		text := strings.ReplaceAll(form.Content, "\n", "\r\n")
 		form = form.File("", "application/octet-stream", "").With("text", text).With("filename", "a.csv")
 		kept := s.Visit(t, http.StatusUnauthorized, form.To(t, fixture.LaunchMeters, ""))
@@ -42,7 +42,7 @@ func TestFormOfAnEndedSession(t *testing.T) {
 	})
 	t.Run("AsksForAFileAgain", func(t *testing.T) {
 		t.Parallel()
-		form := fixture.FilledIn(t, s.Visit(t, http.StatusOK, fixture.Page(fixture.LaunchMeters, author)))
+		form := fixture.FilledIn(t, s.see(t, fixture.Page(fixture.LaunchMeters, author)))
 		kept := s.Visit(t, http.StatusUnauthorized, form.With("name", "Of March").To(t, fixture.LaunchMeters, ""))
 		fixture.Shows(t, kept, `name="name" value="Of March"`, "you will be asked for it again")
 		fixture.Hides(t, kept, form.Content)

@@ -42,7 +42,7 @@ func TestSignIn(t *testing.T) {
 		if !cookie.HttpOnly || cookie.SameSite != http.SameSiteLaxMode || cookie.Path != "/app/" || cookie.Secure {
 			t.Errorf("cookie = %v, want HttpOnly, SameSite=Lax, for /app/, and not Secure over http", cookie)
 		}
-		s.Visit(t, http.StatusOK, fixture.Page("/app/account/", cookie.Value))
+		s.see(t, fixture.Page("/app/account/", cookie.Value))
 	})
 	t.Run("KeepsTheCookieToEncryptedConnections", func(t *testing.T) {
 		t.Parallel()
@@ -128,7 +128,7 @@ func TestSessions(t *testing.T) {
 			t.Fatal("the secret is the same")
 		}
 		s.Visit(t, http.StatusSeeOther, fixture.Page("/app/account/", first))
-		s.Visit(t, http.StatusOK, fixture.Page("/app/account/", second))
+		s.see(t, fixture.Page("/app/account/", second))
 	})
 	t.Run("AreNotChosenByOthers", func(t *testing.T) {
 		t.Parallel()
@@ -147,7 +147,7 @@ func TestSessions(t *testing.T) {
 	t.Run("LastLongerWhileTheyAreUsedAndEndAfterAWeek", func(t *testing.T) {
 		t.Parallel()
 		session := s.Session(t, id)
-		s.Visit(t, http.StatusOK, fixture.Page("/app/account/", session))
+		s.see(t, fixture.Page("/app/account/", session))
 		const left = `SELECT extract(epoch FROM expires_at - now())::float8 / 3600 FROM sessions
 			WHERE digest = sha256($1)`
 		if hours := coretest.One[float64](t, s.DB, left, []byte(session)); hours < 11.9 || hours > 12 {
@@ -156,7 +156,7 @@ func TestSessions(t *testing.T) {
 		s.Exec(t, `UPDATE sessions
 			SET created_at = now() - interval '6 days 23 hours', expires_at = now() + interval '1 minute'
 			WHERE digest = sha256($1)`, []byte(session))
-		s.Visit(t, http.StatusOK, fixture.Page("/app/account/", session))
+		s.see(t, fixture.Page("/app/account/", session))
 		if hours := coretest.One[float64](t, s.DB, left, []byte(session)); hours < 0.9 || hours > 1 {
 			t.Errorf("the session lasts %.2f h more, want what remains of its week: 1", hours)
 		}
@@ -179,14 +179,14 @@ func TestOtherSessionsEndAfterAConfirmation(t *testing.T) {
 	s := setup(t)
 	id := s.AddMember(t, "visitor", api.RoleViewer)
 	own := s.Session(t, id)
-	fixture.Hides(t, s.Visit(t, http.StatusOK, fixture.Page("/app/account/", own)), "End all other sessions")
+	s.hides(t, fixture.Page("/app/account/", own), "End all other sessions")
 	other := s.Session(t, id)
 	s.Session(t, id)
-	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page("/app/account/", own)),
-		"End all other sessions…</summary>", "in all other browsers: 2 sessions of", "End 2 other sessions")
+	s.shows(t, fixture.Page("/app/account/", own), "End all other sessions…</summary>",
+		"in all other browsers: 2 sessions of", "End 2 other sessions")
 	s.Visit(t, http.StatusSeeOther, fixture.Post("/app/account/sessions/end/", own, nil))
 	s.Visit(t, http.StatusSeeOther, fixture.Page("/app/account/", other))
-	s.Visit(t, http.StatusOK, fixture.Page("/app/account/", own))
+	s.see(t, fixture.Page("/app/account/", own))
 }
 
 func TestPasswordChangeEndsOtherSessions(t *testing.T) {
@@ -205,13 +205,13 @@ func TestPasswordChangeEndsOtherSessions(t *testing.T) {
 		"must have at least 12 characters")
 	fixture.Shows(t, s.Visit(t, http.StatusBadRequest, change(fixture.VisitorPassword, fresh, "different")),
 		"must be the same as new")
-	s.Visit(t, http.StatusOK, fixture.Page("/app/account/", other))
+	s.see(t, fixture.Page("/app/account/", other))
 
 	got := s.AnswerTo(t, change(fixture.VisitorPassword, fresh, fresh))
 	for _, ended := range []string{other, own} {
 		s.Visit(t, http.StatusSeeOther, fixture.Page("/app/account/", ended))
 	}
-	s.Visit(t, http.StatusOK, fixture.Page("/app/account/", sessionOf(t, got).Value))
+	s.see(t, fixture.Page("/app/account/", sessionOf(t, got).Value))
 	s.Visit(t, http.StatusUnauthorized, fixture.SignIn(fixture.VisitorEmail, fixture.VisitorPassword))
 	s.Visit(t, http.StatusSeeOther, fixture.SignIn(fixture.VisitorEmail, fresh))
 }
@@ -221,12 +221,12 @@ func TestRemovedMemberLosesThePagesAtOnce(t *testing.T) {
 	s := setup(t)
 	id := s.AddMember(t, "leaving", api.RoleAdmin)
 	session := s.Session(t, id)
-	s.Visit(t, http.StatusOK, fixture.Page(fixture.HarbourPages+"tokens/", session))
+	s.see(t, harbour("tokens/", session))
 	s.Exec(t, `UPDATE memberships SET role = 'viewer' WHERE user_id = $1`, id)
-	s.Visit(t, http.StatusForbidden, fixture.Page(fixture.HarbourPages+"audit/", session))
+	s.Visit(t, http.StatusForbidden, harbour("audit/", session))
 	s.Exec(t, `DELETE FROM memberships WHERE user_id = $1`, id)
-	s.Visit(t, http.StatusNotFound, fixture.Page(fixture.HarbourPages+"tokens/", session))
-	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page("/app/", session)), "You belong to no organization yet")
+	s.Visit(t, http.StatusNotFound, harbour("tokens/", session))
+	s.shows(t, fixture.Page("/app/", session), "You belong to no organization yet")
 }
 
 func TestErrorsInsideAnOrganizationKeepItsNavigation(t *testing.T) {
@@ -237,9 +237,9 @@ func TestErrorsInsideAnOrganizationKeepItsNavigation(t *testing.T) {
 		call   call
 		status int
 	}{
-		"NoSuchPage":   {fixture.Page(fixture.HarbourPages+"made-up/page/", ""), http.StatusNotFound},
-		"NoSuchThing":  {fixture.Page(fixture.HarbourPages+"keys/made-up/", ""), http.StatusNotFound},
-		"NoSuchMethod": {fixture.Post(fixture.HarbourPages+"usage/", "", nil), http.StatusMethodNotAllowed},
+		"NoSuchPage":   {harbour("made-up/page/", ""), http.StatusNotFound},
+		"NoSuchThing":  {harbour("keys/made-up/", ""), http.StatusNotFound},
+		"NoSuchMethod": {harbourForm("usage/", "", nil), http.StatusMethodNotAllowed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

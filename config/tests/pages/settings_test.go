@@ -18,7 +18,7 @@ func TestSettingsPage(t *testing.T) {
 	const page = fixture.HarbourPages + "settings/"
 	s := setup(t)
 	owner, viewer := s.Visitor(t, api.RoleOwner), s.Visitor(t, api.RoleViewer)
-	html := s.Visit(t, http.StatusOK, fixture.Page(page, viewer))
+	html := s.see(t, fixture.Page(page, viewer))
 	fixture.Shows(t, html, "1,000,000", "up to 50 active", "kept for the default time", "Leave Harbour Energy")
 	fixture.Hides(t, html, "Save</button>", "Signing secrets")
 	save := func(fields url.Values) call { return fixture.Post(page, owner, fields) }
@@ -26,10 +26,10 @@ func TestSettingsPage(t *testing.T) {
 		"name": {hostile}, "key_required": {"true"}, "key_hours": {"1.5"}, "content_days": {"0"},
 		"findings_days": {"7"},
 	}))
-	html = s.Visit(t, http.StatusOK, fixture.Page(page, owner))
+	html = s.see(t, fixture.Page(page, owner))
 	fixture.Shows(t, html, "&lt;script&gt;", `value="1.5"`, `value="0"`, `value="7"`, " checked")
 	fixture.Hides(t, html, "<script>alert")
-	shown := s.Visit(t, http.StatusOK, fixture.Page(page, viewer))
+	shown := s.see(t, fixture.Page(page, viewer))
 	fixture.Shows(t, shown, "kept for ever", "kept for 7 days", "1.5 hours")
 	got := coretest.One[string](t, s.DB, `SELECT concat_ws(' ', key_required, key_lifetime, content_retention,
 		findings_retention) FROM organizations WHERE slug = 'harbour-energy'`)

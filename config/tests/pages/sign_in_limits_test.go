@@ -1,22 +1,17 @@
 package pages
 
 import (
-	"bytes"
 	"fmt"
-	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"net/netip"
 	"net/url"
 	"strings"
 	"testing"
 
 	"github.com/google/uuid"
-	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
-	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
@@ -112,9 +107,8 @@ func TestSessionsAreAudited(t *testing.T) {
 	if got := coretest.One[string](t, s.DB, actions, s.Harbour.ID, id, address); got != want {
 		t.Errorf("audit records = %s, want %s", got, want)
 	}
-	fixture.Shows(t, s.Visit(t, http.StatusOK,
-		fixture.Page(fixture.HarbourPages+"audit/?noun=session", s.Visitor(t, api.RoleAdmin))),
-		"session.refuse", "wrong password from "+address)
+	s.shows(t, harbour("audit/?noun=session", s.Visitor(t, api.RoleAdmin)), "session.refuse",
+		"wrong password from "+address)
 }
 
 // An account that belongs to no organization has its records in the installation's log.
@@ -133,20 +127,5 @@ func TestActionsOnAccountsWithoutOrganizationAreAudited(t *testing.T) {
 		WHERE org_id = $1 AND target_id = $2`, uuid.Nil, user.ID.String())
 	if want := "user.create session.refuse user.set_operator"; got != want {
 		t.Errorf("audit records = %s, want %s", got, want)
-	}
-}
-
-func TestAccessLogHasTheClientsAddress(t *testing.T) {
-	t.Parallel()
-	var lines bytes.Buffer
-	e := echo.New()
-	describe := func(echo.Context) []slog.Attr { return nil }
-	e.Use(core.Observe(core.AccessLog(slog.New(slog.NewTextHandler(&lines, nil)), describe)))
-	e.GET("/", func(c echo.Context) error { return c.NoContent(http.StatusNoContent) })
-	request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
-	request.RemoteAddr = "203.0.113.7:4711"
-	e.ServeHTTP(httptest.NewRecorder(), request)
-	if !strings.Contains(lines.String(), " client=203.0.113.7") {
-		t.Errorf("access log = %s, want the client's address", lines.String())
 	}
 }

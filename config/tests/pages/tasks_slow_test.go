@@ -3,8 +3,6 @@
 package pages
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -64,10 +62,7 @@ func TestTasksInABrowser(t *testing.T) {
 	if err := s.Users.SignIn.SetPassword(t.Context(), owner, fixture.VisitorPassword); err != nil {
 		t.Fatal(err)
 	}
-	document := filepath.Join(t.TempDir(), "invoice-2026-11.csv")
-	if err := os.WriteFile(document, []byte(fixture.SampleText(t, "bad/meter-readings.csv")), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	document := upload(t, "invoice-2026-11.csv", fixture.SampleText(t, "bad/meter-readings.csv"))
 	s.Started(t, s.Start(t, "invoice-2026-11-4711"))
 	s.Started(t, s.Start(t, "invoice-2026-11-4711"))
 	s.FlushRequests(t)

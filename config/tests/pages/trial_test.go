@@ -1,10 +1,7 @@
 package pages
 
 import (
-	"bytes"
-	"mime/multipart"
 	"net/http"
-	"net/textproto"
 	"net/url"
 	"regexp"
 	"strings"
@@ -33,29 +30,11 @@ func accessToTrial() map[string]fixture.Access {
 // tryStart is the form of a start with a document.
 func tryStart(tb testing.TB, session string, fields map[string]string, document string) call {
 	tb.Helper()
-	var body bytes.Buffer
-	form := multipart.NewWriter(&body)
+	form := fixture.Upload{Field: "document", Filename: "märz.csv", ContentType: "text/csv", Content: document}
 	for name, value := range fields {
-		if err := form.WriteField(name, value); err != nil {
-			tb.Fatal(err)
-		}
+		form = form.With(name, value)
 	}
-	header := textproto.MIMEHeader{}
-	header.Set("Content-Disposition", `form-data; name="document"; filename="märz.csv"`)
-	header.Set("Content-Type", "text/csv")
-	part, err := form.CreatePart(header)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if _, err := part.Write([]byte(document)); err != nil {
-		tb.Fatal(err)
-	}
-	if err := form.Close(); err != nil {
-		tb.Fatal(err)
-	}
-	c := fixture.Post(tryPages+"start-run/", session, nil)
-	c.Body = body.String()
-	return c.With("Content-Type", form.FormDataContentType())
+	return form.To(tb, tryPages+"start-run/", session)
 }
 
 // triedKey is the key that a form has.
@@ -74,15 +53,15 @@ func TestTrialStartsARunForEachForm(t *testing.T) {
 	document := fixture.SampleText(t, "good/meter-readings.csv")
 	for _, role := range []api.Role{api.RoleExecutor, api.RoleOwner} {
 		session := s.Visitor(t, role)
-		form := s.Visit(t, http.StatusOK, fixture.Page(tryPages+"start-run/", session))
+		form := s.see(t, fixture.Page(tryPages+"start-run/", session))
 		fields := map[string]string{"path-id": "meter-readings", "header-Idempotency-Key": triedKey(t, form)}
-		first := s.Visit(t, http.StatusOK, tryStart(t, session, fields, document))
+		first := s.see(t, tryStart(t, session, fields, document))
 		fixture.Shows(t, first, "201 Created", "X-Filename: UTF-8&#39;&#39;m%C3%A4rz.csv", "See the run</a>",
 			"Idempotency-Key: "+fields["header-Idempotency-Key"])
 		if next := triedKey(t, first); next == fields["header-Idempotency-Key"] {
 			t.Error("the next form has the same key")
 		}
-		again := s.Visit(t, http.StatusOK, tryStart(t, session, fields, document))
+		again := s.see(t, tryStart(t, session, fields, document))
 		fixture.Shows(t, again, "201 Created", "Idempotent-Replayed: true")
 	}
 	want := fixture.RowCounts{Keys: 2, Submissions: 2, Runs: 2, Jobs: 2, Audits: 2, Used: 2}
@@ -97,8 +76,7 @@ func TestTrialIsAnsweredLikeAnyClient(t *testing.T) {
 	document := fixture.SampleText(t, "good/meter-readings.csv")
 	fields := map[string]string{"path-id": "meter-readings"}
 	viewer := s.Visitor(t, api.RoleViewer)
-	fixture.Shows(t, s.Visit(t, http.StatusOK, tryStart(t, viewer, fields, document)),
-		"403 Forbidden", "permission_denied")
+	s.shows(t, tryStart(t, viewer, fields, document), "403 Forbidden", "permission_denied")
 	run := s.Started(t, s.Start(t, "").By(s.Tiny.Tokens.Executor)).ID
 	for values, want := range map[string]string{
 		"read-run?path-id=" + run:                            "not_found",
@@ -113,7 +91,7 @@ func TestTrialIsAnsweredLikeAnyClient(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		page := s.Visit(t, http.StatusOK, fixture.Post(tryPages+path+"/", viewer, form))
+		page := s.see(t, fixture.Post(tryPages+path+"/", viewer, form))
 		fixture.Shows(t, page, want)
 		fixture.Hides(t, page, "Request-Id: mine", "sv_session", viewer)
 	}
@@ -126,9 +104,13 @@ func TestTrialRefusesWhatItCannotSend(t *testing.T) {
 	t.Parallel()
 	s := setup(t, func(settings *config.Settings) { settings.MaxBodyBytes = 2000 })
 	session := s.Visitor(t, api.RoleOwner)
+	for _, operation := range []string{"start-run", "read-run", "cancel-run", "create-workflow", "list-members"} {
+		s.see(t, fixture.Page(tryPages+operation+"/", session))
+	}
+	// What changes who may do what, or shows a secret, is not to be tried with a session.
 	for _, operation := range []string{
-		"create-token", "invite-member", "change-member", "remove-member", "read-signing-secrets", "stream-events",
-		"call-back", "legacy-start-run", "nothing",
+		"create-token", "rotate-token", "invite-member", "change-member", "remove-member", "leave-organization",
+		"read-signing-secrets", "stream-events", "call-back", "legacy-start-run", "read-liveness", "nothing",
 	} {
 		s.Visit(t, http.StatusNotFound, fixture.Page(tryPages+operation+"/", session))
 		s.Visit(t, http.StatusNotFound, fixture.Post(tryPages+operation+"/", session, url.Values{}))
@@ -155,6 +137,6 @@ func TestTrialKeepsToTheRateLimits(t *testing.T) {
 	s := setup(t, func(settings *config.Settings) { settings.RequestsPerSecond = 0.01 })
 	session := s.Visitor(t, api.RoleViewer)
 	form := fixture.Post(tryPages+"list-runs/", session, url.Values{})
-	fixture.Shows(t, s.Visit(t, http.StatusOK, form), "200 OK")
-	fixture.Shows(t, s.Visit(t, http.StatusOK, form), "429 Too Many Requests", "rate_limited")
+	s.shows(t, form, "200 OK")
+	s.shows(t, form, "429 Too Many Requests", "rate_limited")
 }

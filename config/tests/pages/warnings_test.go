@@ -15,7 +15,7 @@ func TestEditorWarnsOfWhatChecksNothing(t *testing.T) {
 	author := s.author(t)
 	const address = fixture.HarbourPages + "new-workflow/"
 	const detail = "&#34;requird&#34; is not a keyword of JSON Schema, so it is ignored; did you mean required?"
-	html := s.Visit(t, http.StatusOK, fixture.Page(address, author))
+	html := s.see(t, fixture.Page(address, author))
 	text := strings.Replace(written("slip", "site"), "required", "requird", 1)
 	got := s.AnswerTo(t, edited(t, html, text).With("do", "check").To(t, address, author))
 	fixture.Shows(t, string(got.Body), "The workflow has no errors.", "1 warning", `data-line="10"`, detail)
@@ -31,8 +31,8 @@ func TestEditorWarnsOfWhatChecksNothing(t *testing.T) {
 		cookiesSb28.WriteString("; " + pair)
 	}
 	cookies += cookiesSb28.String()
-	html = s.Visit(t, http.StatusOK, fixture.Page(got.Header.Get("Location"), cookies))
+	html = s.see(t, fixture.Page(got.Header.Get("Location"), cookies))
 	fixture.Shows(t, html, "Created Written. 1 warning, the first in line 10: "+detail)
-	html = s.Visit(t, http.StatusOK, fixture.Page(workflowsPage+"slip/edit/", author))
+	html = s.see(t, fixture.Page(workflowsPage+"slip/edit/", author))
 	fixture.Shows(t, html, "1 warning", detail)
 }

@@ -21,19 +21,16 @@ func TestWorkflowsPage(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	viewer := s.Visitor(t, api.RoleViewer)
-	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(workflowsPage, viewer)), "Meter readings", "legacy-import",
-		"Inactive", "No runs yet")
+	s.shows(t, fixture.Page(workflowsPage, viewer), "Meter readings", "legacy-import", "Inactive", "No runs yet")
 	s.Started(t, s.Start(t, "").WithBody("text/csv", fixture.SampleText(t, "bad/meter-readings.csv")))
 	s.Started(t, s.Start(t, ""))
 	s.Started(t, s.Start(t, ""))
 	s.Work(t)
-	html := s.Visit(t, http.StatusOK, fixture.Page(workflowsPage, viewer))
+	html := s.see(t, fixture.Page(workflowsPage, viewer))
 	fixture.Shows(t, html, "66 % passed", "The last 3 runs, from old to new: 2 passed, 1 failed")
 	fixture.Hides(t, html, "launch/", "new-workflow/")
-	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(workflowsPage, s.Visitor(t, api.RoleExecutor))),
-		`meter-readings/launch/"`)
-	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(workflowsPage, s.Visitor(t, api.RoleAuthor))),
-		"new-workflow/")
+	s.shows(t, fixture.Page(workflowsPage, s.Visitor(t, api.RoleExecutor)), `meter-readings/launch/"`)
+	s.shows(t, fixture.Page(workflowsPage, s.Visitor(t, api.RoleAuthor)), "new-workflow/")
 }
 
 func TestWorkflowsPageOfANewOrganization(t *testing.T) {
@@ -50,7 +47,7 @@ func TestWorkflowsPageOfANewOrganization(t *testing.T) {
 	if err := s.Users.SetMembership(t.Context(), org.ID, user.ID, api.RoleAuthor); err != nil {
 		t.Fatal(err)
 	}
-	html := s.Visit(t, http.StatusOK, fixture.Page("/app/orgs/blank/workflows/", s.Session(t, user.ID)))
+	html := s.see(t, fixture.Page("/app/orgs/blank/workflows/", s.Session(t, user.ID)))
 	fixture.Shows(t, html, "There are no workflows yet.", "Write the first one",
 		"simplevalidations workflows import workflow.yaml")
 	fixture.Hides(t, html, "Meter readings")
@@ -60,7 +57,7 @@ func TestWorkflowPage(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	viewer := s.Visitor(t, api.RoleViewer)
-	html := s.Visit(t, http.StatusOK, fixture.Page(metersPage, viewer))
+	html := s.see(t, fixture.Page(metersPage, viewer))
 	fixture.Shows(t, html, "No runs yet.", "number, never empty, at least 0, at most 5000", "estimated_share",
 		"curl -i http://", "/api/workflows/meter-readings/start/", "simplevalidations run data.csv", "secrets.SV_TOKEN",
 		"Version 1")
@@ -70,11 +67,11 @@ func TestWorkflowPage(t *testing.T) {
 	}
 	s.Started(t, s.Start(t, ""))
 	s.Work(t)
-	html = s.Visit(t, http.StatusOK, fixture.Page(metersPage, viewer))
+	html = s.see(t, fixture.Page(metersPage, viewer))
 	fixture.Shows(t, html, "33 % passed", "In the newest 2 failed runs", "csv.enum", "1 passed, 2 failed, 0 other",
 		"/app/orgs/harbour-energy/runs/?since=")
 	fixture.Hides(t, html, "No runs yet.")
-	if again := s.Visit(t, http.StatusOK, fixture.Page(metersPage, viewer)); keyOf(t, again) == keyOf(t, html) {
+	if again := s.see(t, fixture.Page(metersPage, viewer)); keyOf(t, again) == keyOf(t, html) {
 		t.Error("two loads of the page have snippets with the same key")
 	}
 }
@@ -99,7 +96,7 @@ func TestWorkflowPagesEscapeWhatPeopleWrite(t *testing.T) {
 		"", "meter-readings/", "meter-readings/launch/", "meter-readings/edit/", "meter-readings/versions/",
 		"meter-readings/versions/1/",
 	} {
-		html := s.Visit(t, http.StatusOK, fixture.Page(workflowsPage+path, author))
+		html := s.see(t, fixture.Page(workflowsPage+path, author))
 		fixture.Shows(t, html, "&lt;script&gt;alert(1)")
 		fixture.Hides(t, html, "<script>alert")
 	}
@@ -148,7 +145,7 @@ func TestNewWorkflow(t *testing.T) {
 	s := setup(t)
 	author := s.Visitor(t, api.RoleAuthor)
 	const address = fixture.HarbourPages + "new-workflow/"
-	html := s.Visit(t, http.StatusOK, fixture.Page(address, author))
+	html := s.see(t, fixture.Page(address, author))
 	fixture.Shows(t, html, "schema_version: 1")
 	form := edited(t, html, written("by-hand", "id"))
 	for range 2 {
@@ -163,7 +160,7 @@ func TestNewWorkflow(t *testing.T) {
 	another := edited(t, html, written("by-hand-2", "id")).To(t, address, author)
 	fixture.Shows(t, s.Visit(t, http.StatusUnprocessableEntity, another), "This form was saved before",
 		"slug: by-hand-2")
-	taken := edited(t, s.Visit(t, http.StatusOK, fixture.Page(address, author)), written("building", "id"))
+	taken := edited(t, s.see(t, fixture.Page(address, author)), written("building", "id"))
 	fixture.Shows(t, s.Visit(t, http.StatusBadRequest, taken.To(t, address, author)), "another workflow has this slug",
 		`data-line="2"`, "slug: building")
 }
@@ -173,7 +170,7 @@ func TestEditWorkflow(t *testing.T) {
 	s := setup(t)
 	author := s.Visitor(t, api.RoleAuthor)
 	const address = workflowsPage + "legacy-import/edit/"
-	html := s.Visit(t, http.StatusOK, fixture.Page(address, author))
+	html := s.see(t, fixture.Page(address, author))
 	fixture.Shows(t, html, "slug: legacy-import", "Save as version 2")
 	s.Visit(t, http.StatusSeeOther, edited(t, html, written("legacy-import", "id")).To(t, address, author))
 	stale := edited(t, html, written("legacy-import", "name"))
@@ -181,17 +178,16 @@ func TestEditWorkflow(t *testing.T) {
 	refused := s.Visit(t, http.StatusBadRequest, stale.To(t, address, author))
 	fixture.Shows(t, refused, "Version 2 was saved in the meantime.", "required: [name]")
 	s.Visit(t, http.StatusSeeOther, edited(t, refused, written("legacy-import", "name")).To(t, address, author))
-	same := s.Visit(t, http.StatusOK, fixture.Page(address, author))
+	same := s.see(t, fixture.Page(address, author))
 	s.Visit(t, http.StatusSeeOther, edited(t, same, written("legacy-import", "name")).To(t, address, author))
 	if got := coretest.One[int](t, s.DB,
 		`SELECT latest_version FROM workflows WHERE org_id = $1 AND slug = 'legacy-import'`,
 		s.Harbour.ID); got != 3 {
 		t.Errorf("latest version = %d, want 3", got)
 	}
-	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(workflowsPage+"legacy-import/versions/2/", author)),
-		"New runs use", "- id", "Export as YAML")
-	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(workflowsPage+"legacy-import/versions/", author)),
-		"Version 3", "Version 1")
+	s.shows(t, fixture.Page(workflowsPage+"legacy-import/versions/2/", author), "New runs use", "- id",
+		"Export as YAML")
+	s.shows(t, fixture.Page(workflowsPage+"legacy-import/versions/", author), "Version 3", "Version 1")
 	s.Visit(t, http.StatusNotFound, fixture.Page(workflowsPage+"legacy-import/versions/4/", author))
 	s.Visit(t, http.StatusBadRequest, fixture.Page(workflowsPage+"legacy-import/versions/?below=x", author))
 }
@@ -201,12 +197,12 @@ func TestEditorKeepsADescriptionThatWasSavedMeanwhile(t *testing.T) {
 	s := setup(t)
 	author := s.Visitor(t, api.RoleAuthor)
 	const address = workflowsPage + "legacy-import/edit/"
-	html := s.Visit(t, http.StatusOK, fixture.Page(address, author))
+	html := s.see(t, fixture.Page(address, author))
 	renamed := func(name string) string {
 		return strings.Replace(written("legacy-import", "id"), "name: ", "name: "+name+" ", 1)
 	}
 	s.Visit(t, http.StatusSeeOther, edited(t, html, written("legacy-import", "id")).To(t, address, author))
-	html = s.Visit(t, http.StatusOK, fixture.Page(address, author))
+	html = s.see(t, fixture.Page(address, author))
 	s.Visit(t, http.StatusSeeOther, edited(t, html, renamed("First")).To(t, address, author))
 	stale := edited(t, html, renamed("Second"))
 	stale.Fields[0][1] = newFormKey(t)
@@ -220,7 +216,7 @@ func TestEditorShowsWhatIsWrong(t *testing.T) {
 	s := setup(t)
 	author := s.Visitor(t, api.RoleAuthor)
 	const address = workflowsPage + "building/edit/"
-	html := s.Visit(t, http.StatusOK, fixture.Page(address, author))
+	html := s.see(t, fixture.Page(address, author))
 	for name, tt := range map[string]struct{ text, shown string }{
 		"NoYAML":        {"a: [", "The workflow was not saved."},
 		"NoText":        {"", "The workflow was not saved."},
@@ -254,7 +250,7 @@ func TestImportWorkflowForm(t *testing.T) {
 	author := s.Visitor(t, api.RoleAuthor)
 	const address = fixture.HarbourPages + "import-workflow/"
 	for _, want := range []int{1, 1, 2} {
-		html := s.Visit(t, http.StatusOK, fixture.Page(address, author))
+		html := s.see(t, fixture.Page(address, author))
 		required := "id"
 		if want == 2 {
 			required = "name"

@@ -210,6 +210,7 @@ func TestBrowserFindsWhatIsWrong(t *testing.T) {
 		"HeavyDocument": {site{without: end, with: "<!--" + strings.Repeat("x", 60_000) + "-->" + end}, "Document = 6"},
 		"HeavyStyle":    {site{style: "/*" + strings.Repeat("x", 23_000) + "*/"}, "Stylesheet = 2"},
 		"HeavyScript":   {site{script: "//" + strings.Repeat("x", 15_000)}, "Script = 15002 bytes, want at most 15000"},
+		"Files":         {site{script: "for (const n of '1234567') new Image().src = '/icon.svg?' + n"}, "files = 1"},
 		"Elements":      {site{without: end, with: strings.Repeat("<br>", 1_500) + end}, "elements = 15"},
 		"ScriptsForText": {
 			site{

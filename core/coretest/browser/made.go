@@ -13,6 +13,8 @@ const (
 	maxStylesheets = 22_000
 	maxScripts     = 15_000
 	maxElements    = 1_500
+	// maxLoads are the files of a first visit: the page, its style and script, and the icons.
+	maxLoads = 6
 )
 
 // iconScript asks for the page's icon, which no headless browser shows. Where it is missing, the console says so.
@@ -84,9 +86,15 @@ func (c *check) checkPolicy(policy string) {
 }
 
 func (c *check) checkWeight() {
-	weights := make(map[string]int64)
+	weights, loaded := make(map[string]int64), 0
 	for _, request := range c.Requests() {
 		weights[request.Type] += request.Bytes
+		// Browsers keep the typeface for all pages, and what follows the page is a stream of events, and iconScript.
+		switch network.ResourceType(request.Type) {
+		case network.ResourceTypeEventSource, network.ResourceTypeFetch, network.ResourceTypeFont:
+		default:
+			loaded++
+		}
 	}
 	for _, limit := range []struct {
 		kind network.ResourceType
@@ -99,6 +107,13 @@ func (c *check) checkWeight() {
 		if got := weights[string(limit.kind)]; got > limit.most {
 			c.report("%s = %d bytes, want at most %d", limit.kind, got, limit.most)
 		}
+	}
+	most := maxLoads
+	if len(c.page.Cookies) > 0 {
+		most++ // A page behind a session may have a script of its own.
+	}
+	if loaded > most {
+		c.report("files = %d, want at most %d", loaded, most)
 	}
 	if got := eval[int](c.Tab, `document.querySelectorAll("*").length`); got > maxElements {
 		c.report("elements = %d, want at most %d", got, maxElements)

@@ -13,29 +13,37 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/coretest/clients"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 	"github.com/simplevalidations/simplevalidations/docs"
-	"github.com/simplevalidations/simplevalidations/docs/reference"
 )
 
-func readReference(tb testing.TB) *reference.Document {
+func readReference(tb testing.TB) *docs.Reference {
 	tb.Helper()
-	document, err := reference.Read(docs.OpenAPI())
+	document, err := docs.ReadReference(docs.OpenAPI())
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return document
 }
 
+func programsOf(tb testing.TB, o *docs.Operation) []docs.Program {
+	tb.Helper()
+	programs, err := o.Programs()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return programs
+}
+
 // sampleName names a program of the reference.
-func sampleName(o *reference.Operation, sample reference.Sample) string {
+func sampleName(o *docs.Operation, sample docs.Program) string {
 	return o.Slug + "-" + sample.Language
 }
 
 // compileSamples compiles the programs in TypeScript, which checks their types.
-func compileSamples(tb testing.TB, document *reference.Document) coretest.Folder {
+func compileSamples(tb testing.TB, document *docs.Reference) coretest.Folder {
 	tb.Helper()
 	programs := make(map[string]string)
 	for _, o := range document.Operations() {
-		for _, sample := range o.Samples() {
+		for _, sample := range programsOf(tb, o) {
 			if sample.Language == "ts" {
 				// Each is a module of its own, which imports and exports make it.
 				programs[sampleName(o, sample)] = sample.Code + "export {};\n"
@@ -61,13 +69,13 @@ func TestSamplesOfTheReference(t *testing.T) {
 	})
 }
 
-func readSamples(t *testing.T, document *reference.Document) {
+func readSamples(t *testing.T, document *docs.Reference) {
 	t.Helper()
 	module := map[string][]byte{
 		"go.mod": []byte("module samples\n\ngo 1.26\n"), "main.go": []byte("package main\n\nfunc main() {}\n"),
 	}
 	for _, o := range document.Operations() {
-		for _, sample := range o.Samples() {
+		for _, sample := range programsOf(t, o) {
 			t.Run(sampleName(o, sample), func(t *testing.T) {
 				b := block{page: o.Slug, language: sample.Language, code: sample.Code}
 				switch sample.Language {
@@ -93,7 +101,7 @@ func readSamples(t *testing.T, document *reference.Document) {
 }
 
 // runSamples executes programs on a service with a run, whose id they get in place of that of the document.
-func runSamples(t *testing.T, document *reference.Document, compiled coretest.Folder) {
+func runSamples(t *testing.T, document *docs.Reference, compiled coretest.Folder) {
 	t.Helper()
 	installation := program.Install(t)
 	address := program.Serve(t, installation.Settings).URL()
@@ -105,7 +113,7 @@ func runSamples(t *testing.T, document *reference.Document, compiled coretest.Fo
 		if !found {
 			t.Fatalf("there is no operation %s", slug)
 		}
-		for _, sample := range o.Samples() {
+		for _, sample := range programsOf(t, o) {
 			t.Run(sampleName(o, sample), func(t *testing.T) {
 				printed := setupFollower(t, installation, address).sample(t, compiled, o, sample)
 				if !strings.Contains(asJSON(printed), asJSON(want)) {
@@ -117,7 +125,7 @@ func runSamples(t *testing.T, document *reference.Document, compiled coretest.Fo
 }
 
 // sample executes a program of the reference.
-func (f follower) sample(tb testing.TB, compiled coretest.Folder, o *reference.Operation, s reference.Sample) string {
+func (f follower) sample(tb testing.TB, compiled coretest.Folder, o *docs.Operation, s docs.Program) string {
 	tb.Helper()
 	if name, content := o.DocumentFile(); name != "" {
 		writeFiles(tb, f.dir, map[string][]byte{name: []byte(content)})

@@ -1,4 +1,4 @@
-package console
+package health
 
 import (
 	"cmp"
@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/simplevalidations/simplevalidations/config/health"
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/tasks"
@@ -22,7 +21,7 @@ type processesView struct {
 	Loops []loopRow
 	// More says that some processes are not shown, and Silent that a shown one is silent.
 	More, Silent bool
-	Missing      []missingDuty
+	Missing      []Duty
 	Releases     []string
 }
 
@@ -41,19 +40,11 @@ type loopRow struct {
 	Pill    pages.Pill
 }
 
-// missingDuty is a duty that no living process does.
-type missingDuty struct {
-	Name, Without, Start string
-}
-
 func newProcessesView(processes []tasks.ProcessState) processesView {
-	view := processesView{Releases: health.Releases(processes)}
-	for _, d := range health.Missing(processes) {
-		view.Missing = append(view.Missing, missingDuty{d.Name, d.Without, d.Start})
-	}
+	view := processesView{Missing: Missing(processes), Releases: releases(processes)}
 	processes = slices.Clone(processes)
 	slices.SortStableFunc(processes, func(a, b tasks.ProcessState) int {
-		return cmp.Compare(min(len(health.ComplaintsOf(b)), 1), min(len(health.ComplaintsOf(a)), 1))
+		return cmp.Compare(min(len(complaintsOf(b)), 1), min(len(complaintsOf(a)), 1))
 	})
 	if view.More = len(processes) > shownProcesses; view.More {
 		processes = processes[:shownProcesses]
@@ -65,7 +56,7 @@ func newProcessesView(processes []tasks.ProcessState) processesView {
 			continue
 		}
 		for _, loop := range process.Loops {
-			view.Loops = append(view.Loops, loopRow{loop, health.NameOf(process), newLoopPill(loop)})
+			view.Loops = append(view.Loops, loopRow{loop, nameOf(process), newLoopPill(loop)})
 		}
 	}
 	slices.SortStableFunc(view.Loops, func(a, b loopRow) int { return strings.Compare(a.Name, b.Name) })
@@ -90,32 +81,4 @@ func newLoopPill(loop tasks.LoopState) pages.Pill {
 	default:
 		return pages.NewPill("ok", "OK")
 	}
-}
-
-// checkRow is a check of the configuration and of the servers.
-type checkRow struct {
-	health.Check
-
-	Pill pages.Pill
-}
-
-func newCheckRows(checks []health.Check) []checkRow {
-	rows := make([]checkRow, len(checks))
-	for i, check := range checks {
-		rows[i] = checkRow{check, newCheckPill(check.Outcome)}
-	}
-	return rows
-}
-
-func newCheckPill(outcome health.Outcome) pages.Pill {
-	switch outcome {
-	case health.OutcomeOK:
-		return pages.NewPill("ok", "OK")
-	case health.OutcomeWarning:
-		return pages.NewPill("warn", "Warning")
-	case health.OutcomeError:
-		return pages.NewPill("fail", "Error")
-	case health.OutcomeSkipped:
-	}
-	return pages.NewPill("idle", "Skipped")
 }

@@ -1,5 +1,4 @@
-// Package console is the page for operators: incidents, dead letters, the health of the servers and the processes.
-package console
+package health
 
 import (
 	"context"
@@ -14,7 +13,6 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/simplevalidations/simplevalidations/config/health"
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
@@ -56,7 +54,7 @@ type Deps struct {
 	// Periodic are the names of the work that is due by the calendar.
 	Periodic []string
 	// Checks examine the settings and the servers.
-	Checks    func(context.Context) []health.Check
+	Checks    func(context.Context) []Check
 	Validator *core.Validator
 	Log       *slog.Logger
 }
@@ -107,7 +105,7 @@ type systemState struct {
 	Queues       []tasks.Queue
 	Workers      []tasks.WorkerState
 	Processes    processesView
-	Checks       []checkRow
+	Checks       []Check
 }
 
 // readState reads what the database knows.
@@ -131,7 +129,7 @@ func (a *App) readState(ctx context.Context) (systemState, error) {
 		return found, err
 	}
 	found.Keys = newStateCounts(counts)
-	processes, err := tasks.Processes(ctx, a.DB, health.MaxProcesses)
+	processes, err := tasks.Processes(ctx, a.DB, MaxProcesses)
 	if err != nil {
 		return found, err
 	}

@@ -1,8 +1,4 @@
-// Package site makes the documentation readable in a browser: pages with navigation, contents and links that work, and
-// a search over all of them. Everything is HTML and one style sheet, without scripts and without other servers.
-//
-// New renders all pages at once. The server of the pages decides about addresses and headers.
-package site
+package docs
 
 import (
 	"bytes"
@@ -10,12 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
-
-	"github.com/simplevalidations/simplevalidations/docs"
 )
 
-//go:embed *.html *.css *.js *.svg
-var files embed.FS
+//go:embed site
+var siteFiles embed.FS
 
 // root is the address of the first page. SearchAddress is where the search form leads, with the words as "q".
 const (
@@ -23,7 +17,9 @@ const (
 	SearchAddress = root + "search/"
 )
 
-// Site is the documentation as HTML.
+// Site is the documentation as HTML: pages with navigation, contents and links that work, and a search over all of
+// them. Everything is HTML and one style sheet, without other servers. The server of the pages decides about addresses
+// and headers.
 type Site struct {
 	pages    map[string][]byte
 	chapters []chapter
@@ -32,18 +28,18 @@ type Site struct {
 	search   *template.Template
 }
 
-// File returns a file of the layout by its name, like "docs.css".
-func File(name string) ([]byte, error) {
-	text, err := files.ReadFile(name)
+// SiteFile returns a file of the layout by its name, like "docs.css".
+func SiteFile(name string) ([]byte, error) {
+	text, err := siteFiles.ReadFile("site/" + name)
 	if err != nil {
 		return nil, fmt.Errorf("read layout: %w", err)
 	}
 	return text, nil
 }
 
-// Addresses lists the address of every page without rendering any.
-func Addresses() ([]string, error) {
-	names, err := docs.Pages()
+// SiteAddresses lists the address of every page without rendering any.
+func SiteAddresses() ([]string, error) {
+	names, err := Pages()
 	if err != nil {
 		return nil, fmt.Errorf("list the pages: %w", err)
 	}
@@ -57,8 +53,8 @@ func Addresses() ([]string, error) {
 	return addresses, nil
 }
 
-// New renders all pages. A page that cannot be shown is an error.
-func New() (*Site, error) {
+// NewSite renders all pages at once. A page that cannot be shown is an error.
+func NewSite() (*Site, error) {
 	templates, err := parseTemplates("page", "home", "list", "search", "overview", "operation")
 	if err != nil {
 		return nil, err
@@ -109,7 +105,7 @@ func (s *Site) Search(query string) ([]byte, error) {
 
 // addHome adds the page that everybody sees first.
 func (s *Site) addHome(layout *template.Template) error {
-	source, ok := docs.Page("index")
+	source, ok := Page("index")
 	if !ok {
 		return errors.New("page index is not there")
 	}
@@ -161,7 +157,8 @@ func render(layout *template.Template, view pageView) ([]byte, error) {
 func parseTemplates(kinds ...string) (map[string]*template.Template, error) {
 	parsed := make(map[string]*template.Template)
 	for _, kind := range kinds {
-		t, err := template.New("layout.html").Funcs(referenceFuncs()).ParseFS(files, "layout.html", kind+".html")
+		t, err := template.New("layout.html").Funcs(referenceFuncs()).
+			ParseFS(siteFiles, "site/layout.html", "site/"+kind+".html")
 		if err != nil {
 			return nil, fmt.Errorf("read the layout: %w", err)
 		}
@@ -172,19 +169,19 @@ func parseTemplates(kinds ...string) (map[string]*template.Template, error) {
 
 // readArticles reads all pages in the order of the table of contents.
 func readArticles() ([]article, []chapter, error) {
-	contents, err := docs.Contents()
+	parts, err := contents()
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the contents: %w", err)
 	}
 	var articles []article
-	chapters := make([]chapter, len(contents))
-	for i, part := range contents {
-		chapters[i].Title = part.Title
-		if part.Folder != "" {
-			chapters[i].folder = root + part.Folder
+	chapters := make([]chapter, len(parts))
+	for i, part := range parts {
+		chapters[i].Title = part.title
+		if part.folded {
+			chapters[i].folder = root + part.folder
 		}
-		for _, name := range part.Pages {
-			source, ok := docs.Page(name)
+		for _, name := range part.pages {
+			source, ok := Page(name)
 			if !ok {
 				return nil, nil, fmt.Errorf("page %s is listed but not there", name)
 			}

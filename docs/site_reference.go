@@ -1,4 +1,4 @@
-package site
+package docs
 
 import (
 	"bytes"
@@ -7,9 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/simplevalidations/simplevalidations/docs"
-	"github.com/simplevalidations/simplevalidations/docs/reference"
 )
 
 // ReferenceRoot is the address of the reference; each operation has a page below it.
@@ -20,7 +17,7 @@ const TrialRoot = "/app/try/"
 
 // apiReference is the pages that are made of the OpenAPI document.
 type apiReference struct {
-	document *reference.Document
+	document *Reference
 	pages    map[string][]byte
 }
 
@@ -31,7 +28,7 @@ type fieldGroup struct {
 }
 
 type fieldView struct {
-	reference.Field
+	Field
 
 	ID, Example string
 	// Demanded says that a request without the value is refused. That an answer has it goes without saying.
@@ -42,15 +39,15 @@ type fieldView struct {
 
 type exampleView struct {
 	Title, Language, Text string
-	Fields                []reference.FormField
+	Fields                []FormField
 }
 
 // referenceFuncs are what the templates of the reference call.
 func referenceFuncs() template.FuncMap {
 	return template.FuncMap{
-		"markdown": renderText, "anchor": anchorOf, "samples": samplesOf, "examples": examplesOf, "fields": fieldViews,
-		"groups": parameterGroups, "headers": headerViews, "refusals": refusals,
-		"trial": func(o *reference.Operation) string { return TrialRoot + o.Slug + "/" },
+		"markdown": renderText, "anchor": anchorOf, "programs": programsOf, "examples": examplesOf,
+		"fields": fieldViews, "groups": parameterGroups, "headers": headerViews, "refusals": refusals,
+		"trial": func(o *Operation) string { return TrialRoot + o.Slug + "/" },
 	}
 }
 
@@ -69,14 +66,14 @@ func (s *Site) ReferenceAddresses() []string {
 	return addresses
 }
 
-func operationAddress(o *reference.Operation) string { return ReferenceRoot + o.Slug + "/" }
+func operationAddress(o *Operation) string { return ReferenceRoot + o.Slug + "/" }
 
 // referenceTitle is that of the first page of the reference, and of its chapter where it is folded.
 const referenceTitle = "API reference"
 
 // newReference reads the document. Its pages are rendered when the navigation is known.
 func newReference() (*apiReference, error) {
-	document, err := reference.Read(docs.OpenAPI())
+	document, err := ReadReference(OpenAPI())
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +131,7 @@ func (s *Site) referenceView(title, address string) pageView {
 	return pageView{Title: title, Address: address, Chapters: s.navigation(address), Reference: true}
 }
 
-func operationLink(all []*reference.Operation, i int) *link {
+func operationLink(all []*Operation, i int) *link {
 	if i < 0 || i >= len(all) {
 		return nil
 	}
@@ -155,7 +152,7 @@ func renderText(markdown string) (template.HTML, error) {
 }
 
 // parameterGroups divides the parameters of an operation by the part of the request that they are in.
-func parameterGroups(o *reference.Operation) []fieldGroup {
+func parameterGroups(o *Operation) []fieldGroup {
 	var groups []fieldGroup
 	for _, part := range []struct{ in, title string }{
 		{"path", "Path"}, {"query", "Query"}, {"header", "Headers"},
@@ -174,12 +171,12 @@ func parameterGroups(o *reference.Operation) []fieldGroup {
 }
 
 // refusals are the answers to requests that have not succeeded.
-func refusals(answers []reference.Answer) []reference.Answer {
-	return slices.DeleteFunc(slices.Clone(answers), reference.Answer.OK)
+func refusals(answers []Answer) []Answer {
+	return slices.DeleteFunc(slices.Clone(answers), Answer.OK)
 }
 
 // headerViews are the headers of an answer.
-func headerViews(answer reference.Answer) []fieldView {
+func headerViews(answer Answer) []fieldView {
 	views := make([]fieldView, len(answer.Headers))
 	for i, header := range answer.Headers {
 		views[i] = parameterView("answer-"+answer.Status+"-header", header)
@@ -187,7 +184,7 @@ func headerViews(answer reference.Answer) []fieldView {
 	return views
 }
 
-func parameterView(inside string, p reference.Parameter) fieldView {
+func parameterView(inside string, p Parameter) fieldView {
 	view := newFieldView(inside, p.Field)
 	// An example of what has to be another one each time is not worth copying.
 	if p.Name != "Idempotency-Key" && p.Name != "Request-Id" {
@@ -197,7 +194,7 @@ func parameterView(inside string, p reference.Parameter) fieldView {
 }
 
 // fieldViews are the members of a body or of another member, whose place the id of each begins with.
-func fieldViews(inside string, fields []reference.Field) []fieldView {
+func fieldViews(inside string, fields []Field) []fieldView {
 	views := make([]fieldView, len(fields))
 	for i, field := range fields {
 		views[i] = newFieldView(inside, field)
@@ -205,7 +202,7 @@ func fieldViews(inside string, fields []reference.Field) []fieldView {
 	return views
 }
 
-func newFieldView(inside string, field reference.Field) fieldView {
+func newFieldView(inside string, field Field) fieldView {
 	view := fieldView{
 		Field: field, ID: inside + "-" + strings.ToLower(field.Name),
 		Demanded: field.Required && !strings.HasPrefix(inside, "answer-"),
@@ -217,25 +214,25 @@ func newFieldView(inside string, field reference.Field) fieldView {
 	return view
 }
 
-// samplesOf renders the programs that call an operation, as tabs.
-func samplesOf(o *reference.Operation) template.HTML {
-	samples := o.Samples()
-	names := make([]string, len(samples))
+// programsOf renders the programs that call an operation, as tabs.
+func programsOf(o *Operation) (template.HTML, error) {
+	programs, err := o.Programs()
+	names := make([]string, len(programs))
 	var tabs strings.Builder
-	for i, sample := range samples {
-		names[i] = sample.Name
-		fmt.Fprintf(&tabs, "<div class=\"tab\" data-name=\"%s\">\n%s%s\">%s%s</div>\n", sample.Name, codeBegins,
-			sample.Language, template.HTMLEscapeString(sample.Code), codeEnds)
+	for i, program := range programs {
+		names[i] = program.Name
+		fmt.Fprintf(&tabs, "<div class=\"tab\" data-name=\"%s\">\n%s%s\">%s%s</div>\n", program.Name, codeBegins,
+			program.Language, template.HTMLEscapeString(program.Code), codeEnds)
 	}
 	//nolint:gosec // The code is escaped, and all else is written here.
-	return template.HTML(tabsHead(1, names) + tabs.String() + "</fieldset>\n")
+	return template.HTML(tabsHead(1, names) + tabs.String() + "</fieldset>\n"), err
 }
 
 // maxExampleLines is how much of a long example is shown.
 const maxExampleLines = 60
 
 // examplesOf are the examples of a body that is sent, or that is got with a status.
-func examplesOf(what string, body reference.Body) []exampleView {
+func examplesOf(what string, body Body) []exampleView {
 	var shown []exampleView
 	for _, example := range body.Examples {
 		title := what + ", " + body.MediaType
@@ -287,7 +284,7 @@ func (a *apiReference) sections() []section {
 	return found
 }
 
-func wordsOf(fields []reference.Field) []string {
+func wordsOf(fields []Field) []string {
 	var words []string
 	for _, f := range fields {
 		words = append(words, f.Name)

@@ -1,10 +1,10 @@
-package site_test
+package docs_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/simplevalidations/simplevalidations/docs/site"
+	"github.com/simplevalidations/simplevalidations/docs"
 )
 
 func TestReference(t *testing.T) {
@@ -32,7 +32,7 @@ func TestReference(t *testing.T) {
 		})
 	}
 	for _, name := range []string{"docs.css", "reference.css"} {
-		if style, err := site.File(name); err != nil || len(style) > maxStyleBytes {
+		if style, err := docs.SiteFile(name); err != nil || len(style) > maxStyleBytes {
 			t.Errorf("%s = %d bytes, %v, want at most %d", name, len(style), err, maxStyleBytes)
 		}
 	}

@@ -1,4 +1,4 @@
-package console
+package health
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"github.com/simplevalidations/simplevalidations/config/health"
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/pages"
@@ -65,7 +64,7 @@ func (a *App) render(c echo.Context, status int, page operationsPage) error {
 	if page.Incidents, err = a.allIncidents(ctx, &page.systemState); err != nil {
 		return err
 	}
-	page.Checks = newCheckRows(a.Checks(ctx))
+	page.Checks = a.Checks(ctx)
 	page.All = int64(len(page.Incidents))
 	for _, kind := range []incidentKind{kindKey, kindRun, kindJob, kindTask} {
 		page.More = page.More || ofKind(page.Incidents, kind) >= maxIncidents
@@ -176,7 +175,7 @@ func (a *App) stopped(c echo.Context, form operationForm, tried, left int, cause
 	rest := form.Targets[tried:]
 	problem := core.NewError(api.CodeUnavailable, fmt.Sprintf(
 		"%s %d failed or were not confirmed, and are still selected below: %s. The audit log lists what was tried.",
-		outcomeOf(form.Action, tried-left, left), len(rest), health.FirstLine(cause.Error()))).Because(cause)
+		outcomeOf(form.Action, tried-left, left), len(rest), firstLine(cause.Error()))).Because(cause)
 	return a.render(c, pages.RefusalStatus(c, problem), operationsPage{
 		Reason: form.Reason, Chosen: chosen(rest), Problem: problem,
 	})

@@ -1,4 +1,4 @@
-package reference_test
+package docs_test
 
 import (
 	"strings"
@@ -7,7 +7,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/simplevalidations/simplevalidations/docs"
-	"github.com/simplevalidations/simplevalidations/docs/reference"
 )
 
 // small is a document with what the API's own has in few places.
@@ -49,12 +48,12 @@ func TestRead(t *testing.T) {
 
 	t.Run("KeepsTheOrder", func(t *testing.T) {
 		t.Parallel()
-		document, err := reference.Read([]byte(small))
+		document, err := docs.ReadReference([]byte(small))
 		if err != nil {
 			t.Fatal(err)
 		}
 		body := document.Operations()[0].Bodies[0]
-		want := []reference.Field{
+		want := []docs.Field{
 			{Name: "z", Type: "string", Limits: "at most 9 characters", Required: true},
 			{Name: "inner", Type: "object", Description: "Another one."},
 			{Name: "list", Type: "array of integer or null"},
@@ -70,21 +69,25 @@ func TestRead(t *testing.T) {
 
 	t.Run("RefusesWhatIsNotThere", func(t *testing.T) {
 		t.Parallel()
-		_, err := reference.Read([]byte(strings.Replace(small, `schemas/Thing"}`, `schemas/Nothing"}`, 1)))
+		_, err := docs.ReadReference([]byte(strings.Replace(small, `schemas/Thing"}`, `schemas/Nothing"}`, 1)))
 		if err == nil || !strings.Contains(err.Error(), "#/components/schemas/Nothing") {
 			t.Errorf("error = %v, want the reference", err)
 		}
 		for _, source := range []string{"", "a: [b"} {
-			if _, err := reference.Read([]byte(source)); err == nil {
+			if _, err := docs.ReadReference([]byte(source)); err == nil {
 				t.Errorf("%q was read", source)
 			}
 		}
 	})
 }
 
-func TestSamples(t *testing.T) {
+func TestPrograms(t *testing.T) {
 	t.Parallel()
-	document, err := reference.Read([]byte(small))
+	document, err := docs.ReadReference([]byte(small))
+	if err != nil {
+		t.Fatal(err)
+	}
+	programs, err := document.Operations()[0].Programs()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,38 +97,13 @@ func TestSamples(t *testing.T) {
 		{"strings.NewReader(`{", "rand.Text()", `"Content-Type", "application/json"`},
 		{`"b": [true, 1.50]`, "randomUUID()", "await answer.text()"},
 	} {
-		sample := document.Operations()[0].Samples()[i]
 		for _, want := range wants {
-			if !strings.Contains(sample.Code, want) {
-				t.Errorf("%s = %s, want %s", sample.Name, sample.Code, want)
+			if !strings.Contains(programs[i].Code, want) {
+				t.Errorf("%s = %s, want %s", programs[i].Name, programs[i].Code, want)
 			}
 		}
-		if strings.Contains(sample.Code, ": k") {
-			t.Errorf("%s has the key of the document", sample.Name)
-		}
-	}
-}
-
-// What changes who may do what, or shows a secret, is not to be tried with a session.
-func TestIsTriable(t *testing.T) {
-	t.Parallel()
-	document, err := reference.Read(docs.OpenAPI())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for slug, want := range map[string]bool{
-		"start-run": true, "read-run": true, "cancel-run": true, "create-workflow": true, "list-members": true,
-		"create-token": false, "rotate-token": false, "change-member": false, "leave-organization": false,
-		"read-signing-secrets": false, "stream-events": false, "call-back": false, "legacy-start-run": false,
-		"read-liveness": false,
-	} {
-		operation, found := document.Find(slug)
-		if !found {
-			t.Errorf("there is no operation %s", slug)
-			continue
-		}
-		if got := operation.IsTriable(); got != want {
-			t.Errorf("%s may be tried = %v, want %v", slug, got, want)
+		if strings.Contains(programs[i].Code, ": k") {
+			t.Errorf("%s has the key of the document", programs[i].Name)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package site
+package docs
 
 import (
 	"fmt"
@@ -9,8 +9,6 @@ import (
 	east "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/util"
-
-	"github.com/simplevalidations/simplevalidations/docs"
 )
 
 // scrolled renders what may be wider than a screen, so that it scrolls by itself and can be reached by keyboard.
@@ -72,7 +70,7 @@ func (scrolled) renderDiagram(w util.BufWriter, _ []byte, node ast.Node, enterin
 	if !ok {
 		return ast.WalkStop, fmt.Errorf("%T is not an image", node)
 	}
-	drawing, err := docs.Diagram(path.Base(string(image.Destination)))
+	drawing, err := Diagram(path.Base(string(image.Destination)))
 	if err != nil {
 		return ast.WalkStop, fmt.Errorf("show a diagram: %w", err)
 	}

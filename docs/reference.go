@@ -1,6 +1,4 @@
-// Package reference reads the OpenAPI document into what a reference shows of it: operations with their parameters,
-// bodies, responses, and a program in four languages that calls each of them. It renders nothing.
-package reference
+package docs
 
 import (
 	"errors"
@@ -12,8 +10,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Document is what the OpenAPI document says, in the order in which it is written.
-type Document struct {
+// Reference is what the OpenAPI document says, in the order in which it is written.
+type Reference struct {
 	Description string
 	Tags        []Tag
 }
@@ -109,7 +107,7 @@ func (a Answer) OK() bool {
 }
 
 // Find returns the operation with a slug.
-func (d *Document) Find(slug string) (*Operation, bool) {
+func (d *Reference) Find(slug string) (*Operation, bool) {
 	for _, tag := range d.Tags {
 		for _, operation := range tag.Operations {
 			if operation.Slug == slug {
@@ -121,7 +119,7 @@ func (d *Document) Find(slug string) (*Operation, bool) {
 }
 
 // Operations lists all operations.
-func (d *Document) Operations() []*Operation {
+func (d *Reference) Operations() []*Operation {
 	var all []*Operation
 	for _, tag := range d.Tags {
 		all = append(all, tag.Operations...)
@@ -129,8 +127,8 @@ func (d *Document) Operations() []*Operation {
 	return all
 }
 
-// Read reads an OpenAPI document.
-func Read(source []byte) (*Document, error) {
+// ReadReference reads an OpenAPI document.
+func ReadReference(source []byte) (*Reference, error) {
 	var parsed yaml.Node
 	if err := yaml.Unmarshal(source, &parsed); err != nil {
 		return nil, fmt.Errorf("read the OpenAPI document: %w", err)
@@ -139,7 +137,7 @@ func Read(source []byte) (*Document, error) {
 		return nil, errors.New("read the OpenAPI document: it is empty")
 	}
 	r := &reader{root: parsed.Content[0]}
-	document := &Document{Description: r.text(r.root, "info", "description")}
+	document := &Reference{Description: r.text(r.root, "info", "description")}
 	for _, node := range r.list(r.root, "tags") {
 		document.Tags = append(document.Tags, Tag{
 			Name: r.text(node, "name"), Description: r.text(node, "description"),
@@ -159,7 +157,7 @@ func Read(source []byte) (*Document, error) {
 }
 
 // add puts an operation into the group of its tag.
-func (d *Document) add(operation *Operation) {
+func (d *Reference) add(operation *Operation) {
 	for i := range d.Tags {
 		if d.Tags[i].Name == operation.Tag {
 			d.Tags[i].Operations = append(d.Tags[i].Operations, operation)
@@ -172,7 +170,7 @@ func (d *Document) add(operation *Operation) {
 // IsTriable reports whether members may try the operation on the dashboard, where their session stands for a token. It
 // is left to tokens to follow a stream, and to pages that ask for the password again to change who may do what.
 func (o *Operation) IsTriable() bool {
-	if o.Auth != AuthToken || o.call().streamed {
+	if o.Auth != AuthToken || o.call().Streamed {
 		return false
 	}
 	switch o.Tag {
