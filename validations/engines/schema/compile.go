@@ -20,6 +20,8 @@ type compiledSchema struct {
 
 // compile may be called again for the same source: each result serves one run at a time. The library panics in states
 // it believes impossible; a hostile schema must not take the process with it.
+//
+//nolint:nonamedreturns // what recovers from a panic sets them
 func (r *resources) compile(limits engine.Limits) (compiled *compiledSchema, problem *engine.ConfigError) {
 	defer func() {
 		if recover() != nil {

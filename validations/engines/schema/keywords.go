@@ -14,7 +14,10 @@ var drafts = []struct {
 	name    string
 	library *jsonschema.Draft
 }{
-	{"4", jsonschema.Draft4}, {"6", jsonschema.Draft6}, {"7", jsonschema.Draft7}, {"2019-09", jsonschema.Draft2019},
+	{"4", jsonschema.Draft4},
+	{"6", jsonschema.Draft6},
+	{"7", jsonschema.Draft7},
+	{"2019-09", jsonschema.Draft2019},
 	{"2020-12", jsonschema.Draft2020},
 }
 

@@ -132,14 +132,14 @@ func (s *compiledSchema) describe(document any, e *jsonschema.ValidationError, m
 		names = k.Properties
 		candidates := sync.OnceValue(func() []string { return s.unusedNames(document, e) })
 		describe = func(l *leaf, name string) {
-			l.pointAtName(name)
+			pointAtName(l, name)
 			l.message = engine.NotAllowed(name, nil)
 			l.explain = func() string { return engine.NotAllowed(name, candidates()) }
 		}
 	case *kind.PropertyNames:
 		names = []string{k.Property}
 		describe = func(l *leaf, name string) {
-			l.pointAtName(name)
+			pointAtName(l, name)
 			l.message = "the name " + engine.Quote(name) + " is not allowed here"
 		}
 	case *kind.FalseSchema:
@@ -162,7 +162,7 @@ func (s *compiledSchema) describe(document any, e *jsonschema.ValidationError, m
 }
 
 // pointAtName makes the finding point at the name of a member.
-func (l *leaf) pointAtName(name string) {
+func pointAtName(l *leaf, name string) {
 	l.path, l.atName = append(slices.Clone(l.owner), name), true
 }
 

@@ -183,27 +183,30 @@ type spot struct {
 func (r *resources) walk(visit func(one *resource, s spot)) {
 	for i := range r.list {
 		one := &r.list[i]
-		identity := identityOf(one.value, r.draft)
-		var inside func(value any, tokens []string, base string)
-		inside = func(value any, tokens []string, base string) {
-			switch v := value.(type) {
-			case map[string]any:
-				if id := identity.idOf(v); id != "" && !strings.HasPrefix(id, "#") {
-					base = addressWithin(base, id)
-				}
-				visit(one, spot{tokens, base, v})
-				for _, name := range slices.Sorted(maps.Keys(v)) {
-					if !slices.Contains([]string{"enum", "const", "default", "examples"}, name) {
-						inside(v[name], append(slices.Clip(tokens), name), base)
-					}
-				}
-			case []any:
-				for i, child := range v {
-					inside(child, append(slices.Clip(tokens), strconv.Itoa(i)), base)
-				}
+		walkValue(identityOf(one.value, r.draft), one.value, spot{base: one.address}, func(s spot) { visit(one, s) })
+	}
+}
+
+// walkValue visits the objects of a value that stands at a spot.
+func walkValue(by identity, value any, at spot, visit func(s spot)) {
+	below := func(token string, child any) {
+		walkValue(by, child, spot{tokens: append(slices.Clip(at.tokens), token), base: at.base}, visit)
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		if id := by.idOf(v); id != "" && !strings.HasPrefix(id, "#") {
+			at.base = addressWithin(at.base, id)
+		}
+		visit(spot{at.tokens, at.base, v})
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if !slices.Contains([]string{"enum", "const", "default", "examples"}, name) {
+				below(name, v[name])
 			}
 		}
-		inside(one.value, nil, one.address)
+	case []any:
+		for i, child := range v {
+			below(strconv.Itoa(i), child)
+		}
 	}
 }
 

@@ -189,13 +189,18 @@ func (r *run) countRow(ctx context.Context) error {
 				return err
 			}
 			tally.reason = reason
-			if met {
-				tally.count++
-				if len(tally.sampleRows) < engine.MaxSampleRows {
-					tally.sampleRows = append(tally.sampleRows, r.row)
-				}
-			}
+			tally.add(met, r.row)
 		}
 	}
 	return nil
+}
+
+func (t *tallyOfRows) add(met bool, row int) {
+	if !met {
+		return
+	}
+	t.count++
+	if len(t.sampleRows) < engine.MaxSampleRows {
+		t.sampleRows = append(t.sampleRows, row)
+	}
 }

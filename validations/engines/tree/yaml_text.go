@@ -137,7 +137,12 @@ func (w nodeWriter) node(node *yaml.Node) error {
 			}
 			return nil
 		})
+	default:
+		return w.scalar(node)
 	}
+}
+
+func (w nodeWriter) scalar(node *yaml.Node) error {
 	value, err := scalar(node)
 	if err != nil {
 		return err

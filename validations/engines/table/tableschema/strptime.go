@@ -80,7 +80,7 @@ func compileTimePart(format string, i int) (timePart, error) {
 	switch letter := format[i+1 : min(i+2, len(format))]; {
 	case letter == "%":
 		return timePart{literal: '%'}, nil
-	case letter == "" || numbers[letter[0]].of == nil && !strings.Contains("bBaApz", letter):
+	case letter == "" || numbers[letter[0]].of == nil && strings.IndexByte("bBaApz", letter[0]) < 0:
 		return timePart{}, errDirective
 	default:
 		return timePart{directive: letter[0]}, nil
