@@ -35,7 +35,7 @@ func layers() []layer {
 	foundation := []string{
 		"core", "core/api", "core/cli", "core/client", "core/coalesce", "core/db", "core/idempotency",
 		"core/idempotency/admin", "core/flush", "core/jobs", "core/keyring", "core/mail", "core/mediatype",
-		"core/metrics", "core/pages", "core/requestlog", "core/tracing", "docs", "migrations",
+		"core/metrics", "core/pages", "core/requestlog", "core/share", "core/tracing", "docs", "migrations",
 	}
 	packagesOfCore := []string{"core", "core/api", "core/db"}
 	partsOfEngines := []string{
@@ -70,10 +70,11 @@ func layers() []layer {
 		{folder: "core/metrics", may: packagesOfCore},
 		{folder: "core/pages", may: packagesOfCore},
 		{folder: "core/ratelimit", may: packagesOfCore},
+		{folder: "core/share"},
 		{
 			folder: "core/requestlog",
 			may: append([]string{
-				"core/flush", "core/idempotency", "core/metrics", "core/pages",
+				"core/flush", "core/idempotency", "core/metrics", "core/pages", "core/share",
 			}, packagesOfCore...),
 		},
 		{
@@ -106,7 +107,7 @@ func layers() []layer {
 			folder: "tasks",
 			may: []string{
 				"core", "core/api", "core/client", "core/coalesce", "core/db", "core/embedded", "core/idempotency",
-				"core/jobs", "core/pages",
+				"core/jobs", "core/pages", "core/share",
 			},
 		},
 		{folder: "validations/programs/port"},
@@ -122,16 +123,15 @@ func layers() []layer {
 			may:    []string{"validations/engines/engine", "validations/engines/xmltext"},
 		},
 		{folder: "validations/engines", may: partsOfEngines},
-		{folder: "core/share"},
 		{folder: "validations", may: append([]string{"users/quota", "validations/engines"}, foundation...)},
 		{
 			folder: "validations/execution",
-			may:    append([]string{"core/share", "validations", "validations/engines"}, foundation...),
+			may:    append([]string{"validations", "validations/engines"}, foundation...),
 		},
 		{
 			folder: "validations/web",
 			may: append([]string{
-				"core/share", "users", "users/quota", "validations", "validations/engines",
+				"users", "users/quota", "validations", "validations/engines",
 				"validations/execution",
 			}, foundation...),
 		},
@@ -145,7 +145,7 @@ func layers() []layer {
 		{
 			folder: "workflows/files",
 			may: append(
-				[]string{"core/share", "validations", "validations/engines", "validations/execution"}, foundation...),
+				[]string{"validations", "validations/engines", "validations/execution"}, foundation...),
 		},
 		{
 			folder: "workflows",

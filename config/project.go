@@ -99,13 +99,8 @@ const (
 	samplesBurst     = 30
 )
 
-const (
-	// completeMaxAttempts is how often an abandoned key is tried before it is a dead letter.
-	completeMaxAttempts = 20
-	// orgShare is the part of the validators' places and memory that one organization gets while another one waits.
-	// With half of it the others together always find as much as the busiest has.
-	orgShare = 0.5
-)
+// completeMaxAttempts is how often an abandoned key is tried before it is a dead letter.
+const completeMaxAttempts = 20
 
 // NewProject installs the apps of the version.
 func NewProject(
@@ -282,7 +277,6 @@ func executionConfig(settings Settings, keys *external.Keys, tracer *tracing.Tra
 	return execution.Config{
 		Lease: settings.RunLease, SweepAfter: settings.RunSweepAfter, StepTimeout: settings.StepTimeout,
 		RunTimeout: settings.RunTimeout, MaxAttempts: settings.RunMaxAttempts, EngineMemory: settings.EngineMemory,
-		OrgShare: orgShare,
 		External: execution.ExternalConfig{Allow: settings.ExternalAllow, Address: settings.Address()},
 		Signing:  keys, Tracer: tracer,
 	}

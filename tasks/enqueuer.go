@@ -12,6 +12,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/core/share"
 )
 
 const (
@@ -148,13 +149,13 @@ func (e *Enqueuer) handOver(ctx context.Context, slots int) (handOver, error) {
 				return handOver{}, err
 			}
 			e.pace.note(queue.finished, time.Now())
-			shares := shareOut(turn.orgs, queue, slots, min(queue.room(slots, e.pace.ahead()), maxBatch))
+			shares := share.Deal(&queue.held, turn.orgs, slots, min(queue.room(slots, e.pace.ahead()), maxBatch))
 			due, err := lockDue(ctx, tx, turn.orgs, shares)
 			if err != nil || len(due) == 0 {
 				return handOver{again: true}, err
 			}
 			e.served = lastServed(turn.orgs, shares)
-			batch := e.deliver(ctx, interleave(due))
+			batch := e.deliver(ctx, due)
 			settle(last, batch)
 			return batch, nil
 		})

@@ -89,14 +89,17 @@ func collectTurn(rows pgx.Rows) (turn, error) {
 	return found, err
 }
 
-// lockDue locks the oldest due jobs of each organization, as many as its share: the ids of subjects grow with time.
+// lockDue locks the oldest due jobs of each organization, as many as its share: the ids of subjects grow with time. The
+// first job of each organization comes before any second one.
 func lockDue(ctx context.Context, tx db.Tx, orgs []uuid.UUID, shares []int) ([]stagedJob, error) {
 	rows, err := tx.Query(ctx, `
 		SELECT due.id, due.attempts, due.kind, turn.org_id, due.subject_id, due.epoch
-		FROM unnest((SELECT $1::uuid[]), (SELECT $2::integer[])) AS turn (org_id, share) CROSS JOIN LATERAL (
+		FROM unnest((SELECT $1::uuid[]), (SELECT $2::integer[])) WITH ORDINALITY AS turn (org_id, share, place)
+		CROSS JOIN LATERAL (
 			SELECT id, attempts, kind, subject_id, epoch FROM staged_jobs
 			WHERE org_id = turn.org_id AND due_at <= now() ORDER BY subject_id LIMIT turn.share
-			FOR UPDATE SKIP LOCKED) AS due`, orgs, shares)
+			FOR UPDATE SKIP LOCKED) AS due
+		ORDER BY row_number() OVER (PARTITION BY turn.place ORDER BY due.subject_id), turn.place`, orgs, shares)
 	if err != nil {
 		return nil, fmt.Errorf("lock due jobs: %w", err)
 	}

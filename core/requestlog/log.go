@@ -11,6 +11,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/flush"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
+	"github.com/simplevalidations/simplevalidations/core/share"
 )
 
 // Tokens finds out about tokens. The app that owns them implements it, because this package stands below it and cannot
@@ -29,20 +30,11 @@ type TokenOwner struct {
 
 // The log is shared: no organization may fill it, nor may the replays of one.
 const (
-	// orgShare and replayShare are quarters of the capacity: of one organization, and of its replays.
+	// orgShare is the quarters of the capacity for one organization, and replayShare the part for its replays.
 	orgShare    = 3
 	replayShare = 2
 	// unidentifiedShare is the part of the capacity for requests whose token is not valid.
 	unidentifiedShare = 8
-)
-
-// kind is a class of requests, each of which has a share of the log.
-type kind int
-
-const (
-	ordinary kind = iota
-	replay
-	refusal
 )
 
 // Log collects the requests of a process until Flush writes them. The nil Log collects none.
@@ -62,12 +54,10 @@ type buffer struct {
 	entries  []Entry
 	// unknown are requests whose token is not valid. They become entries if it belongs to an organization all the same.
 	unknown []unidentified
-	// taken counts the places by organization, and replays those of them that replays have.
-	taken, replays map[uuid.UUID]int
-	// places counts all, unidentified those of requests whose token is not valid. Both include places whose entry is
-	// not written yet.
-	places, unidentified int
-	refusals             map[refused]refusalCounts
+	// taken counts the places of each organization, and replays those of them that replays have. Requests whose token
+	// is not valid have those of uuid.Nil. Places whose entry is not written yet count too.
+	taken, replays share.Held[uuid.UUID, int]
+	refusals       map[refused]refusalCounts
 }
 
 // unidentified is a request with a token that is not valid.
@@ -89,10 +79,7 @@ type refusalCounts struct {
 }
 
 func newBuffer(capacity int, measured *metrics.Requests) *buffer {
-	return &buffer{
-		capacity: capacity, metrics: measured, taken: make(map[uuid.UUID]int), replays: make(map[uuid.UUID]int),
-		refusals: make(map[refused]refusalCounts),
-	}
+	return &buffer{capacity: capacity, metrics: measured, refusals: make(map[refused]refusalCounts)}
 }
 
 // New makes a Log that keeps at most the given number of requests between two flushes; with 0 it only counts refusals.
@@ -103,47 +90,36 @@ func New(database *db.DB, tokens Tokens, capacity int, measured *metrics.Request
 	}
 }
 
-// admit takes a place for a request of the organization. It reports false where the log is full: then the request is
-// not logged.
-func (l *Log) admit(orgID uuid.UUID, k kind) bool {
-	var admitted bool
-	l.collected.Collect(func(b *buffer) { admitted = b.admit(orgID, k) })
-	return admitted
-}
-
-func (b *buffer) admit(orgID uuid.UUID, k kind) bool {
-	switch {
-	case b.places >= b.capacity, b.taken[orgID] >= b.shareOf(orgShare, 4):
-	case k == replay && b.replays[orgID] >= b.shareOf(replayShare, 4):
-	default:
-		b.places++
-		b.taken[orgID]++
-		if k == replay {
-			b.replays[orgID]++
-		}
-		return true
-	}
-	b.metrics.Dropped(1)
-	return false
-}
-
-// admitUnidentified is admit for a request with a token that is not valid.
-func (l *Log) admitUnidentified() bool {
+// admit takes a place for a request. It reports false where the log is full: then the request is not logged. The
+// organization is uuid.Nil for a request with a token that is not valid.
+func (l *Log) admit(orgID uuid.UUID, isReplay bool) bool {
 	var admitted bool
 	l.collected.Collect(func(b *buffer) {
-		admitted = b.places < b.capacity && b.unidentified < b.shareOf(1, unidentifiedShare)
+		admitted = b.taken.All() < b.capacity && b.taken.Of(orgID) < b.shareOf(orgID) &&
+			(!isReplay || b.replays.Of(orgID) < max(b.capacity/replayShare, 1))
 		if !admitted {
 			b.metrics.Dropped(1)
 			return
 		}
-		b.places++
-		b.unidentified++
+		b.take(orgID, isReplay)
 	})
 	return admitted
 }
 
+func (b *buffer) take(orgID uuid.UUID, isReplay bool) {
+	b.taken.Add(orgID, 1)
+	if isReplay {
+		b.replays.Add(orgID, 1)
+	}
+}
+
 // shareOf is a part of the capacity, and at least one place of it.
-func (b *buffer) shareOf(part, of int) int { return max(b.capacity*part/of, 1) }
+func (b *buffer) shareOf(orgID uuid.UUID) int {
+	if orgID == uuid.Nil {
+		return max(b.capacity/unidentifiedShare, 1)
+	}
+	return max(b.capacity*orgShare/4, 1)
+}
 
 // add puts a request on the place that it was admitted to.
 func (l *Log) add(entry Entry) {
@@ -199,21 +175,16 @@ func (b *buffer) Restore(taken *buffer) {
 		sum.others += counts.others
 		b.refusals[what] = sum
 	}
-	fit := min(max(b.capacity-b.places, 0), len(taken.entries))
+	fit := min(max(b.capacity-b.taken.All(), 0), len(taken.entries))
 	b.metrics.Dropped(len(taken.entries) - fit)
 	for _, entry := range taken.entries[len(taken.entries)-fit:] {
 		b.entries = append(b.entries, entry)
-		b.places++
-		b.taken[entry.OrgID]++
-		if entry.Replayed {
-			b.replays[entry.OrgID]++
-		}
+		b.take(entry.OrgID, entry.Replayed)
 	}
-	fit = min(max(b.shareOf(1, unidentifiedShare)-b.unidentified, 0), len(taken.unknown))
+	fit = min(max(b.shareOf(uuid.Nil)-b.taken.Of(uuid.Nil), 0), len(taken.unknown))
 	b.metrics.Dropped(len(taken.unknown) - fit)
 	b.unknown = append(b.unknown, taken.unknown[len(taken.unknown)-fit:]...)
-	b.unidentified += fit
-	b.places += fit
+	b.taken.Add(uuid.Nil, fit)
 }
 
 // write writes what was taken. Requests whose token belongs to an organization become entries of it first.

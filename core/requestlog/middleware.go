@@ -70,7 +70,7 @@ func (l *Log) record(c echo.Context, describe Describe, body *watchedBody, seen 
 		if entry.Code != "" {
 			l.count(entry)
 		}
-		if l.admit(entry.OrgID, entry.kind()) {
+		if l.admit(entry.OrgID, entry.Replayed && entry.Code == "") {
 			entry.complete(c, describe, body, problem)
 			l.add(entry)
 		}
@@ -78,20 +78,9 @@ func (l *Log) record(c echo.Context, describe Describe, body *watchedBody, seen 
 	}
 	// A token that was revoked or has expired still identifies the organization.
 	token, given := describe.Token(c.Request().Header)
-	if given && entry.Code != "" && l.admitUnidentified() {
+	if given && entry.Code != "" && l.admit(uuid.Nil, false) {
 		entry.complete(c, describe, body, problem)
 		l.addUnidentified(entry, token)
-	}
-}
-
-func (e *Entry) kind() kind {
-	switch {
-	case e.Code != "":
-		return refusal
-	case e.Replayed:
-		return replay
-	default:
-		return ordinary
 	}
 }
 

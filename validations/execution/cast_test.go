@@ -67,8 +67,8 @@ func (a *announcements) AwaitCompleted(ctx context.Context, _, _ uuid.UUID) bool
 
 func testConfig() Config {
 	return Config{
-		EngineMemory: 64 << 20, OrgShare: 0.5,
-		Lease: time.Minute, SweepAfter: time.Minute, StepTimeout: time.Minute, RunTimeout: time.Hour,
+		EngineMemory: 64 << 20,
+		Lease:        time.Minute, SweepAfter: time.Minute, StepTimeout: time.Minute, RunTimeout: time.Hour,
 		MaxAttempts: 3,
 	}
 }

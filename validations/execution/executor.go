@@ -42,9 +42,7 @@ type Config struct {
 	MaxAttempts int
 	// EngineMemory is the budget of all engines of the process together, in bytes (engines.Weight).
 	EngineMemory int64
-	// OrgShare is the part of places and memory that one organization gets while others wait, above 0 and at most 1.
-	OrgShare float64
-	External ExternalConfig
+	External     ExternalConfig
 	// Tracer is nil where nothing is traced.
 	Tracer *tracing.Tracer
 	// Signing has the keys that calls of external validators are signed with.
@@ -97,8 +95,8 @@ func New(
 		db: database, cfg: cfg, runs: runs, staged: staged, progress: progress, metrics: measured, log: log,
 		plans:      plans,
 		validators: external.NewClient(external.NewPolicy(cfg.External.Allow), maxFirstRetryPause).Traced(cfg.Tracer),
-		places:     share.New(enginesPerCPU*runtime.GOMAXPROCS(0), 0, cfg.OrgShare),
-		memory:     share.New(math.MaxInt32, cfg.EngineMemory, cfg.OrgShare),
+		places:     share.New(enginesPerCPU*runtime.GOMAXPROCS(0), 0),
+		memory:     share.New(math.MaxInt32, cfg.EngineMemory),
 		priority:   newStartPriority(),
 	}
 	e.leases = newBatcher(func(jobs.Job) int { return 1 }, e.acquireAll)

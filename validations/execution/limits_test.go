@@ -202,7 +202,7 @@ func TestTheTimeOfAStepBeginsWithItsSlot(t *testing.T) {
 	const runsAtOnce = 4
 	cfg := testConfig()
 	b := setup(t, cfg)
-	b.executor.places = share.New(1, 0, 1)
+	b.executor.places = share.New(1, 0)
 	free, err := b.executor.places.Take(t.Context(), b.orgID, 0)
 	if err != nil {
 		t.Fatal(err)

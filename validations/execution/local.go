@@ -40,8 +40,8 @@ type Local struct {
 // runs that have begun may go on for the grace.
 func NewLocal(executor *Executor, slots int, grace time.Duration) *Local {
 	return &Local{
-		executor: executor, grace: grace, slots: share.New(slots, 0, executor.cfg.OrgShare),
-		engines: share.New(localEnginesPerCPU*runtime.GOMAXPROCS(0), 0, executor.cfg.OrgShare),
+		executor: executor, grace: grace, slots: share.New(slots, 0),
+		engines: share.New(localEnginesPerCPU*runtime.GOMAXPROCS(0), 0),
 		begun:   make(map[*Slot]context.CancelCauseFunc),
 	}
 }

@@ -34,7 +34,7 @@ func setupLocal(tb testing.TB, cfg Config, places int, grace time.Duration) loca
 	tb.Helper()
 	b := setup(tb, cfg)
 	l := NewLocal(b.executor, places, grace)
-	l.engines = share.New(1, 0, cfg.OrgShare)
+	l.engines = share.New(1, 0)
 	l.Open()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(tb.Context()))
 	ended := make(chan struct{})

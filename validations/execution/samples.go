@@ -21,12 +21,8 @@ import (
 // MaxSampleBytes bounds a sample.
 const MaxSampleBytes = 256 << 10
 
-const (
-	// sampleTimeout bounds the check of a sample, the wait for its place included.
-	sampleTimeout = 5 * time.Second
-	// sampleShare is what one organization may have of the places while others wait.
-	sampleShare = 0.5
-)
+// sampleTimeout bounds the check of a sample, the wait for its place included.
+const sampleTimeout = 5 * time.Second
 
 // SampleLimiter bounds how many samples an organization may have checked.
 type SampleLimiter interface {
@@ -42,7 +38,7 @@ type Samples struct {
 
 // NewSamples makes Samples with a place for each CPU.
 func NewSamples(limit SampleLimiter) *Samples {
-	return &Samples{limit: limit, places: share.New(runtime.NumCPU(), 1, sampleShare)}
+	return &Samples{limit: limit, places: share.New(runtime.NumCPU(), 0)}
 }
 
 // Check checks a sample by a definition that Definition.Check has accepted. An organization that asks for too much is

@@ -12,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/share"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
 
@@ -36,7 +37,7 @@ type Streams struct {
 
 // NewStreams makes the streams. An organization may have so many open; 0 means no limit.
 func NewStreams(runs *validations.Service, waiters *Waiters, check *core.Validator, perOrg int) *Streams {
-	return &Streams{runs: runs, waiters: waiters, check: check, open: newOpenStreams(perOrg)}
+	return &Streams{runs: runs, waiters: waiters, check: check, open: &openStreams{perOrg: perOrg}}
 }
 
 // PageAddress is that of a page's events.
@@ -100,11 +101,12 @@ func (s *stream) send(text []byte) error {
 
 // openStreams counts the open streams of each holder, a token or a visitor, and of each organization.
 type openStreams struct {
+	// perOrg limits those of one organization; 0 means no limit.
 	perOrg int
 
 	mu       sync.Mutex
-	byHolder map[streamHolder]int
-	byOrg    map[uuid.UUID]int
+	byHolder share.Held[streamHolder, int]
+	byOrg    share.Held[uuid.UUID, int]
 }
 
 // streamHolder is a token or a visitor on behalf of an organization. Forms bring the ids of tokens, so several
@@ -113,37 +115,26 @@ type streamHolder struct {
 	org, id uuid.UUID
 }
 
-func newOpenStreams(perOrg int) *openStreams {
-	return &openStreams{perOrg: perOrg, byHolder: make(map[streamHolder]int), byOrg: make(map[uuid.UUID]int)}
-}
-
 // enter refuses another stream if the holder or its organization has as many as it may; refusal is the text for the
 // holder. Otherwise the caller has to call leave.
 func (s *openStreams) enter(holder streamHolder, refusal string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.byHolder[holder] >= streamsPerHolder {
+	if s.byHolder.Of(holder) >= streamsPerHolder {
 		return core.RateLimited(refusal, Heartbeat)
 	}
-	if s.perOrg > 0 && s.byOrg[holder.org] >= s.perOrg {
+	if s.perOrg > 0 && s.byOrg.Of(holder.org) >= s.perOrg {
 		return core.RateLimited(
 			fmt.Sprintf("Your organization has %d streams of events open.", s.perOrg), Heartbeat)
 	}
-	s.byHolder[holder]++
-	s.byOrg[holder.org]++
+	s.byHolder.Add(holder, 1)
+	s.byOrg.Add(holder.org, 1)
 	return nil
 }
 
 func (s *openStreams) leave(holder streamHolder) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	leaveOne(s.byHolder, holder)
-	leaveOne(s.byOrg, holder.org)
-}
-
-func leaveOne[K comparable](open map[K]int, key K) {
-	open[key]--
-	if open[key] == 0 {
-		delete(open, key)
-	}
+	s.byHolder.Add(holder, -1)
+	s.byOrg.Add(holder.org, -1)
 }

@@ -39,7 +39,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	t.Parallel()
 	org := uuid.New()
 	holder := func(orgID uuid.UUID) streamHolder { return streamHolder{orgID, uuid.New()} }
-	open, one := newOpenStreams(streamsPerHolder+1), holder(org)
+	open, one := &openStreams{perOrg: streamsPerHolder + 1}, holder(org)
 	enter := func(h streamHolder) bool {
 		err := open.enter(h, "Too many.")
 		if err != nil && !errors.Is(err, api.CodeRateLimited) {

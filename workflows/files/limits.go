@@ -15,8 +15,6 @@ const (
 	// schema may take half a minute of a processor, and a gibibyte in the child process that compiles it.
 	checkWait = 10 * time.Second
 	checkTime = time.Minute
-	// checkShare is what one organization may have of the places while others wait.
-	checkShare = 0.5
 )
 
 // Checks bounds how many definitions are checked at once, so that no organization's authors take the processors and the
@@ -31,7 +29,7 @@ func NewChecks() *Checks { return ChecksOf(max(1, runtime.NumCPU()/2), checkWait
 
 // ChecksOf makes so many places. A definition waits for one so long, and may take so long to check.
 func ChecksOf(places int, wait, limit time.Duration) *Checks {
-	return &Checks{places: share.New(places, 1, checkShare), wait: wait, time: limit}
+	return &Checks{places: share.New(places, 0), wait: wait, time: limit}
 }
 
 // Run does the work once the caller's organization has a place. The operator's work waits for nobody.

@@ -56,7 +56,7 @@ func setup(t *testing.T) bundle {
 	guard := idempotency.NewGuard(database, time.Hour, nil, admin.NewActivity(), measured.Keys)
 	executor, err := execution.New(database, execution.Config{
 		Lease: time.Minute, SweepAfter: time.Minute, StepTimeout: time.Minute, RunTimeout: time.Hour, MaxAttempts: 3,
-		EngineMemory: 64 << 20, OrgShare: 1,
+		EngineMemory: 64 << 20,
 	}, runs, staged, progress.NewWaiters(database), measured.Runs, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)

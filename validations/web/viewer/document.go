@@ -45,8 +45,6 @@ const (
 	maxShownBytes = 64 << 20
 	// maxDocumentReads bounds how many requests read large documents at once.
 	maxDocumentReads = 4
-	// documentShare is what one organization may have of them while another one waits.
-	documentShare = 0.5
 	// documentLines and maxDocumentLines are how many lines the API returns.
 	documentLines    = 100
 	maxDocumentLines = 200
@@ -65,7 +63,7 @@ type App struct {
 
 // New makes the app. The set has the page "document".
 func New(runs *validations.Service, check *core.Validator, set *pages.Set) *App {
-	return &App{runs: runs, check: check, pages: set, reads: share.New(maxDocumentReads, 1, documentShare)}
+	return &App{runs: runs, check: check, pages: set, reads: share.New(maxDocumentReads, 0)}
 }
 
 // shownDocument is the stored document of a run, with what is needed to show a part of it.

@@ -1,5 +1,3 @@
-// Package share deals a limited number of places, and a budget of memory, to organizations that want more than there
-// is. No organization can keep another one waiting for longer than the work that is under way.
 package share
 
 import (
@@ -10,30 +8,26 @@ import (
 	"github.com/google/uuid"
 )
 
-// guestShare is the part of the memory that is there beyond the total for organizations that have none of it.
-const guestShare = 8
+const (
+	// part divides what there is: while others wait, one organization gets at most half, so that the others together
+	// always find as much as the busiest has.
+	part = 2
+	// guestShare is the part of the memory that is there beyond the total for organizations that have none of it.
+	guestShare = 8
+)
 
 // Places are taken by pieces of work. The order of arrival counts inside of an organization; between organizations the
 // one that has the fewest places comes first.
 type Places struct {
 	total  int
 	memory int64
-	// part is what one organization may have of both while others wait.
-	part float64
 
-	mu       sync.Mutex
-	taken    int
-	used     int64
-	holdings map[uuid.UUID]*holding
-	waiting  []*waiter
+	mu      sync.Mutex
+	taken   Held[uuid.UUID, int]
+	used    Held[uuid.UUID, int64]
+	waiting []*waiter
 	// closed is why no more places are given out, and nil while the places are open.
 	closed error
-}
-
-// holding is what an organization has now.
-type holding struct {
-	places int
-	memory int64
 }
 
 // waiter is a piece of work that waits for its place.
@@ -53,16 +47,13 @@ type Usage struct {
 	Used, Memory           int64
 }
 
-// New makes so many places, with a budget of memory in bytes for all of them. The part, above 0 and at most 1, is what
-// one organization may have of both while others wait.
-func New(places int, memory int64, part float64) *Places {
-	return &Places{total: places, memory: memory, part: part, holdings: make(map[uuid.UUID]*holding)}
-}
+// New makes so many places, with a budget of memory in bytes for all of them.
+func New(places int, memory int64) *Places { return &Places{total: places, memory: memory} }
 
 // Take waits for a place and for so many bytes of memory, and returns what gives them back. It fails when ctx ends
 // before, with the cause of that, and when the places are closed, with the reason.
 //
-// While another organization waits, one gets at most its part of the places and of the memory; alone it may have all.
+// While another organization waits, one gets at most half of the places and of the memory; alone it may have all.
 // An organization that has nothing is given one place, and an eighth of the memory, beyond the total rather than kept
 // waiting for another one's work. What needs more memory than there is runs alone.
 func (p *Places) Take(ctx context.Context, org uuid.UUID, memory int64) (func(), error) {
@@ -93,13 +84,13 @@ func (p *Places) Take(ctx context.Context, org uuid.UUID, memory int64) (func(),
 }
 
 // TryTake takes a place and so many bytes of memory if they are free now, and returns what gives them back. It takes
-// nothing while another piece of work waits. While another organization has something, one gets at most its part; alone
+// nothing while another piece of work waits. While another organization has something, one gets at most half; alone
 // it may take all, and the next organization is given one place beyond the total.
 func (p *Places) TryTake(org uuid.UUID, memory int64) (func(), bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	w := &waiter{org: org, memory: memory}
-	contested := p.othersHold(org)
+	contested := p.taken.Others(org)
 	if p.closed != nil || len(p.waiting) > 0 || !p.hasPlace(w, contested) || !p.hasMemory(w, contested) {
 		return nil, false
 	}
@@ -123,7 +114,7 @@ func (p *Places) Close(reason error) {
 func (p *Places) Usage() Usage {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return Usage{Taken: p.taken, Places: p.total, Waiting: len(p.waiting), Used: p.used, Memory: p.memory}
+	return Usage{Taken: p.taken.All(), Places: p.total, Waiting: len(p.waiting), Used: p.used.All(), Memory: p.memory}
 }
 
 func (p *Places) join(w *waiter) error {
@@ -140,14 +131,8 @@ func (p *Places) join(w *waiter) error {
 func (p *Places) giveBack(w *waiter) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	held := p.holdings[w.org]
-	held.places--
-	held.memory -= w.memory
-	if held.places == 0 {
-		delete(p.holdings, w.org)
-	}
-	p.taken--
-	p.used -= w.memory
+	p.taken.Add(w.org, -1)
+	p.used.Add(w.org, -w.memory)
 	p.serve()
 }
 
@@ -169,12 +154,8 @@ func (p *Places) serve() {
 }
 
 func (p *Places) take(w *waiter) {
-	held := p.holding(w.org)
-	held.places++
-	held.memory += w.memory
-	p.holdings[w.org] = &held
-	p.taken++
-	p.used += w.memory
+	p.taken.Add(w.org, 1)
+	p.used.Add(w.org, w.memory)
 }
 
 // next returns the waiter whose turn it is, and -1 if none can be served: of the first waiters of all organizations
@@ -189,12 +170,12 @@ func (p *Places) next() int {
 		seen[w.org] = true
 		contested := p.othersWait(w.org)
 		fits := p.hasPlace(w, contested) && p.hasMemory(w, contested)
-		if !fits && w.passed >= p.patience() && p.hasPlace(w, contested) && p.holding(w.org).memory == 0 {
+		if !fits && w.passed >= p.patience() && p.hasPlace(w, contested) && p.used.Of(w.org) == 0 {
 			// It was passed over for long enough: what is given back from now on is kept for it. An organization that
 			// has a part of the memory waits for its own work instead.
 			return -1
 		}
-		if fits && (best < 0 || p.holding(w.org).places < p.holding(p.waiting[best].org).places) {
+		if fits && (best < 0 || p.taken.Of(w.org) < p.taken.Of(p.waiting[best].org)) {
 			best = i
 		}
 	}
@@ -204,46 +185,34 @@ func (p *Places) next() int {
 // patience is how often a waiter is passed over before returned memory is kept for it.
 func (p *Places) patience() int { return 2 * p.total }
 
-// hasPlace reports whether there is a place for a waiter. In a contest an organization gets at most its part.
+// hasPlace reports whether there is a place for a waiter. In a contest an organization gets at most half.
 func (p *Places) hasPlace(w *waiter, contested bool) bool {
-	held := p.holding(w.org).places
+	held := p.taken.Of(w.org)
 	switch {
 	case held == 0:
-		return p.taken <= p.total && p.total > 0
-	case p.taken >= p.total:
+		return p.taken.All() <= p.total && p.total > 0
+	case p.taken.All() >= p.total:
 		return false
 	default:
-		return held < max(1, int(float64(p.total)*p.part)) || !contested
+		return held < max(1, p.total/part) || !contested
 	}
 }
 
 // hasMemory is hasPlace for memory.
 func (p *Places) hasMemory(w *waiter, contested bool) bool {
-	held := p.holding(w.org).memory
+	held := p.used.Of(w.org)
 	switch {
 	case w.memory == 0:
 		return true
 	case held == 0 && w.memory <= p.memory/guestShare:
-		return p.used+w.memory <= p.memory+p.memory/guestShare
-	case p.used+w.memory > p.memory:
+		return p.used.All()+w.memory <= p.memory+p.memory/guestShare
+	case p.used.All()+w.memory > p.memory:
 		return false
 	default:
-		return held == 0 || float64(held+w.memory) <= float64(p.memory)*p.part || !contested
+		return held == 0 || held+w.memory <= p.memory/part || !contested
 	}
 }
 
 func (p *Places) othersWait(org uuid.UUID) bool {
 	return slices.ContainsFunc(p.waiting, func(w *waiter) bool { return w.org != org })
-}
-
-func (p *Places) othersHold(org uuid.UUID) bool {
-	_, own := p.holdings[org]
-	return len(p.holdings) > 1 || len(p.holdings) == 1 && !own
-}
-
-func (p *Places) holding(org uuid.UUID) holding {
-	if held, ok := p.holdings[org]; ok {
-		return *held
-	}
-	return holding{}
 }

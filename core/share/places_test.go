@@ -14,9 +14,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/share"
 )
 
-// half is what one organization gets while others wait.
-const half = 0.5
-
 // take takes a place at once.
 func take(tb testing.TB, places *share.Places, org uuid.UUID, memory int64) func() {
 	tb.Helper()
@@ -55,7 +52,7 @@ func wantWaiting(tb testing.TB, served <-chan func(), why string) {
 
 func TestTakeGivesAllPlacesToOneThatIsAlone(t *testing.T) {
 	t.Parallel()
-	places, org := share.New(4, 100, half), uuid.New()
+	places, org := share.New(4, 100), uuid.New()
 	for range 4 {
 		take(t, places, org, 25)
 	}
@@ -64,7 +61,7 @@ func TestTakeGivesAllPlacesToOneThatIsAlone(t *testing.T) {
 
 func TestTakeGivesTheNextOrganizationAPlaceAtOnce(t *testing.T) {
 	t.Parallel()
-	places, busy := share.New(4, 160, half), uuid.New()
+	places, busy := share.New(4, 160), uuid.New()
 	for range 4 {
 		take(t, places, busy, 40)
 	}
@@ -74,7 +71,7 @@ func TestTakeGivesTheNextOrganizationAPlaceAtOnce(t *testing.T) {
 
 func TestTakeLeavesHalfToOthersThatWait(t *testing.T) {
 	t.Parallel()
-	places, busy, other := share.New(4, 100, half), uuid.New(), uuid.New()
+	places, busy, other := share.New(4, 100), uuid.New(), uuid.New()
 	var held []func()
 	for range 4 {
 		held = append(held, take(t, places, busy, 0))
@@ -90,23 +87,9 @@ func TestTakeLeavesHalfToOthersThatWait(t *testing.T) {
 	_ = first
 }
 
-func TestTakeLeavesAQuarterToOthersThatWait(t *testing.T) {
-	t.Parallel()
-	places, busy, other := share.New(4, 100, 0.75), uuid.New(), uuid.New()
-	release := take(t, places, busy, 0)
-	for range 2 {
-		take(t, places, busy, 0)
-	}
-	take(t, places, other, 0)
-	busyWaits, otherWaits := queue(t, places, busy, 0), queue(t, places, other, 0)
-	release()
-	(<-otherWaits)()
-	<-busyWaits
-}
-
 func TestTakeKeepsTheBudgetOfMemory(t *testing.T) {
 	t.Parallel()
-	places, org := share.New(4, 100, half), uuid.New()
+	places, org := share.New(4, 100), uuid.New()
 	release := take(t, places, org, 80)
 	second := queue(t, places, org, 30)
 	wantWaiting(t, second, "110 of 100")
@@ -116,7 +99,7 @@ func TestTakeKeepsTheBudgetOfMemory(t *testing.T) {
 
 func TestTakeLeavesHalfOfTheMemory(t *testing.T) {
 	t.Parallel()
-	places, busy, other := share.New(8, 100, half), uuid.New(), uuid.New()
+	places, busy, other := share.New(8, 100), uuid.New(), uuid.New()
 	release := take(t, places, busy, 40)
 	take(t, places, other, 50)
 	busyWaits := queue(t, places, busy, 40)
@@ -128,7 +111,7 @@ func TestTakeLeavesHalfOfTheMemory(t *testing.T) {
 
 func TestTakeLeavesTheOtherHalfOfTheMemoryFree(t *testing.T) {
 	t.Parallel()
-	places, busy, other := share.New(8, 100, half), uuid.New(), uuid.New()
+	places, busy, other := share.New(8, 100), uuid.New(), uuid.New()
 	take(t, places, busy, 40)
 	// With more places than the busy one it is served later, unless that one has its part.
 	take(t, places, other, 0)
@@ -144,7 +127,7 @@ func TestTakeLeavesTheOtherHalfOfTheMemoryFree(t *testing.T) {
 
 func TestTakeKeepsNoMemoryForAnOrganizationThatHasItsPart(t *testing.T) {
 	t.Parallel()
-	places, busy, other := share.New(4, 100, half), uuid.New(), uuid.New()
+	places, busy, other := share.New(4, 100), uuid.New(), uuid.New()
 	take(t, places, busy, 40)
 	small := take(t, places, other, 60)
 	busyWaits := queue(t, places, busy, 45)
@@ -161,13 +144,13 @@ func TestTakeKeepsNoMemoryForAnOrganizationThatHasItsPart(t *testing.T) {
 
 func TestTakeRunsAloneWhatNeedsMoreThanThereIs(t *testing.T) {
 	t.Parallel()
-	places := share.New(4, 100, half)
+	places := share.New(4, 100)
 	take(t, places, uuid.New(), 1000)()
 }
 
 func TestTakeKeepsMemoryForAWaiterPassedOverForLong(t *testing.T) {
 	t.Parallel()
-	places, big := share.New(2, 100, half), uuid.New()
+	places, big := share.New(2, 100), uuid.New()
 	small := take(t, places, uuid.New(), 30)
 	served := queue(t, places, big, 80)
 	for range 100 {
@@ -187,7 +170,7 @@ func TestTakeKeepsMemoryForAWaiterPassedOverForLong(t *testing.T) {
 
 func TestTakeEndsWithItsContext(t *testing.T) {
 	t.Parallel()
-	places, org := share.New(1, 100, half), uuid.New()
+	places, org := share.New(1, 100), uuid.New()
 	release := take(t, places, org, 0)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	failed := make(chan error, 1)
@@ -210,7 +193,7 @@ func TestTakeUnderLoad(t *testing.T) {
 	t.Parallel()
 
 	const total, memory, orgs, rounds = 4, 1000, 6, 500
-	places := share.New(total, memory, half)
+	places := share.New(total, memory)
 	var taken, used atomic.Int64
 	var workers sync.WaitGroup
 	for range orgs {
@@ -248,7 +231,7 @@ func TestTakeUnderLoad(t *testing.T) {
 
 func TestTryTakeTakesAllForOneThatIsAlone(t *testing.T) {
 	t.Parallel()
-	places, busy := share.New(4, 100, half), uuid.New()
+	places, busy := share.New(4, 100), uuid.New()
 	for range 4 {
 		if _, ok := places.TryTake(busy, 25); !ok {
 			t.Error("a free place was not taken")
@@ -261,7 +244,7 @@ func TestTryTakeTakesAllForOneThatIsAlone(t *testing.T) {
 
 func TestTryTakeTakesAPartWhileAnotherOneHasSomething(t *testing.T) {
 	t.Parallel()
-	places, busy, other := share.New(4, 160, half), uuid.New(), uuid.New()
+	places, busy, other := share.New(4, 160), uuid.New(), uuid.New()
 	var leave []func()
 	for range 4 {
 		left, ok := places.TryTake(busy, 40)
@@ -292,14 +275,14 @@ func TestTryTakeTakesAPartWhileAnotherOneHasSomething(t *testing.T) {
 
 func TestTryTakeTakesNothingWhereThereIsNothing(t *testing.T) {
 	t.Parallel()
-	if _, ok := share.New(0, 0, half).TryTake(uuid.New(), 0); ok {
+	if _, ok := share.New(0, 0).TryTake(uuid.New(), 0); ok {
 		t.Error("a place was taken of none")
 	}
 }
 
 func TestTryTakeTakesNothingBeforeWaiters(t *testing.T) {
 	t.Parallel()
-	places, busy, late := share.New(4, 100, half), uuid.New(), uuid.New()
+	places, busy, late := share.New(4, 100), uuid.New(), uuid.New()
 	take(t, places, uuid.New(), 60)
 	waits := queue(t, places, busy, 60)
 	if _, ok := places.TryTake(late, 10); ok {
@@ -310,7 +293,7 @@ func TestTryTakeTakesNothingBeforeWaiters(t *testing.T) {
 
 func TestClose(t *testing.T) {
 	t.Parallel()
-	places, org, reason := share.New(1, 0, half), uuid.New(), errors.New("closed")
+	places, org, reason := share.New(1, 0), uuid.New(), errors.New("closed")
 	leave := take(t, places, org, 0)
 	refused := make(chan error, 1)
 	go func() {
