@@ -25,7 +25,7 @@ PACKAGES = $(patsubst $(MODULE)%,.%,$(shell go list $(PKG)))
 # Goroutines share state in these, from the pool to the workers, and the conformance tests send raced servers requests
 # at once. All tests with the race detector take three times the processor time: test-all has them.
 RACED = $(filter-out ./validations/engines% ./validations/formats%,$(filter ./core ./core/client% ./core/coalesce% \
-	./core/db% ./core/idempotency% ./core/metrics% ./core/ratelimit% ./core/coretest/conformance% \
+	./core/db% ./core/idempotency% ./core/metrics% ./core/share% ./core/coretest/conformance% \
 	./tasks% ./users% ./validations% ./workflows%,$(PACKAGES)))
 # The conformance tests are in both halves: those of crowds start raced servers, those of the contract plain ones.
 PLAIN = $(filter-out $(filter-out ./core/coretest/conformance,$(RACED)),$(PACKAGES))

@@ -69,8 +69,7 @@ func layers() []layer {
 		{folder: "core/tracing"},
 		{folder: "core/metrics", may: packagesOfCore},
 		{folder: "core/pages", may: packagesOfCore},
-		{folder: "core/ratelimit", may: packagesOfCore},
-		{folder: "core/share"},
+		{folder: "core/share", may: packagesOfCore},
 		{
 			folder: "core/requestlog",
 			may: append([]string{
@@ -89,7 +88,7 @@ func layers() []layer {
 		{folder: "users/mails", may: append([]string{"users/account"}, foundation...)},
 		{
 			folder: "users/signin",
-			may:    append([]string{"core/ratelimit", "users/account", "users/mails"}, foundation...),
+			may:    append([]string{"users/account", "users/mails"}, foundation...),
 		},
 		{folder: "users/access", may: append([]string{"users/account", "users/signin"}, foundation...)},
 		{folder: "users/audit", may: append([]string{"users/access", "users/account"}, foundation...)},
@@ -173,7 +172,7 @@ func layers() []layer {
 		{
 			folder: "config",
 			may: append([]string{
-				"config/archive", "config/edge", "config/health", "core/ratelimit", "tasks", "users",
+				"config/archive", "config/edge", "config/health", "tasks", "users",
 				"users/access", "users/quota", "users/signin", "validations", "validations/engines",
 				"validations/engines/engine", "validations/execution", "validations/web", "workflows",
 				"workflows/editor", "workflows/files", "workflows/start", "workflows/start/body",

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -21,8 +22,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/mail"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 	"github.com/simplevalidations/simplevalidations/core/pages"
-	"github.com/simplevalidations/simplevalidations/core/ratelimit"
 	"github.com/simplevalidations/simplevalidations/core/requestlog"
+	"github.com/simplevalidations/simplevalidations/core/share"
 	"github.com/simplevalidations/simplevalidations/core/tracing"
 	"github.com/simplevalidations/simplevalidations/users"
 	"github.com/simplevalidations/simplevalidations/users/access"
@@ -53,7 +54,7 @@ type Project struct {
 	staged *jobs.Signal
 	edge   access.Edge
 	// limits are the rate limits that count in this process.
-	limits []*ratelimit.Local
+	limits []*share.LocalRate
 
 	users       *users.App
 	validations *web.App
@@ -282,24 +283,23 @@ func executionConfig(settings Settings, keys *external.Keys, tracer *tracing.Tra
 	}
 }
 
-// runLimiter counts in memory if the process has a Redis of its own, since no other process can start runs then.
+// runLimiter counts in memory if the process has a Redis of its own: no other process can start runs then, and a script
+// in that Redis would cost a start more than the rest of its checks.
 //
 //nolint:ireturn // There are two kinds.
-func (p *Project) runLimiter() start.RunLimiter {
+func (p *Project) runLimiter() core.Limiter {
 	if p.settings.RedisURL == "" {
-		alone := ratelimit.NewAlone("runs", p.settings.RunsPerMinute)
-		p.limits = append(p.limits, alone.Local)
-		return alone
+		return p.limit("runs", float64(p.settings.RunsPerMinute)/time.Minute.Seconds(), p.settings.RunsPerMinute)
 	}
-	return ratelimit.NewShared(p.redis, "runs", p.settings.RunsPerMinute, p.settings.RunsLimitTimeout, p.log)
+	return share.NewSharedRate(p.redis, "runs", p.settings.RunsPerMinute, p.settings.RunsLimitTimeout, p.log)
 }
 
-func (p *Project) withBurst(name string, perSecond float64) *ratelimit.Local {
+func (p *Project) withBurst(name string, perSecond float64) *share.LocalRate {
 	return p.limit(name, perSecond, int(perSecond*requestBurst))
 }
 
-func (p *Project) limit(name string, perSecond float64, burst int) *ratelimit.Local {
-	limit := ratelimit.NewLocal(name, perSecond, burst)
+func (p *Project) limit(name string, perSecond float64, burst int) *share.LocalRate {
+	limit := share.NewLocalRate(name, perSecond, burst)
 	p.limits = append(p.limits, limit)
 	return limit
 }

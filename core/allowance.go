@@ -1,11 +1,20 @@
 package core
 
 import (
+	"context"
 	"math"
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/google/uuid"
 )
+
+// Limiter bounds how often each id may do something: a token, an organization, or the hash of an address.
+type Limiter interface {
+	// Allow counts one use by the id.
+	Allow(ctx context.Context, id uuid.UUID) Allowance
+}
 
 // Allowance is what a rate limit says to one use of it.
 type Allowance struct {

@@ -69,7 +69,7 @@ func (a *App) changePassword(c echo.Context) error {
 	err := core.BindForm(c, a.check, &form)
 	var secret string
 	if err == nil {
-		err = a.SignIn.MayGuess("visitor " + visitor.UserID.String())
+		err = a.SignIn.MayGuess(c.Request().Context(), "visitor "+visitor.UserID.String())
 	}
 	if err == nil {
 		secret, err = a.service.SignIn.ChangePassword(c.Request().Context(), visitor, form, signin.BrowserOf(c))

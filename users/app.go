@@ -34,7 +34,7 @@ type App struct {
 // New makes the app. signIns limits attempts to sign in.
 func New(
 	service *Service, guard *idempotency.Guard, keys *admin.Inspector, check *core.Validator, runs quota.RunCounter,
-	signIns signin.Limiter,
+	signIns core.Limiter,
 ) (*App, error) {
 	set, err := pages.Parse(templates, "templates/users")
 	if err != nil {

@@ -125,7 +125,7 @@ func one[T any](tb testing.TB, b *testBundle, query string, args ...any) T {
 // unlimited lets every token make as many requests as it likes.
 type unlimited struct{}
 
-func (unlimited) Allow(uuid.UUID) core.Allowance { return core.Allowance{} }
+func (unlimited) Allow(context.Context, uuid.UUID) core.Allowance { return core.Allowance{} }
 
 // authenticate makes a request with the token and returns who it stands for.
 func (b *testBundle) authenticate(tb testing.TB, secret string) (core.Principal, error) {

@@ -79,7 +79,7 @@ func (a *App) linkInvitation(c echo.Context, principal core.Principal) error {
 	if err != nil {
 		return err
 	}
-	if err := a.mayMail(principal); err != nil {
+	if err := a.mayMail(c, principal); err != nil {
 		return err
 	}
 	issued, err := a.service.renewLink(c.Request().Context(), principal, id)
@@ -144,11 +144,11 @@ func (a *App) declineInvitation(c echo.Context, principal core.Principal) error 
 }
 
 // mayMail counts a mail to an address that a member has chosen.
-func (a *App) mayMail(principal core.Principal) error {
+func (a *App) mayMail(c echo.Context, principal core.Principal) error {
 	if !a.service.Mails.AreSent() {
 		return nil
 	}
-	err := a.SignIn.MayGuess("mails of " + principal.OrgID.String())
+	err := a.SignIn.MayGuess(c.Request().Context(), "mails of "+principal.OrgID.String())
 	if refused := pages.Refusal(err); refused != nil {
 		refused.Detail = fmt.Sprintf("Your organization has sent many mails. Try again in %s.",
 			core.Plural(refused.RetrySeconds(), "second"))

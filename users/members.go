@@ -96,7 +96,7 @@ func (a *App) inviteMember(c echo.Context, principal core.Principal) error {
 	if err != nil {
 		return err
 	}
-	if err := a.mayMail(principal); err != nil {
+	if err := a.mayMail(c, principal); err != nil {
 		return err
 	}
 	invite, err := a.service.inviteOnce(principal, draft)

@@ -106,7 +106,7 @@ func (a *App) inviteForm(c echo.Context, principal core.Principal) error {
 		if proven, err := a.SignIn.RequireRecentSignInFor(c, form.Role); !proven {
 			return err
 		}
-		err = a.mayMail(principal)
+		err = a.mayMail(c, principal)
 	}
 	if err == nil {
 		issued, err = a.service.inviteWithLink(c.Request().Context(), principal, form)
@@ -145,7 +145,7 @@ func (a *App) renewLinkForm(c echo.Context, principal core.Principal) error {
 	if proven, err := a.SignIn.RequireRecentSignInFor(c, invited.Role); !proven {
 		return err
 	}
-	if err := a.mayMail(principal); err != nil {
+	if err := a.mayMail(c, principal); err != nil {
 		return err
 	}
 	issued, err := a.service.renewLink(c.Request().Context(), principal, id)
@@ -245,7 +245,7 @@ func (a *App) linkPasswordForm(c echo.Context, principal core.Principal) error {
 	if err := core.BindForm(c, a.check, &form); err != nil {
 		return err
 	}
-	if err := a.SignIn.MayGuess("links of " + principal.UserID.String()); err != nil {
+	if err := a.SignIn.MayGuess(c.Request().Context(), "links of "+principal.UserID.String()); err != nil {
 		return err
 	}
 	link, err := a.service.linkPassword(c.Request().Context(), principal, id, time.Duration(form.Hours)*time.Hour)

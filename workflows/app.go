@@ -66,7 +66,7 @@ type Deps struct {
 	Waiters  *progress.Waiters
 	Guard    *idempotency.Guard
 	// Limiter bounds how fast an organization starts runs.
-	Limiter   start.RunLimiter
+	Limiter   core.Limiter
 	Validator *core.Validator
 	Limits    body.Limits
 	// Address is the URL of the service, for snippets and files that are used elsewhere.

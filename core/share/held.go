@@ -1,6 +1,8 @@
-// Package share divides what is limited among organizations, so that none delays another one by more than the work that
-// is in progress. Places is for work of this process that waits for its turn, Deal for slots of all processes, and Held
-// counts who has how much: of these, and of what nobody waits for.
+// Package share divides what is limited among organizations and other clients, so that none takes what others need.
+//
+// No organization delays another one by more than the work that is in progress: Places is for work of this process that
+// waits for its turn, Deal for the slots of all processes, and Held counts who has how much, also of what nobody waits
+// for. LocalRate and SharedRate bound how often each may do something.
 package share
 
 // Held counts what each holder has of something limited, and what all have together. The zero Held is empty. The caller

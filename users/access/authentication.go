@@ -17,16 +17,11 @@ import (
 
 const maxTokenLength = 200
 
-// Limiter bounds how often each id may do something, such as the requests of a token.
-type Limiter interface {
-	Allow(id uuid.UUID) core.Allowance
-}
-
 // Edge bounds the requests of tokens.
 type Edge struct {
 	// Requests bounds those of one token, and OrgRequests those of all tokens of an organization together.
-	Requests    Limiter
-	OrgRequests Limiter
+	Requests    core.Limiter
+	OrgRequests core.Limiter
 	// Trust is core.Access.Trust.
 	Trust time.Duration
 }
@@ -118,12 +113,12 @@ func (e Edge) admit(c echo.Context, principal core.Principal) error {
 		// Visitors of the dashboard have no token.
 		holder = principal.UserID
 	}
-	allowance := e.Requests.Allow(uuid.NewSHA1(principal.OrgID, holder[:]))
+	allowance := e.Requests.Allow(c.Request().Context(), uuid.NewSHA1(principal.OrgID, holder[:]))
 	allowance.Announce(c.Response().Header())
 	if !allowance.Allowed() {
 		return core.RateLimited("This token makes too many requests.", allowance.Wait)
 	}
-	allowance = e.OrgRequests.Allow(principal.OrgID)
+	allowance = e.OrgRequests.Allow(c.Request().Context(), principal.OrgID)
 	allowance.Announce(c.Response().Header())
 	if !allowance.Allowed() {
 		return core.RateLimited("Your organization makes too many requests.", allowance.Wait)

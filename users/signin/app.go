@@ -3,6 +3,7 @@
 package signin
 
 import (
+	"context"
 	"crypto/sha256"
 	"embed"
 	"fmt"
@@ -14,7 +15,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/pages"
-	"github.com/simplevalidations/simplevalidations/core/ratelimit"
+	"github.com/simplevalidations/simplevalidations/core/share"
 	"github.com/simplevalidations/simplevalidations/users/account"
 	"github.com/simplevalidations/simplevalidations/users/mails"
 )
@@ -49,17 +50,12 @@ func NewService(
 	return &Service{db: database, check: check, accounts: accounts, mails: letters, cfg: cfg}
 }
 
-// Limiter bounds how often each id may do something, such as guessing a password.
-type Limiter interface {
-	Allow(id uuid.UUID) core.Allowance
-}
-
 // App is the pages of signing in.
 type App struct {
 	service *Service
 	check   *core.Validator
 	pages   *pages.Set
-	signIns Limiter
+	signIns core.Limiter
 	// familiar caches the pairs of account and network with a recent sign-in.
 	familiar *lru.Cache[string, struct{}]
 }
@@ -68,7 +64,7 @@ type App struct {
 const maxFamiliar = 10_000
 
 // New makes the app. signIns limits attempts to sign in.
-func New(service *Service, check *core.Validator, signIns Limiter) (*App, error) {
+func New(service *Service, check *core.Validator, signIns core.Limiter) (*App, error) {
 	set, err := pages.Parse(templates, "templates/signin")
 	if err != nil {
 		return nil, err
@@ -101,8 +97,8 @@ func (a *App) Pages(web *echo.Group) {
 
 // MayGuess counts an attempt with a password, because comparing one costs much memory and time. An attempt that is
 // refused is not counted, so the limit slows guesses and never locks an account.
-func (a *App) MayGuess(subject string) error {
-	allowance := a.signIns.Allow(subjectID(subject))
+func (a *App) MayGuess(ctx context.Context, subject string) error {
+	allowance := a.signIns.Allow(ctx, subjectID(subject))
 	if allowance.Allowed() {
 		return nil
 	}
@@ -114,7 +110,7 @@ func (a *App) MayGuess(subject string) error {
 
 // mayGuessFrom counts an attempt by the network of the client.
 func (a *App) mayGuessFrom(c echo.Context) error {
-	return a.MayGuess("network " + ratelimit.Network(c.RealIP()))
+	return a.MayGuess(c.Request().Context(), "network "+share.Network(c.RealIP()))
 }
 
 // BindGuess reads a form in which a visitor may guess, and counts the attempt by the network.

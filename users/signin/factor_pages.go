@@ -57,7 +57,7 @@ func (a *App) confirmFactorForm(c echo.Context) error {
 	var form confirmForm
 	err := core.BindForm(c, a.check, &form)
 	if err == nil {
-		err = a.MayGuess("visitor " + visitor.UserID.String())
+		err = a.MayGuess(c.Request().Context(), "visitor "+visitor.UserID.String())
 	}
 	var codes []string
 	if err == nil {

@@ -85,7 +85,7 @@ func (a *App) forgottenForm(c echo.Context) error {
 	var form forgottenForm
 	err := a.BindGuess(c, &form)
 	if err == nil {
-		err = a.MayGuess("forgotten " + account.NormalizeEmail(form.Email))
+		err = a.MayGuess(c.Request().Context(), "forgotten "+account.NormalizeEmail(form.Email))
 	}
 	if err == nil {
 		err = a.service.askForPassword(c.Request().Context(), form.Email)

@@ -82,7 +82,7 @@ func (a *App) isRecentSignIn(c echo.Context) (bool, error) {
 		}
 		return false, a.renderProof(c, visitor, nil)
 	}
-	if err = a.MayGuess("visitor " + visitor.UserID.String()); err == nil {
+	if err = a.MayGuess(c.Request().Context(), "visitor "+visitor.UserID.String()); err == nil {
 		err = a.service.prove(c.Request().Context(), visitor, password, code, BrowserOf(c))
 	}
 	if problem := pages.Refusal(err); problem != nil {

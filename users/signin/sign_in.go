@@ -12,7 +12,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/pages"
-	"github.com/simplevalidations/simplevalidations/core/ratelimit"
+	"github.com/simplevalidations/simplevalidations/core/share"
 	"github.com/simplevalidations/simplevalidations/users/account"
 )
 
@@ -124,15 +124,15 @@ func (a *App) trySignIn(c echo.Context, form signInForm) (outcome, error) {
 	}
 	// Guesses from other networks do not use up the attempts of a network with a recent sign-in to the account.
 	subject := "account " + email
-	if place := ratelimit.Network(from.Address) + " " + email; a.familiar.Contains(place) {
+	if place := share.Network(from.Address) + " " + email; a.familiar.Contains(place) {
 		subject = "place " + place
 	}
-	if err := a.MayGuess(subject); err != nil {
+	if err := a.MayGuess(c.Request().Context(), subject); err != nil {
 		return outcome{}, err
 	}
 	into, err := a.service.signIn(c.Request().Context(), form.Email, c.FormValue("password"), form.Next, from)
 	if err == nil {
-		a.familiar.Add(ratelimit.Network(from.Address)+" "+email, struct{}{})
+		a.familiar.Add(share.Network(from.Address)+" "+email, struct{}{})
 	}
 	return into, err
 }

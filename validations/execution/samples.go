@@ -24,20 +24,15 @@ const MaxSampleBytes = 256 << 10
 // sampleTimeout bounds the check of a sample, the wait for its place included.
 const sampleTimeout = 5 * time.Second
 
-// SampleLimiter bounds how many samples an organization may have checked.
-type SampleLimiter interface {
-	Allow(orgID uuid.UUID) core.Allowance
-}
-
 // Samples checks small documents by unsaved definitions, within a request. Nothing is stored, and steps that call other
 // services are skipped.
 type Samples struct {
-	limit  SampleLimiter
+	limit  core.Limiter
 	places *share.Places
 }
 
 // NewSamples makes Samples with a place for each CPU.
-func NewSamples(limit SampleLimiter) *Samples {
+func NewSamples(limit core.Limiter) *Samples {
 	return &Samples{limit: limit, places: share.New(runtime.NumCPU(), 0)}
 }
 
@@ -72,7 +67,7 @@ func TrySample[T any](
 	if sample.Size > MaxSampleBytes {
 		return none, core.NewError(api.CodePayloadTooLarge, "The sample is larger than 256 KiB.")
 	}
-	if allowance := s.limit.Allow(orgID); !allowance.Allowed() {
+	if allowance := s.limit.Allow(ctx, orgID); !allowance.Allowed() {
 		return none, core.RateLimited("Your organization checks too many samples.", allowance.Wait)
 	}
 	limited, cancel := context.WithTimeout(ctx, sampleTimeout)

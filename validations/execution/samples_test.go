@@ -15,7 +15,7 @@ import (
 // everything allows every sample.
 type everything struct{}
 
-func (everything) Allow(uuid.UUID) core.Allowance { return core.Allowance{} }
+func (everything) Allow(context.Context, uuid.UUID) core.Allowance { return core.Allowance{} }
 
 // A panic of the work on one sample ends neither the process nor the work on others.
 func TestSampleThatPanics(t *testing.T) {

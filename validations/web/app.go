@@ -54,11 +54,6 @@ type Workflows interface {
 	Names(ctx context.Context, orgID uuid.UUID) ([]validations.WorkflowName, error)
 }
 
-// Limiter bounds how many callbacks a peer may send.
-type Limiter interface {
-	Allow(peer uuid.UUID) core.Allowance
-}
-
 // Deps are the services that the views call.
 type Deps struct {
 	Runs      *validations.Service
@@ -70,7 +65,7 @@ type Deps struct {
 	Usage     *quota.Service
 	Users     *users.Service
 	Workflows Workflows
-	Callbacks Limiter
+	Callbacks core.Limiter
 	// StreamsPerOrg bounds the open event streams of one organization; 0 means no limit.
 	StreamsPerOrg int
 	Validator     *core.Validator

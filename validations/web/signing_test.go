@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -17,7 +18,7 @@ import (
 type refusing struct{}
 
 // Allow refuses.
-func (refusing) Allow(uuid.UUID) core.Allowance {
+func (refusing) Allow(context.Context, uuid.UUID) core.Allowance {
 	return core.Allowance{Wait: time.Minute}
 }
 

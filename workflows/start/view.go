@@ -17,11 +17,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/workflows/start/body"
 )
 
-// RunLimiter bounds how many runs an organization may start in a short time.
-type RunLimiter interface {
-	Allow(ctx context.Context, orgID uuid.UUID) core.Allowance
-}
-
 // API is the HTTP side of starts: the views of the start endpoint and of reruns, and what the dashboard's forms share
 // with them.
 type API struct {
@@ -30,13 +25,13 @@ type API struct {
 	runs     *validations.Service
 	waiters  *progress.Waiters
 	guard    *idempotency.Guard
-	limit    RunLimiter
+	limit    core.Limiter
 	limits   body.Limits
 }
 
 // NewAPI makes the API of a Starter.
 func NewAPI(
-	starter *Starter, versions Versions, waiters *progress.Waiters, limit RunLimiter, limits body.Limits,
+	starter *Starter, versions Versions, waiters *progress.Waiters, limit core.Limiter, limits body.Limits,
 ) *API {
 	return &API{
 		starter: starter, versions: versions, runs: starter.runs, waiters: waiters, guard: starter.guard, limit: limit,

@@ -1,4 +1,4 @@
-package ratelimit
+package share
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
-func TestShared(t *testing.T) {
+func TestSharedRate(t *testing.T) {
 	t.Parallel()
 	inProcess := func(tb testing.TB) string {
 		tb.Helper()
@@ -30,9 +30,9 @@ func TestShared(t *testing.T) {
 			url := start(t)
 			org, log := uuid.New(), &bytes.Buffer{}
 			// Two processes count together.
-			limits := []*Shared{
-				NewShared(connect(t, url), "runs", 10, time.Minute, newLog(log)),
-				NewShared(connect(t, url), "runs", 10, time.Minute, newLog(log)),
+			limits := []*SharedRate{
+				NewSharedRate(connect(t, url), "runs", 10, time.Minute, newLog(log)),
+				NewSharedRate(connect(t, url), "runs", 10, time.Minute, newLog(log)),
 			}
 			begun, n, wait := time.Now(), 0, time.Duration(0)
 			for i := range 20 {
@@ -60,7 +60,7 @@ func TestShared(t *testing.T) {
 	}
 }
 
-func TestSharedWithoutRedis(t *testing.T) {
+func TestSharedRateWithoutRedis(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func(testing.TB) string{
 		"Refusing": coretest.FreeAddress,
@@ -74,7 +74,7 @@ func TestSharedWithoutRedis(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			log := &bytes.Buffer{}
-			limit := NewShared(connect(t, "redis://"+address(t)), "runs", 1, 20*time.Millisecond, newLog(log))
+			limit := NewSharedRate(connect(t, "redis://"+address(t)), "runs", 1, 20*time.Millisecond, newLog(log))
 			limit.complaints = rate.NewLimiter(0, 1)
 			for range 20 {
 				if got := limit.Allow(t.Context(), uuid.Nil); got != (core.Allowance{}) {
@@ -92,7 +92,7 @@ func TestSharedWithoutRedis(t *testing.T) {
 
 	t.Run("OffAtZero", func(t *testing.T) {
 		t.Parallel()
-		limit := NewShared(nil, "runs", 0, time.Minute, slog.New(slog.DiscardHandler))
+		limit := NewSharedRate(nil, "runs", 0, time.Minute, slog.New(slog.DiscardHandler))
 		if !limit.Allow(t.Context(), uuid.New()).Allowed() {
 			t.Error("refused, want all allowed and Redis never asked")
 		}

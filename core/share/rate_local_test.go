@@ -1,6 +1,7 @@
-package ratelimit
+package share
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,13 +14,13 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 )
 
-func TestLocal(t *testing.T) {
+func TestLocalRate(t *testing.T) {
 	t.Parallel()
 
 	t.Run("AllowsABurstAndThenTheRate", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
-			limit, id := NewLocal("requests", 2, 3), uuid.New()
+			limit, id := NewLocalRate("requests", 2, 3), uuid.New()
 			if got := allowed(limit, id, 5); got != 3 {
 				t.Errorf("allowed = %d of 5 at once, want 3", got)
 			}
@@ -28,7 +29,7 @@ func TestLocal(t *testing.T) {
 				Policy: core.RatePolicy{Name: "requests", Quota: 3, Window: 1500 * time.Millisecond},
 				Reset:  1500 * time.Millisecond,
 			}
-			if diff := cmp.Diff(want, limit.Allow(id)); diff != "" {
+			if diff := cmp.Diff(want, limit.Allow(context.Background(), id)); diff != "" {
 				t.Errorf("allowance (-want +got):\n%s", diff)
 			}
 			<-time.After(500 * time.Millisecond)
@@ -40,7 +41,7 @@ func TestLocal(t *testing.T) {
 
 	t.Run("CountsEachIDAlone", func(t *testing.T) {
 		t.Parallel()
-		limit := NewLocal("requests", 0.001, 1)
+		limit := NewLocalRate("requests", 0.001, 1)
 		for range 3 {
 			if got := allowed(limit, uuid.New(), 2); got != 1 {
 				t.Errorf("allowed = %d of 2, want 1", got)
@@ -50,7 +51,7 @@ func TestLocal(t *testing.T) {
 
 	t.Run("IsExactWhenManyAskAtOnce", func(t *testing.T) {
 		t.Parallel()
-		limit, id := NewLocal("requests", 0.001, 50), uuid.New()
+		limit, id := NewLocalRate("requests", 0.001, 50), uuid.New()
 		var total atomic.Int64
 		var group sync.WaitGroup
 		for range 8 {
@@ -63,18 +64,18 @@ func TestLocal(t *testing.T) {
 	})
 }
 
-func TestLocalMemory(t *testing.T) {
+func TestLocalRateMemory(t *testing.T) {
 	t.Parallel()
 
 	t.Run("ForgetsIDsThatAreIdle", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
-			limit, busy := NewLocal("requests", 0.01, 1), uuid.New()
+			limit, busy := NewLocalRate("requests", 0.01, 1), uuid.New()
 			for range 1000 {
-				limit.Allow(uuid.New())
+				limit.Allow(context.Background(), uuid.New())
 			}
 			for range 30 {
-				limit.Allow(busy)
+				limit.Allow(context.Background(), busy)
 				<-time.After(10 * time.Second)
 			}
 			if got := len(limit.entries); got != 1 {
@@ -85,17 +86,17 @@ func TestLocalMemory(t *testing.T) {
 
 	t.Run("IsOffAtZero", func(t *testing.T) {
 		t.Parallel()
-		limit := NewLocal("requests", 0, 0)
+		limit := NewLocalRate("requests", 0, 0)
 		if got := allowed(limit, uuid.New(), 1000); got != 1000 || len(limit.entries) != 0 {
 			t.Errorf("allowed = %d of 1000 with %d entries, want all with none", got, len(limit.entries))
 		}
 	})
 }
 
-func allowed(limit *Local, id uuid.UUID, tries int) int {
+func allowed(limit *LocalRate, id uuid.UUID, tries int) int {
 	n := 0
 	for range tries {
-		if limit.Allow(id).Allowed() {
+		if limit.Allow(context.Background(), id).Allowed() {
 			n++
 		}
 	}

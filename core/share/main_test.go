@@ -1,4 +1,4 @@
-package ratelimit_test
+package share_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package ratelimit
+package share
 
 import (
 	"context"
@@ -16,8 +16,9 @@ import (
 // complainEvery is the least time between two log lines about a Redis that does not answer.
 const complainEvery = 10 * time.Second
 
-// Shared limits how often each organization may do something, counted in Redis for all processes together.
-type Shared struct {
+// SharedRate is LocalRate for organizations, counted in Redis for all processes together. A limit that cannot be checked
+// is not enforced.
+type SharedRate struct {
 	name       string
 	limiter    *redis_rate.Limiter
 	limit      redis_rate.Limit
@@ -26,13 +27,13 @@ type Shared struct {
 	complaints *rate.Limiter
 }
 
-// NewShared makes a Shared that allows each organization perMinute, all at once or spread, and waits for Redis until
+// NewSharedRate makes a SharedRate that allows each organization perMinute, all at once or spread, and waits for Redis until
 // the timeout. With perMinute 0 it is off and never speaks to Redis. The client must honor the deadlines of contexts
 // (ContextTimeoutEnabled).
-func NewShared(
+func NewSharedRate(
 	client redis.UniversalClient, name string, perMinute int, timeout time.Duration, log *slog.Logger,
-) *Shared {
-	return &Shared{
+) *SharedRate {
+	return &SharedRate{
 		name:       name,
 		limiter:    redis_rate.NewLimiter(client),
 		limit:      redis_rate.PerMinute(perMinute),
@@ -44,7 +45,7 @@ func NewShared(
 
 // Allow counts one use by the organization. When that is too many it is not counted. When Redis does not answer in time
 // the use is allowed.
-func (s *Shared) Allow(ctx context.Context, orgID uuid.UUID) core.Allowance {
+func (s *SharedRate) Allow(ctx context.Context, orgID uuid.UUID) core.Allowance {
 	if s.limit.Rate <= 0 {
 		return core.Allowance{}
 	}

@@ -1,4 +1,4 @@
-package ratelimit
+package share
 
 import "net/netip"
 

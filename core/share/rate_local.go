@@ -1,6 +1,7 @@
-package ratelimit
+package share
 
 import (
+	"context"
 	"sync"
 	"time"
 
@@ -13,8 +14,8 @@ import (
 // minIdle bounds how often idle entries are searched for.
 const minIdle = time.Minute
 
-// Local limits how often each id may do something within this process.
-type Local struct {
+// LocalRate limits how often each id may do something within this process. It protects the service and is not a quota.
+type LocalRate struct {
 	policy core.RatePolicy
 	limit  rate.Limit
 	burst  int
@@ -33,9 +34,9 @@ type localEntry struct {
 	used    time.Time
 }
 
-// NewLocal makes a Local that allows each id perSecond on average and burst at once. With perSecond 0 it is off.
-func NewLocal(name string, perSecond float64, burst int) *Local {
-	l := &Local{
+// NewLocalRate makes a LocalRate that allows each id perSecond on average and burst at once. With perSecond 0 it is off.
+func NewLocalRate(name string, perSecond float64, burst int) *LocalRate {
+	l := &LocalRate{
 		limit: rate.Limit(perSecond), burst: max(burst, 1), now: time.Now, entries: map[uuid.UUID]*localEntry{},
 	}
 	if perSecond > 0 {
@@ -47,7 +48,7 @@ func NewLocal(name string, perSecond float64, burst int) *Local {
 }
 
 // Allow counts one use by the id. When that is too many it is not counted.
-func (l *Local) Allow(id uuid.UUID) core.Allowance {
+func (l *LocalRate) Allow(_ context.Context, id uuid.UUID) core.Allowance {
 	if l.limit <= 0 {
 		return core.Allowance{}
 	}
@@ -66,17 +67,17 @@ func (l *Local) Allow(id uuid.UUID) core.Allowance {
 
 // StopClock stops the time of the limit, for tests: what is used up stays used up, however slow the machine is. It must
 // be called before the limit is used.
-func (l *Local) StopClock() {
+func (l *LocalRate) StopClock() {
 	stopped := time.Now()
 	l.now = func() time.Time { return stopped }
 }
 
 // timeFor is how long it takes to be allowed so many uses again.
-func (l *Local) timeFor(uses float64) time.Duration {
+func (l *LocalRate) timeFor(uses float64) time.Duration {
 	return time.Duration(uses / float64(l.limit) * float64(time.Second))
 }
 
-func (l *Local) limiterOf(id uuid.UUID, now time.Time) *rate.Limiter {
+func (l *LocalRate) limiterOf(id uuid.UUID, now time.Time) *rate.Limiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if now.Sub(l.swept) >= l.idle {
@@ -91,7 +92,7 @@ func (l *Local) limiterOf(id uuid.UUID, now time.Time) *rate.Limiter {
 	return entry.limiter
 }
 
-func (l *Local) sweep(now time.Time) {
+func (l *LocalRate) sweep(now time.Time) {
 	for id, entry := range l.entries {
 		if now.Sub(entry.used) >= l.idle {
 			delete(l.entries, id)

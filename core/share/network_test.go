@@ -1,9 +1,9 @@
-package ratelimit_test
+package share_test
 
 import (
 	"testing"
 
-	"github.com/simplevalidations/simplevalidations/core/ratelimit"
+	"github.com/simplevalidations/simplevalidations/core/share"
 )
 
 func TestNetworkOfAnAddress(t *testing.T) {
@@ -13,7 +13,7 @@ func TestNetworkOfAnAddress(t *testing.T) {
 		"2001:db8:1:2:3:4:5:6": "2001:db8:1:2::/64", "2001:db8:1:2::": "2001:db8:1:2::/64",
 		"2001:db8:1:3::1": "2001:db8:1:3::/64", "fe80::1%eth0": "fe80::/64", "unknown": "unknown",
 	} {
-		if got := ratelimit.Network(address); got != want {
+		if got := share.Network(address); got != want {
 			t.Errorf("network of %s = %s, want %s", address, got, want)
 		}
 	}
