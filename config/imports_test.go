@@ -67,7 +67,7 @@ func layers() []layer {
 		{folder: "core/mail"},
 		{folder: "core/mediatype"},
 		{folder: "core/tracing"},
-		{folder: "core/metrics", may: packagesOfCore},
+		{folder: "core/metrics", may: append([]string{"core/share"}, packagesOfCore...)},
 		{folder: "core/pages", may: packagesOfCore},
 		{folder: "core/share", may: packagesOfCore},
 		{

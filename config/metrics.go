@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
-	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/simplevalidations/simplevalidations/config/edge"
@@ -80,24 +79,13 @@ func (p *Project) collect(parts health.Roles) (*metrics.Collected, error) {
 		Database: p.readGauges,
 		Archived: func(ctx context.Context) (int64, error) { return tasks.CountArchived(ctx, p.redis) },
 	})
-	for _, collector := range []prometheus.Collector{
-		gauges, metrics.NewPool(p.db.Pool), metrics.NewEngines(p.engineUsage), p.metrics.Build(parts.String()),
-	} {
+	engines := metrics.Engines(p.executor.Places, p.executor.Memory, p.local.Usage)
+	for _, collector := range append(engines, gauges, metrics.NewPool(p.db.Pool), p.metrics.Build(parts.String())) {
 		if err := p.metrics.Registry().Register(collector); err != nil {
 			return nil, fmt.Errorf("register a collector: %w", err)
 		}
 	}
 	return gauges, nil
-}
-
-func (p *Project) engineUsage() metrics.EngineUsage {
-	places, memory := p.executor.Usage()
-	local := p.local.Usage()
-	return metrics.EngineUsage{
-		PlacesTaken: places.Taken, Places: places.Places, Waiting: places.Waiting,
-		MemoryUsed: memory.Used, Memory: memory.Memory, MemoryWaiting: memory.Waiting,
-		LocalTaken: local.Taken, Local: local.Places,
-	}
 }
 
 func (p *Project) readGauges(ctx context.Context) (metrics.Gauges, error) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/hibiken/asynq"
 	"golang.org/x/sync/errgroup"
@@ -19,10 +18,6 @@ const (
 	deliverers = 64
 	// conflictTries bounds how often a task replaces a finished one.
 	conflictTries = 3
-
-	// probeKey lies in the same slot of a cluster as the keys of the queue.
-	probeKey = "simplevalidations:{" + QueueJobs + "}:probe"
-	probeTTL = time.Minute
 )
 
 // errLeft marks a row that was not tried, or whose try says nothing about the row.
@@ -78,7 +73,7 @@ func (e *Enqueuer) try(ctx context.Context, client *asynq.Client, job jobs.Job) 
 	outcome := e.deliverOne(ctx, client, job)
 	if outcome != nil {
 		// Is it the row or Redis? What asynq returns is mostly text, so ask Redis for a write of its own.
-		if err := e.redis.Set(ctx, probeKey, "", probeTTL).Err(); err != nil {
+		if err := CheckWritable(ctx, e.redis); err != nil {
 			return errLeft, fmt.Errorf("%w (probed after: %w)", err, outcome)
 		}
 	}

@@ -142,7 +142,7 @@ func setDefaults(dial, read *time.Duration, retries *int) {
 }
 
 // CheckWritable returns why Redis takes no messages: it is away, full or a replica, or refuses what it cannot save. It
-// writes a key that expires, to where the queue is.
+// writes a key that expires, to where the queue is: into the same slot of a cluster.
 func CheckWritable(ctx context.Context, client redis.UniversalClient) error {
 	err := client.Set(ctx, "simplevalidations:{"+QueueJobs+"}:probe", "", time.Second).Err()
 	if err != nil {

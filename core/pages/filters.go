@@ -4,7 +4,12 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/simplevalidations/simplevalidations/core"
 )
 
 // Choice is an option of a select.
@@ -52,6 +57,43 @@ func Chips(values url.Values, filters []Filter) []Chip {
 		chips = append(chips, Chip{Text: filter.Label + ": " + filter.Text, Address: "?" + rest.Encode()})
 	}
 	return chips
+}
+
+// listQuery is the query of a page with a list, which has a core.PageQuery and a PeriodQuery.
+type listQuery interface {
+	ReadTimes(since, until *string) error
+	Parse() (core.Cursor, error)
+}
+
+// ReadQuery reads the query of a page with a list, its times as ReadTimes does, and its texts without the spaces around
+// them. A refused query is filled in as well, so that the form can show what was entered.
+func ReadQuery(
+	c echo.Context, check *core.Validator, query listQuery, since, until *string, texts ...*string,
+) (core.Cursor, error) {
+	if err := (&echo.DefaultBinder{}).BindQueryParams(c, query); err != nil {
+		return core.Cursor{}, core.InvalidParameter("query", "cannot be read").Because(err)
+	}
+	for _, text := range texts {
+		*text = strings.TrimSpace(*text)
+	}
+	if err := query.ReadTimes(since, until); err != nil {
+		return core.Cursor{}, err
+	}
+	if err := check.Query(query); err != nil {
+		return core.Cursor{}, err
+	}
+	return query.Parse()
+}
+
+// LinkValues are the values that are not empty, by name, for the query of a link.
+func LinkValues(named map[string]string) url.Values {
+	values := url.Values{}
+	for name, value := range named {
+		if value != "" {
+			values.Set(name, value)
+		}
+	}
+	return values
 }
 
 // PeriodQuery is the part of a list's query that names a period which ends now. It stands for a time since which the

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -72,19 +71,8 @@ type pageQuery struct {
 // readQuery returns the query even if it is refused, so that the form can show what was entered.
 func (a *App) readQuery(c echo.Context) (pageQuery, core.Cursor, error) {
 	var query pageQuery
-	if err := (&echo.DefaultBinder{}).BindQueryParams(c, &query); err != nil {
-		return query, core.Cursor{}, core.InvalidParameter("query", "cannot be read").Because(err)
-	}
-	for _, text := range []*string{&query.Key, &query.Code, &query.Token, &query.Run} {
-		*text = strings.TrimSpace(*text)
-	}
-	if err := query.ReadTimes(&query.Since, &query.Until); err != nil {
-		return query, core.Cursor{}, err
-	}
-	if err := a.check.Query(&query); err != nil {
-		return query, core.Cursor{}, err
-	}
-	cursor, err := query.Parse()
+	cursor, err := pages.ReadQuery(c, a.check, &query, &query.Since, &query.Until,
+		&query.Key, &query.Code, &query.Token, &query.Run)
 	return query, cursor, err
 }
 

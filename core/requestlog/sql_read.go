@@ -55,7 +55,7 @@ func newListQuery(orgID uuid.UUID, filter Filter, cursor core.Cursor) *listQuery
 		switch {
 		case value == "":
 		case leads:
-			q.compared = append(q.compared, column+" = "+q.arg(value))
+			q.compared = append(q.compared, column+" = "+q.arg(value)+castOf(column))
 		default:
 			leads = true
 			q.where = indexed(where) + " AND " + column + " = " + q.arg(value) + castOf(column)
@@ -144,11 +144,7 @@ func (q *listQuery) condition() string {
 	if q.starts {
 		conditions = append(conditions, "endpoint = ANY ("+q.arg(starts())+"::text[])")
 	}
-	for _, compared := range q.compared {
-		column, value, _ := strings.Cut(compared, " = ")
-		conditions = append(conditions, column+" = "+value+castOf(column))
-	}
-	return strings.Join(conditions, " AND ")
+	return strings.Join(append(conditions, q.compared...), " AND ")
 }
 
 // requests reads the page and one request more.

@@ -178,17 +178,8 @@ func (a *App) renderAudits(c echo.Context, status int, page auditPage) error {
 // auditQuery returns the query even if it is refused, so that the form can show what was entered.
 func (a *App) auditQuery(c echo.Context) (auditPageQuery, core.Cursor, error) {
 	var query auditPageQuery
-	if err := (&echo.DefaultBinder{}).BindQueryParams(c, &query); err != nil {
-		return query, core.Cursor{}, core.InvalidParameter("query", "cannot be read").Because(err)
-	}
+	cursor, err := pages.ReadQuery(c, a.check, &query, &query.Since, &query.Until)
 	// Almost all records are starts of runs, which have a list of their own.
 	query.Noun = cmp.Or(query.Noun, "all")
-	if err := query.ReadTimes(&query.Since, &query.Until); err != nil {
-		return query, core.Cursor{}, err
-	}
-	if err := a.check.Query(&query); err != nil {
-		return query, core.Cursor{}, err
-	}
-	cursor, err := query.Parse()
 	return query, cursor, err
 }

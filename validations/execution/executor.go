@@ -146,11 +146,11 @@ func (e *Executor) compile(ctx context.Context, orgID uuid.UUID, digest validati
 	return ready, nil
 }
 
-// Usage returns first the places of the engines of runs from the queue, and then the memory of all engines of the
-// process.
-func (e *Executor) Usage() (share.Usage, share.Usage) {
-	return e.places.Usage(), e.memory.Usage()
-}
+// Places is the usage of the places for the engines of runs from the queue.
+func (e *Executor) Places() share.Usage { return e.places.Usage() }
+
+// Memory is the usage of the memory of all engines of the process.
+func (e *Executor) Memory() share.Usage { return e.memory.Usage() }
 
 // Usage returns the places of the runs that are executed where they were started. There are none while the process
 // executes no such runs.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
@@ -23,6 +22,9 @@ type runsPageQuery struct {
 	validations.RunFilter
 }
 
+// Parse reads the cursor. The page has no other parameter of pages.
+func (q runsPageQuery) Parse() (core.Cursor, error) { return core.PageQuery{Cursor: q.Cursor}.Parse() }
+
 // values encodes the filters that are set, for links.
 func (q runsPageQuery) values() url.Values {
 	values := q.filters()
@@ -33,16 +35,10 @@ func (q runsPageQuery) values() url.Values {
 
 // filters encodes the filters as of now: a period as the time at which it begins.
 func (q runsPageQuery) filters() url.Values {
-	values := url.Values{}
-	for name, value := range map[string]string{
+	return pages.LinkValues(map[string]string{
 		"state": q.State, "result": q.Result, "source": q.Source, "workflow": q.Workflow, "q": q.Search,
 		"idempotency_key": q.IdempotencyKey, "since": q.Since, "until": q.Until,
-	} {
-		if value != "" {
-			values.Set(name, value)
-		}
-	}
-	return values
+	})
 }
 
 // runsPage is GET /app/orgs/{org}/runs/.
@@ -96,18 +92,8 @@ func (a *App) runsPage(c echo.Context, principal core.Principal) error {
 // runsQuery returns the query even if it is refused, so that the form can show what was entered.
 func (a *App) runsQuery(c echo.Context) (runsPageQuery, core.Cursor, error) {
 	var query runsPageQuery
-	if err := (&echo.DefaultBinder{}).BindQueryParams(c, &query); err != nil {
-		return query, core.Cursor{}, core.InvalidParameter("query", "cannot be read").Because(err)
-	}
-	query.Workflow, query.IdempotencyKey = strings.TrimSpace(query.Workflow), strings.TrimSpace(query.IdempotencyKey)
-	query.Search = strings.TrimSpace(query.Search)
-	if err := query.ReadTimes(&query.Since, &query.Until); err != nil {
-		return query, core.Cursor{}, err
-	}
-	if err := a.Validator.Query(&query); err != nil {
-		return query, core.Cursor{}, err
-	}
-	cursor, err := core.PageQuery{Cursor: query.Cursor}.Parse()
+	cursor, err := pages.ReadQuery(c, a.Validator, &query, &query.Since, &query.Until,
+		&query.Workflow, &query.IdempotencyKey, &query.Search)
 	return query, cursor, err
 }
 

@@ -2,7 +2,6 @@ package admin
 
 import (
 	"net/url"
-	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -21,28 +20,15 @@ type keysQuery struct {
 // keysQuery returns the query even if it is refused, so that the form can show what was entered.
 func (a *App) keysQuery(c echo.Context) (keysQuery, core.Cursor, error) {
 	var query keysQuery
-	if err := (&echo.DefaultBinder{}).BindQueryParams(c, &query); err != nil {
-		return query, core.Cursor{}, core.InvalidParameter("query", "cannot be read").Because(err)
-	}
-	query.Search, query.Key = strings.TrimSpace(query.Search), strings.TrimSpace(query.Key)
-	if err := query.ReadTimes(&query.Since, &query.Until); err != nil {
-		return query, core.Cursor{}, err
-	}
-	if err := a.check.Query(&query); err != nil {
-		return query, core.Cursor{}, err
-	}
-	cursor, err := query.Parse()
+	cursor, err := pages.ReadQuery(c, a.check, &query, &query.Since, &query.Until, &query.Search, &query.Key)
 	return query, cursor, err
 }
 
 // values encodes the filters that are set, for links.
 func (q keysQuery) values() url.Values {
-	values := url.Values{}
-	for name, value := range map[string]string{"q": q.Search, "key": q.Key, "endpoint": q.Endpoint, "state": q.State} {
-		if value != "" {
-			values.Set(name, value)
-		}
-	}
+	values := pages.LinkValues(map[string]string{
+		"q": q.Search, "key": q.Key, "endpoint": q.Endpoint, "state": q.State,
+	})
 	q.Values(values, q.Since, q.Until)
 	return values
 }
