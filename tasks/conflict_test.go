@@ -11,93 +11,67 @@ import (
 	"github.com/simplevalidations/simplevalidations/tasks"
 )
 
-// TestEnqueuerConflict hands over a job whose task id the queue knows already.
+// TestEnqueuerConflict hands over a job whose task id the queue knows already. A live task stays, a finished one is
+// replaced.
 func TestEnqueuerConflict(t *testing.T) {
 	t.Parallel()
-	for name, start := range backends() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			t.Run("LeavesALiveTaskAlone", func(t *testing.T) {
+	tests := map[string]struct {
+		options []asynq.Option
+		// handle is what a worker does with the task until the test ends; nil where there is no worker.
+		handle        func(testEnds context.Context) error
+		before, after asynq.TaskState
+	}{
+		"LeavesAPendingTaskAlone": {before: asynq.TaskStatePending, after: asynq.TaskStatePending},
+		"LeavesAScheduledTaskAlone": {
+			options: []asynq.Option{asynq.ProcessIn(time.Hour)},
+			before:  asynq.TaskStateScheduled, after: asynq.TaskStateScheduled,
+		},
+		"LeavesARunningTaskAlone": {
+			handle: func(testEnds context.Context) error {
+				<-testEnds.Done()
+				return nil
+			},
+			before: asynq.TaskStateActive, after: asynq.TaskStateActive,
+		},
+		"LeavesATaskToBeRetriedAlone": {
+			handle: func(context.Context) error { return context.DeadlineExceeded },
+			before: asynq.TaskStateRetry, after: asynq.TaskStateRetry,
+		},
+		"ReplacesAnArchivedTask": {
+			handle: func(context.Context) error { return asynq.SkipRetry },
+			before: asynq.TaskStateArchived, after: asynq.TaskStatePending,
+		},
+		"ReplacesACompletedTask": {
+			options: []asynq.Option{asynq.Retention(time.Hour)},
+			handle:  func(context.Context) error { return nil },
+			before:  asynq.TaskStateCompleted, after: asynq.TaskStatePending,
+		},
+	}
+	for backend, start := range backends() {
+		for name, tt := range tests {
+			t.Run(backend+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				live := map[asynq.TaskState][]asynq.Option{
-					asynq.TaskStatePending:   nil,
-					asynq.TaskStateScheduled: {asynq.ProcessIn(time.Hour)},
+				b := setup(t, start(t))
+				job := newJob()
+				b.occupy(t, job, tt.options...)
+				stop := func() {}
+				if tt.handle != nil {
+					stop = startServer(t, b, func(context.Context, *asynq.Task) error { return tt.handle(t.Context()) })
 				}
-				for state, options := range live {
-					t.Run(state.String(), func(t *testing.T) {
-						t.Parallel()
-						b := setup(t, start(t))
-						job := newJob()
-						b.occupy(t, job, options...)
-						b.stage(t, job)
-						b.run(t, 1)
-						b.wantStaged(t, 0)
-						b.wantForeign(t, b.wantState(t, job, state))
-					})
-				}
-			})
-
-			t.Run("LeavesARunningTaskAlone", func(t *testing.T) {
-				t.Parallel()
-				b := setup(t, start(t))
-				job := newJob()
-				running, release := make(chan struct{}), make(chan struct{})
-				startServer(t, b, func(context.Context, *asynq.Task) error {
-					running <- struct{}{}
-					<-release
-					return nil
-				})
-				t.Cleanup(func() { close(release) })
-				b.occupy(t, job)
-				receive(t, "the task runs", running)
-				b.stage(t, job)
-				b.run(t, 1)
-				b.wantStaged(t, 0)
-				b.wantForeign(t, b.wantState(t, job, asynq.TaskStateActive))
-			})
-
-			t.Run("LeavesATaskToBeRetriedAlone", func(t *testing.T) {
-				t.Parallel()
-				b := setup(t, start(t))
-				job := newJob()
-				startServer(t, b, func(context.Context, *asynq.Task) error { return context.DeadlineExceeded })
-				b.occupy(t, job)
-				b.wantState(t, job, asynq.TaskStateRetry)
-				b.stage(t, job)
-				b.run(t, 1)
-				b.wantStaged(t, 0)
-				b.wantForeign(t, b.wantState(t, job, asynq.TaskStateRetry))
-			})
-
-			t.Run("ReplacesAnArchivedTask", func(t *testing.T) {
-				t.Parallel()
-				b := setup(t, start(t))
-				job := newJob()
-				b.occupy(t, job)
-				if err := b.inspector.ArchiveTask(tasks.QueueJobs, job.TaskID()); err != nil {
-					t.Fatalf("archive: %v", err)
+				b.wantState(t, job, tt.before)
+				isReplaced := tt.after != tt.before
+				if isReplaced {
+					stop()
 				}
 				b.stage(t, job)
 				b.run(t, 1)
 				b.wantStaged(t, 0)
-				b.wantOurs(t, b.wantState(t, job, asynq.TaskStatePending))
+				info := b.wantState(t, job, tt.after)
+				if isForeign := string(info.Payload) == foreignPayload; isForeign == isReplaced {
+					t.Errorf("payload = %s, want the task replaced: %t", info.Payload, isReplaced)
+				}
 			})
-
-			t.Run("ReplacesACompletedTask", func(t *testing.T) {
-				t.Parallel()
-				b := setup(t, start(t))
-				job := newJob()
-				stop := startServer(t, b, func(context.Context, *asynq.Task) error { return nil })
-				b.occupy(t, job, asynq.Retention(time.Hour))
-				b.wantState(t, job, asynq.TaskStateCompleted)
-				stop()
-				b.stage(t, job)
-				b.run(t, 1)
-				b.wantStaged(t, 0)
-				b.wantOurs(t, b.wantState(t, job, asynq.TaskStatePending))
-			})
-		})
+		}
 	}
 }
 
@@ -111,20 +85,6 @@ func (b *testBundle) occupy(tb testing.TB, job jobs.Job, options ...asynq.Option
 	task := asynq.NewTask(string(job.Kind), []byte(foreignPayload))
 	if _, err := asynq.NewClientFromRedisClient(b.client).Enqueue(task, options...); err != nil {
 		tb.Fatalf("occupy the id: %v", err)
-	}
-}
-
-func (b *testBundle) wantForeign(tb testing.TB, info *asynq.TaskInfo) {
-	tb.Helper()
-	if string(info.Payload) != foreignPayload {
-		tb.Errorf("payload = %s, want the task that was there before", info.Payload)
-	}
-}
-
-func (b *testBundle) wantOurs(tb testing.TB, info *asynq.TaskInfo) {
-	tb.Helper()
-	if string(info.Payload) == foreignPayload {
-		tb.Error("the task is the one that was there before, want a new one")
 	}
 }
 

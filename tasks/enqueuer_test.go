@@ -12,7 +12,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/simplevalidations/simplevalidations/core/db"
-	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/tasks"
 )
 
@@ -368,27 +367,5 @@ func wantUntouched(tb testing.TB, b *testBundle, rows int) {
 		if row.Attempts != 0 || row.LastError != "" || row.DueIn > 0 {
 			tb.Errorf("row = %+v, want it untouched", row)
 		}
-	}
-}
-
-func TestEnqueuerInALoop(t *testing.T) {
-	t.Parallel()
-	b := setup(t, redisServer(t))
-	signal := jobs.NewSignal()
-	loop := tasks.Loop{Name: "enqueuer", Interval: time.Hour, Wake: signal.Ready(), RunOnce: b.enqueuer.RunOnce}
-	ctx, cancel := context.WithCancel(t.Context())
-	result := make(chan error, 1)
-	go func() { result <- loop.Run(ctx, discard()) }()
-	for range 3 {
-		b.stage(t, newJob())
-		signal.Wake()
-		eventually(t, "the job is handed over", func() bool { return len(b.staged(t)) == 0 })
-	}
-	cancel()
-	if err := receive(t, "the loop ends", result); err != nil {
-		t.Errorf("the loop returned %v, want nil", err)
-	}
-	if got := len(b.pending(t)); got != 3 {
-		t.Errorf("pending tasks = %d, want 3", got)
 	}
 }

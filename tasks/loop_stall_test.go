@@ -32,12 +32,11 @@ func TestLoopGoesOnAfterAStalledCommit(t *testing.T) {
 		}
 		return pgproxy.Fault{}
 	})
-	l := startLoop(t, "stalled", 10*time.Millisecond, func(ctx context.Context) (int, error) {
+	startLoop(t, "stalled", 10*time.Millisecond, func(ctx context.Context) (int, error) {
 		return db.InTx(ctx, database, func(tx db.Tx) (int, error) {
 			_, err := tx.Exec(ctx, `INSERT INTO job_ticks (job, tick) VALUES ('stalled', clock_timestamp())`)
 			return 0, err
 		})
 	})
 	coretest.Eventually(t, func() bool { return commits.Load() > 3 })
-	l.stop(t)
 }

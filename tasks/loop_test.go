@@ -3,7 +3,6 @@ package tasks_test
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -12,31 +11,23 @@ import (
 	"github.com/simplevalidations/simplevalidations/tasks"
 )
 
-// looping is a loop that runs in a bubble until the test ends it.
-type looping struct {
-	cancel context.CancelFunc
-	result chan error
-}
-
-func startLoop(tb testing.TB, name string, interval time.Duration, runOnce func(context.Context) (int, error)) looping {
+// startLoop runs a loop in a bubble until the test ends, and wants it to return nil.
+func startLoop(tb testing.TB, name string, interval time.Duration, runOnce func(context.Context) (int, error)) {
 	tb.Helper()
-	return startWholeLoop(tb, tasks.Loop{Name: name, Interval: interval, RunOnce: runOnce})
+	startWholeLoop(tb, tasks.Loop{Name: name, Interval: interval, RunOnce: runOnce})
 }
 
-func startWholeLoop(tb testing.TB, loop tasks.Loop) looping {
+func startWholeLoop(tb testing.TB, loop tasks.Loop) {
 	tb.Helper()
 	ctx, cancel := context.WithCancel(tb.Context())
-	l := looping{cancel: cancel, result: make(chan error, 1)}
-	go func() { l.result <- loop.Run(ctx, slog.New(slog.DiscardHandler)) }()
-	return l
-}
-
-func (l looping) stop(tb testing.TB) {
-	tb.Helper()
-	l.cancel()
-	if err := <-l.result; err != nil {
-		tb.Errorf("the loop returned %v, want nil", err)
-	}
+	result := make(chan error, 1)
+	go func() { result <- loop.Run(ctx, discard()) }()
+	tb.Cleanup(func() {
+		cancel()
+		if err := <-result; err != nil {
+			tb.Errorf("the loop returned %v, want nil", err)
+		}
+	})
 }
 
 // passing lets time pass in a bubble and returns once everything in it is still.
@@ -49,7 +40,7 @@ func TestLoopRunsAtOnceAndThenEveryInterval(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var runs atomic.Int64
-		l := startLoop(t, "idle", time.Second, func(context.Context) (int, error) {
+		startLoop(t, "idle", time.Second, func(context.Context) (int, error) {
 			runs.Add(1)
 			return 0, nil
 		})
@@ -61,7 +52,6 @@ func TestLoopRunsAtOnceAndThenEveryInterval(t *testing.T) {
 		if got := runs.Load(); got < 54 || got > 68 {
 			t.Errorf("runs = %d in a minute, want about 61", got)
 		}
-		l.stop(t)
 	})
 }
 
@@ -69,7 +59,7 @@ func TestLoopGoesOnWhileThereIsWork(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		left, runs := 5, 0
-		l := startLoop(t, "busy", time.Hour, func(context.Context) (int, error) {
+		startLoop(t, "busy", time.Hour, func(context.Context) (int, error) {
 			runs++
 			if left == 0 {
 				return 0, nil
@@ -81,7 +71,6 @@ func TestLoopGoesOnWhileThereIsWork(t *testing.T) {
 		if runs != 6 {
 			t.Errorf("runs = %d, want 6 without any time passing", runs)
 		}
-		l.stop(t)
 	})
 }
 
@@ -89,7 +78,7 @@ func TestLoopRunsWhenWoken(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		wake, runs := make(chan struct{}, 1), 0
-		l := startWholeLoop(t, tasks.Loop{
+		startWholeLoop(t, tasks.Loop{
 			Name: "woken", Interval: time.Hour, Wake: wake,
 			RunOnce: func(context.Context) (int, error) {
 				runs++
@@ -102,7 +91,6 @@ func TestLoopRunsWhenWoken(t *testing.T) {
 		if runs != 2 {
 			t.Errorf("runs = %d after a wake-up, want 2", runs)
 		}
-		l.stop(t)
 	})
 }
 
@@ -113,7 +101,7 @@ func TestLoopPausesBetweenRunsThatDidNothing(t *testing.T) {
 		wake := make(chan struct{})
 		close(wake)
 		var runs atomic.Int64
-		l := startWholeLoop(t, tasks.Loop{
+		startWholeLoop(t, tasks.Loop{
 			Name: "hurried", Interval: time.Hour, Wake: wake, Pause: 10 * time.Millisecond,
 			RunOnce: func(context.Context) (int, error) {
 				runs.Add(1)
@@ -124,7 +112,6 @@ func TestLoopPausesBetweenRunsThatDidNothing(t *testing.T) {
 		if got := runs.Load(); got != 10 {
 			t.Errorf("runs = %d within 95 ms, want 10", got)
 		}
-		l.stop(t)
 	})
 }
 
@@ -134,7 +121,7 @@ func TestLoopPausesBetweenRunsThatDidSomething(t *testing.T) {
 		var jobs, runs atomic.Int64
 		jobs.Store(1)
 		wake := make(chan struct{}, 1)
-		l := startWholeLoop(t, tasks.Loop{
+		startWholeLoop(t, tasks.Loop{
 			Name: "gathering", Interval: time.Hour, Wake: wake, Pause: 10 * time.Millisecond,
 			RunOnce: func(context.Context) (int, error) {
 				runs.Add(1)
@@ -152,14 +139,13 @@ func TestLoopPausesBetweenRunsThatDidSomething(t *testing.T) {
 		if runs.Load() != 2 || jobs.Load() != 0 {
 			t.Errorf("runs = %d with %d jobs left after the pause, want 2 with none", runs.Load(), jobs.Load())
 		}
-		l.stop(t)
 	})
 }
 
 func TestLoopNeedsAnInterval(t *testing.T) {
 	t.Parallel()
 	loop := tasks.Loop{Name: "hot", RunOnce: func(context.Context) (int, error) { return 0, nil }}
-	if err := loop.Run(t.Context(), slog.New(slog.DiscardHandler)); err == nil {
+	if err := loop.Run(t.Context(), discard()); err == nil {
 		t.Error("a loop without an interval ran, want an error")
 	}
 }
@@ -176,7 +162,7 @@ func TestLoopAfterFailure(t *testing.T) {
 			close(wake)
 			var pauses []time.Duration
 			last := time.Now()
-			l := startWholeLoop(t, tasks.Loop{
+			startWholeLoop(t, tasks.Loop{
 				Name: "failing", Interval: time.Millisecond, Wake: wake,
 				RunOnce: func(context.Context) (int, error) {
 					pauses = append(pauses, time.Since(last))
@@ -193,7 +179,6 @@ func TestLoopAfterFailure(t *testing.T) {
 					t.Errorf("late pause %d = %s, want 15 s to 30 s", i, pause)
 				}
 			}
-			l.stop(t)
 		})
 	})
 
@@ -201,7 +186,7 @@ func TestLoopAfterFailure(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			runs := 0
-			l := startLoop(t, "again", time.Second, func(context.Context) (int, error) {
+			startLoop(t, "again", time.Second, func(context.Context) (int, error) {
 				runs++
 				if runs <= 3 {
 					return 0, failure
@@ -212,7 +197,6 @@ func TestLoopAfterFailure(t *testing.T) {
 			if runs < 50 {
 				t.Errorf("runs = %d in a minute, want the interval back after three failures", runs)
 			}
-			l.stop(t)
 		})
 	})
 
@@ -220,7 +204,7 @@ func TestLoopAfterFailure(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			var begun []time.Time
-			l := startLoop(t, "flapping", time.Second, func(context.Context) (int, error) {
+			startLoop(t, "flapping", time.Second, func(context.Context) (int, error) {
 				begun = append(begun, time.Now())
 				if len(begun)%2 == 0 {
 					return 0, nil
@@ -233,7 +217,6 @@ func TestLoopAfterFailure(t *testing.T) {
 					t.Errorf("pause after failure %d = %s, want 0.2 s at most: a good run lay before it", i, pause)
 				}
 			}
-			l.stop(t)
 		})
 	})
 
@@ -241,7 +224,7 @@ func TestLoopAfterFailure(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			runs := 0
-			l := startLoop(t, "panicking", time.Second, func(context.Context) (int, error) {
+			startLoop(t, "panicking", time.Second, func(context.Context) (int, error) {
 				runs++
 				if runs == 1 {
 					panic("nil map")
@@ -252,7 +235,6 @@ func TestLoopAfterFailure(t *testing.T) {
 			if runs < 2 {
 				t.Errorf("runs = %d, want more after the panic", runs)
 			}
-			l.stop(t)
 		})
 	})
 
@@ -260,7 +242,7 @@ func TestLoopAfterFailure(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			runs := 0
-			l := startLoop(t, "stuck", time.Second, func(ctx context.Context) (int, error) {
+			startLoop(t, "stuck", time.Second, func(ctx context.Context) (int, error) {
 				runs++
 				if runs == 1 {
 					<-ctx.Done()
@@ -272,7 +254,6 @@ func TestLoopAfterFailure(t *testing.T) {
 			if runs < 2 {
 				t.Errorf("runs = %d, want the stuck one ended and others after it", runs)
 			}
-			l.stop(t)
 		})
 	})
 }
