@@ -25,7 +25,8 @@ const (
 )
 
 // limitConnections accepts most connections at the same time and answers 503 to those beyond. They could also wait to
-// be accepted, but then clients and load balancers would not learn why nothing happens.
+// be accepted, but then clients and load balancers would not learn why nothing happens. They are not shared out among
+// organizations (core/share), because nobody knows yet whose a connection is.
 func limitConnections(listener net.Listener, most int) net.Listener {
 	return &limitedListener{
 		Listener: listener, open: make(chan struct{}, most), refusals: make(chan struct{}, refusalsAtOnce),

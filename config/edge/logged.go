@@ -3,7 +3,6 @@ package edge
 import (
 	"strings"
 
-	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
@@ -20,7 +19,7 @@ func DescribeLogged() requestlog.Describe {
 		Endpoint: func(c echo.Context) idempotency.Endpoint {
 			return endpoints[c.Request().Method+" "+c.Path()]
 		},
-		Run:   func(c echo.Context) uuid.UUID { return uuidOf(runOf(c)) },
+		Run:   runOf,
 		Token: access.TokenDigest,
 	}
 }
@@ -46,12 +45,4 @@ func keyedRoutes() map[string]idempotency.Endpoint {
 		"POST /api/workflows/:id/versions/":          "workflow_version",
 		"POST /api/members/":                         "member_add",
 	}
-}
-
-func uuidOf(text string) uuid.UUID {
-	id, err := uuid.Parse(text)
-	if err != nil {
-		return uuid.Nil
-	}
-	return id
 }

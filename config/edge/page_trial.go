@@ -3,11 +3,9 @@ package edge
 import (
 	"embed"
 	"errors"
-	"fmt"
 	"mime/multipart"
 	"net/http"
 	"strings"
-	"sync"
 
 	"github.com/labstack/echo/v4"
 
@@ -26,7 +24,6 @@ var trialTemplates embed.FS
 type Trial struct {
 	// Service answers the requests. It is set when the router is complete.
 	Service  http.Handler
-	document func() (*docs.Reference, error)
 	pages    *pages.Set
 	maxBytes int64
 }
@@ -37,8 +34,7 @@ func NewTrial(maxBytes int64) (*Trial, error) {
 	if err != nil {
 		return nil, err
 	}
-	read := sync.OnceValues(func() (*docs.Reference, error) { return docs.ReadReference(docs.OpenAPI()) })
-	return &Trial{document: read, pages: set, maxBytes: maxBytes}, nil
+	return &Trial{pages: set, maxBytes: maxBytes}, nil
 }
 
 // Pages adds the page to the dashboard. The reference does not know the visitor's organization and leads to an address
@@ -64,9 +60,9 @@ func (t *Trial) atHome(c echo.Context) error {
 }
 
 func (t *Trial) operation(c echo.Context) (*docs.Operation, error) {
-	document, err := t.document()
+	document, err := apiDocument()
 	if err != nil {
-		return nil, fmt.Errorf("read the API: %w", err)
+		return nil, err
 	}
 	operation, found := document.Find(c.Param("operation"))
 	if !found || !operation.IsTriable() {

@@ -1,7 +1,6 @@
 package edge
 
 import (
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -9,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/labstack/echo/v4"
-	"go.yaml.in/yaml/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/docs"
@@ -64,42 +62,32 @@ func (p parameters) meantBy(name string) string {
 	return "It takes " + strings.Join(p.query, ", ")
 }
 
-// documentedParameters returns the parameters of each operation of the API by its method and its route. The first query
-// of a process reads the document, which would delay every start otherwise.
+// The OpenAPI document as it is read, and the parameters of each operation by its method and its route. The first request
+// that needs them reads the document, which would delay every start otherwise.
 //
-//nolint:gochecknoglobals // It is a constant that takes a while to read.
-var documentedParameters = sync.OnceValues(readParameters)
+//nolint:gochecknoglobals // They are constants that take a while to read.
+var (
+	apiDocument          = sync.OnceValues(func() (*docs.Reference, error) { return docs.ReadReference(docs.OpenAPI()) })
+	documentedParameters = sync.OnceValues(readParameters)
+)
 
 func readParameters() (map[string]parameters, error) {
-	type parameter struct {
-		Ref      string `yaml:"$ref"`
-		Name, In string
-	}
-	var document struct {
-		Paths      map[string]map[string]struct{ Parameters []parameter }
-		Components struct{ Parameters map[string]parameter }
-	}
-	if err := yaml.Unmarshal(docs.OpenAPI(), &document); err != nil {
-		return nil, fmt.Errorf("read the OpenAPI document: %w", err)
+	document, err := apiDocument()
+	if err != nil {
+		return nil, err
 	}
 	byRoute := make(map[string]parameters)
-	for address, operations := range document.Paths {
-		route := strings.NewReplacer("{", ":", "}", "").Replace(address)
-		for method, operation := range operations {
-			var known parameters
-			for _, p := range operation.Parameters {
-				if shared, found := strings.CutPrefix(p.Ref, "#/components/parameters/"); found {
-					p = document.Components.Parameters[shared]
-				}
-				switch p.In {
-				case "query":
-					known.query = append(known.query, p.Name)
-				case "header":
-					known.header = append(known.header, p.Name)
-				}
+	for _, operation := range document.Operations() {
+		var known parameters
+		for _, p := range operation.Parameters {
+			switch p.In {
+			case "query":
+				known.query = append(known.query, p.Name)
+			case "header":
+				known.header = append(known.header, p.Name)
 			}
-			byRoute[strings.ToUpper(method)+" "+route] = known
 		}
+		byRoute[operation.Method+" "+strings.NewReplacer("{", ":", "}", "").Replace(operation.Path)] = known
 	}
 	return byRoute, nil
 }

@@ -37,8 +37,8 @@ func DescribeRequest(c echo.Context) []slog.Attr {
 	if outcome := replayOutcome(c); outcome != "" {
 		attrs = append(attrs, slog.String("outcome", outcome))
 	}
-	if run := runOf(c); run != "" {
-		attrs = append(attrs, slog.String("run", run))
+	if run := runOf(c); run != uuid.Nil {
+		attrs = append(attrs, slog.String("run", run.String()))
 	}
 	if c.Path() == "" {
 		path := c.Request().URL.Path
@@ -62,16 +62,13 @@ func replayOutcome(c echo.Context) string {
 	}
 }
 
-// runOf returns the id of the run that a request has started, or is about.
-func runOf(c echo.Context) string {
+// runOf returns the run that a request has started, or is about; uuid.Nil for any other.
+func runOf(c echo.Context) uuid.UUID {
 	location := c.Response().Header().Get(echo.HeaderLocation)
-	_, id, started := strings.Cut(location, "/runs/")
+	_, text, started := strings.Cut(location, "/runs/")
 	if !started && strings.Contains(c.Path(), "/runs/:id/") {
-		id = c.Param("id")
+		text = c.Param("id")
 	}
-	id = strings.TrimSuffix(id, "/")
-	if _, err := uuid.Parse(id); err != nil {
-		return ""
-	}
+	id, _ := core.ParseID(strings.TrimSuffix(text, "/"))
 	return id
 }

@@ -30,6 +30,7 @@ var errHashing = errors.New("the queue of password hashes is full")
 
 // Passwords hashes and compares passwords, a few at once. More wait in a queue of bounded length: if it is full, a
 // request is answered with unavailable at once, so that a flood of guesses costs other visitors no more than a retry.
+// They are not shared out among organizations (core/share), because a guess belongs to none.
 type Passwords struct {
 	// admitted has a slot for each password that is hashed or waits, and running for each that is hashed.
 	admitted, running chan struct{}

@@ -21,7 +21,8 @@ const (
 
 // startPriority lets starts go before the runs of the queue: a client waits for the answer to its start, and a run in a
 // backlog has waited anyway. While starts come, few runs begin at once, and a backlog never stands still. A run that is
-// executed where it was started is not kept waiting, because the client of that start may wait for it.
+// executed where it was started is not kept waiting, because the client of that start may wait for it. It orders two
+// kinds of work; the organizations of both share the places behind it (core/share).
 type startPriority struct {
 	begun time.Time
 	// lastStart is when the last start came, as a time since begun.
