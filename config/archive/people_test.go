@@ -10,7 +10,6 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core/api"
 	dbtest "github.com/simplevalidations/simplevalidations/core/coretest"
-	"github.com/simplevalidations/simplevalidations/users/access"
 )
 
 // Anybody can write an archive and name anybody in it. People who have an account are asked, and its tokens do not act
@@ -43,12 +42,8 @@ func TestImportAsksPeopleWhoExist(t *testing.T) {
 	if err := to.Users.SetMembership(t.Context(), to.Tiny.ID, userID, api.RoleOwner); err != nil {
 		t.Fatal(err)
 	}
-	token, err := to.Users.Access.CreateToken(t.Context(), access.TokenRequest{
-		OrgID: to.Tiny.ID, UserID: userID, Label: "here", Role: api.RoleOwner,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	token := strings.TrimSpace(there.Must(t, "admin", "token", "create", "--org", to.Tiny.Slug,
+		"--user", owner))
 	to.Must(t, http.StatusOK, call{
 		Method: http.MethodPost, Path: "/api/invitations/" + id + "/accept/", Token: token,
 	})
