@@ -82,7 +82,7 @@ func (to *userFlags) changes(cmd *cobra.Command, email string) ([]change, error)
 	}
 	if to.factor {
 		all = append(all, func(ctx context.Context, s *Service, _ uuid.UUID) (string, error) {
-			return "no second factor", s.Users.SignIn.RemoveFactor(ctx, email)
+			return "no second factor", s.Users.Factors.RemoveOf(ctx, email)
 		})
 	}
 	if to.unlink {

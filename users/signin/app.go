@@ -16,6 +16,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/core/ratelimit"
 	"github.com/simplevalidations/simplevalidations/users/account"
+	"github.com/simplevalidations/simplevalidations/users/factors"
 	"github.com/simplevalidations/simplevalidations/users/mails"
 )
 
@@ -38,15 +39,17 @@ type Service struct {
 	db       *db.DB
 	check    *core.Validator
 	accounts *account.Service
+	factors  *factors.Service
 	mails    *mails.Service
 	cfg      Config
 }
 
 // NewService makes the service.
 func NewService(
-	database *db.DB, check *core.Validator, accounts *account.Service, letters *mails.Service, cfg Config,
+	database *db.DB, check *core.Validator, accounts *account.Service, second *factors.Service,
+	letters *mails.Service, cfg Config,
 ) *Service {
-	return &Service{db: database, check: check, accounts: accounts, mails: letters, cfg: cfg}
+	return &Service{db: database, check: check, accounts: accounts, factors: second, mails: letters, cfg: cfg}
 }
 
 // Limiter bounds how often each id may do something, such as guessing a password.

@@ -51,11 +51,11 @@ type outcome struct {
 
 // passFirst continues a sign-in whose user is known: with a session, or with the code of the second factor.
 func (s *Service) passFirst(ctx context.Context, userID uuid.UUID, next, how string, from Browser) (outcome, error) {
-	factor, err := findFactor(s.db.Gorm.WithContext(ctx), userID)
+	hasFactor, _, err := s.factors.Has(ctx, userID)
 	if err != nil {
 		return outcome{}, err
 	}
-	if factor.ConfirmedAt == nil {
+	if !hasFactor {
 		secret, err := s.BeginSession(ctx, userID, how, from)
 		return outcome{session: secret}, err
 	}
@@ -70,7 +70,7 @@ func (s *Service) passCode(ctx context.Context, secret, code string, from Browse
 	if err != nil {
 		return "", "", challengeError(err)
 	}
-	if err := s.useCode(ctx, waiting.UserID, code, from); err != nil {
+	if err := s.factors.Use(ctx, waiting.UserID, code, from.Origin()); err != nil {
 		return "", "", err
 	}
 	session, err := db.InGormTx(ctx, s.db, func(tx db.GormTx) (string, error) {
