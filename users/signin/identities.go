@@ -80,11 +80,27 @@ func (s *Service) userOf(ctx context.Context, who person) (uuid.UUID, error) {
 		case err != nil:
 			return uuid.Nil, fmt.Errorf("look for the account of an identity: %w", err)
 		}
+		if err := s.claimAtProvider(ctx, tx, holder); err != nil {
+			return uuid.Nil, err
+		}
 		if err := mayBeLinked(ctx, tx, holder, who); err != nil {
 			return uuid.Nil, err
 		}
 		return holder.ID, linkIdentity(ctx, tx, holder.ID, who)
 	})
+}
+
+// claimAtProvider gives an account to the person whose address the provider has verified. Whoever had made the account
+// may know its password, which therefore ends, too.
+func (s *Service) claimAtProvider(ctx context.Context, tx db.GormTx, holder account.User) error {
+	if holder.DisabledAt != nil {
+		return accountDisabled()
+	}
+	first, err := claim(ctx, tx, holder.ID, "at the provider")
+	if err != nil || !first {
+		return err
+	}
+	return updatePassword(ctx, tx, holder.ID, map[string]any{"password_hash": ""})
 }
 
 // identity is an account at the provider that belongs to a user.
@@ -103,12 +119,9 @@ func (s *Service) identity(ctx context.Context, who person) (uuid.UUID, error) {
 	return found.UserID, nil
 }
 
-// mayBeLinked refuses to link two different people: an account that another person may have made for the address, and
-// an address that the provider has since given to another person.
+// mayBeLinked refuses to link two different people: an account that is linked already has the address that the provider
+// has since given to another person.
 func mayBeLinked(ctx context.Context, tx db.GormTx, holder account.User, who person) error {
-	if holder.DisabledAt != nil {
-		return accountDisabled()
-	}
 	linked, err := gorm.G[identity](tx.Gorm(ctx)).Where("user_id = ? AND issuer = ?", holder.ID, who.Issuer).
 		Count(ctx, "*")
 	switch {
@@ -117,10 +130,6 @@ func mayBeLinked(ctx context.Context, tx db.GormTx, holder account.User, who per
 	case linked > 0:
 		return core.PermissionDenied("The account with your address belongs to another account of " +
 			"the provider. Ask the operator of the service to unlink it.")
-	case !holder.AddressConfirmed:
-		return core.PermissionDenied("There is an account with your address that was made with a " +
-			"link, and the address has not been confirmed yet. Use \"Forgotten password\" to confirm the " +
-			"address by mail, or ask the operator of the service.")
 	default:
 		return nil
 	}

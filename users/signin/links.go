@@ -174,7 +174,8 @@ func (s *Service) passwordLink(ctx context.Context, secret string) (PasswordLink
 }
 
 // resetPassword sets the password of the user to whom the link belongs. The link works once; all links and sessions of
-// the user end, and so do sign-ins that have not got further than the password. The second factor stays.
+// the user end, and so do sign-ins that have not got further than the password. The second factor stays, unless a mailed
+// link is the first proof of the address.
 func (s *Service) resetPassword(ctx context.Context, secret, password string, from Browser) error {
 	if _, err := s.passwordLink(ctx, secret); err != nil {
 		return err
@@ -190,11 +191,12 @@ func (s *Service) resetPassword(ctx context.Context, secret, password string, fr
 		if err != nil {
 			return err
 		}
-		columns := map[string]any{"password_hash": hash}
-		if used.Origin == originMailed {
-			columns["address_confirmed"] = true // The link has arrived at the address.
+		if used.Origin == originMailed { // The link has arrived at the address.
+			if _, err := claim(ctx, tx, used.UserID, "with a link that was mailed"); err != nil {
+				return err
+			}
 		}
-		if err := updatePassword(ctx, tx, used.UserID, columns); err != nil {
+		if err := updatePassword(ctx, tx, used.UserID, map[string]any{"password_hash": hash}); err != nil {
 			return err
 		}
 		detail := fmt.Sprintf("with a link that was %s, all sessions ended, %s", used.Origin, from.Origin())

@@ -176,18 +176,6 @@ func TestOpenID(t *testing.T) {
 		sessionOf(t, p.come(t, claimant{subject: "w", email: fixture.VisitorEmail}))
 	})
 
-	t.Run("LinksNoAccountThatAnotherPersonMayHaveMade", func(t *testing.T) {
-		t.Parallel()
-		p := setupProvider(t)
-		p.WithPassword(t)
-		p.Exec(t, `UPDATE users SET address_confirmed = false WHERE email = $1`, fixture.VisitorEmail)
-		wantRefused(t, p.come(t, claimant{subject: "v", email: fixture.VisitorEmail}), http.StatusForbidden,
-			"the address has not been confirmed yet")
-		if n := coretest.One[int64](t, p.DB, `SELECT count(*) FROM identities`); n != 0 {
-			t.Errorf("identities = %d, want 0", n)
-		}
-	})
-
 	t.Run("AsksForTheSecondFactorToo", func(t *testing.T) {
 		t.Parallel()
 		p := setupProvider(t)
