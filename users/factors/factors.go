@@ -75,6 +75,12 @@ func (s *Service) Has(ctx context.Context, userID uuid.UUID) (bool, int, error) 
 	return factor.ConfirmedAt != nil, factor.CodesLeft, err
 }
 
+// HasIn is the first result of Has, in a transaction.
+func HasIn(ctx context.Context, tx db.GormTx, userID uuid.UUID) (bool, error) {
+	factor, err := findFactor(tx.Gorm(ctx), userID)
+	return factor.ConfirmedAt != nil, err
+}
+
 // Confirm makes the secret count for which the user shows a code, and returns the recovery codes.
 func (s *Service) Confirm(ctx context.Context, userID uuid.UUID, code string, origin string) ([]string, error) {
 	return db.InGormTx(ctx, s.db, func(tx db.GormTx) ([]string, error) {

@@ -37,7 +37,7 @@ func (s *Service) signIn(ctx context.Context, email, password, next string, from
 		return outcome{}, err
 	}
 	if matches && user.DisabledAt == nil {
-		return s.passFirst(ctx, user.ID, next, from.Origin(), from)
+		return s.passFirst(ctx, challenge{UserID: user.ID, Next: next}, from.Origin(), from)
 	}
 	refusal := core.NewError(api.CodeNotAuthenticated, "The e-mail address or the password is wrong.")
 	why := "wrong password"

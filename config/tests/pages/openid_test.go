@@ -184,10 +184,18 @@ func TestOpenID(t *testing.T) {
 		if to := got.Header.Get("Location"); to != "/app/sign-in/code/" {
 			t.Fatalf("%d to %q, want the code", got.Status, to)
 		}
+		// Whom the provider sends is not linked before the code was right.
+		const linked = `SELECT count(*) FROM identities`
+		if n := coretest.One[int64](t, p.DB, linked); n != 0 {
+			t.Errorf("identities before the code = %d, want 0", n)
+		}
 		for _, cookie := range (&http.Response{Header: got.Header}).Cookies() {
 			if cookie.Name == "sv_sign_in" {
 				p.Visit(t, http.StatusSeeOther, entering(cookie.Value, p.code(t, app, 0)))
 			}
+		}
+		if n := coretest.One[int64](t, p.DB, linked+` WHERE subject = 'v'`); n != 1 {
+			t.Errorf("identities after the code = %d, want 1", n)
 		}
 	})
 
