@@ -25,6 +25,7 @@ func (a *App) beginFactorForm(c echo.Context) error {
 type accountPage struct {
 	Invitations []Invitation
 	Sessions    []signin.Session
+	Tokens      []signin.TokenName
 	// MinPassword is the shortest password.
 	MinPassword int
 	// Factor is set if a second factor is on. CodesLeft counts the unused recovery codes.
@@ -54,6 +55,9 @@ func (a *App) renderAccount(c echo.Context, status int, problem *core.Error) err
 	}
 	shown := accountPage{
 		Invitations: invitations, Sessions: sessions, MinPassword: account.MinPassword, Problem: problem,
+	}
+	if shown.Tokens, err = a.service.SignIn.Tokens(c.Request().Context(), visitor.UserID); err != nil {
+		return err
 	}
 	shown.Factor, shown.CodesLeft, err = a.service.Factors.Has(c.Request().Context(), visitor.UserID)
 	if err != nil {

@@ -70,7 +70,9 @@ func (a *App) Routes(routes *core.Routes) {
 func (a *App) Pages(web *echo.Group) {
 	org := web.Group(pages.OrgRoute)
 	org.GET("/tokens/", core.As(api.RoleViewer, "see tokens", a.tokensPage))
-	org.POST("/tokens/", core.As(api.RoleViewer, "create tokens", a.createTokenForm))
-	org.POST("/tokens/:id/rotate/", core.As(api.RoleViewer, "rotate tokens", a.rotateTokenForm))
+	// A token outlives its session, so whoever has stolen a session must not make one.
+	org.POST("/tokens/", core.As(api.RoleViewer, "create tokens", a.signIn.RequireRecentSignIn(a.createTokenForm)))
+	org.POST("/tokens/:id/rotate/",
+		core.As(api.RoleViewer, "rotate tokens", a.signIn.RequireRecentSignIn(a.rotateTokenForm)))
 	org.POST("/tokens/:id/revoke/", core.As(api.RoleViewer, "revoke tokens", a.revokeTokenForm))
 }

@@ -17,11 +17,14 @@ const passwordAddress = pages.Root + "password/"
 type newPasswordForm struct {
 	New   string `form:"new"   validate:"required,min=12,max=500"`
 	Again string `form:"again" validate:"required,eqfield=New"`
+	// RevokeTokens ends all tokens of the user, too.
+	RevokeTokens bool `form:"revoke_tokens"`
 }
 
 // newPasswordPage is what a link leads to.
 type newPasswordPage struct {
 	Link        PasswordLink
+	Tokens      []TokenName
 	MinPassword int
 	Problem     *core.Error
 }
@@ -39,8 +42,13 @@ func (a *App) renderNewPassword(c echo.Context, status int, problem *core.Error)
 	if err != nil {
 		return err
 	}
+	tokens, err := a.service.Tokens(c.Request().Context(), link.UserID)
+	if err != nil {
+		return err
+	}
 	return a.pages.Render(c, status, "new_password", pages.Page{
-		Title: "New password", Data: newPasswordPage{Link: link, MinPassword: account.MinPassword, Problem: problem},
+		Title: "New password",
+		Data:  newPasswordPage{Link: link, Tokens: tokens, MinPassword: account.MinPassword, Problem: problem},
 	})
 }
 
@@ -50,7 +58,7 @@ func (a *App) newPasswordForm(c echo.Context) error {
 	var form newPasswordForm
 	err := a.BindGuess(c, &form)
 	if err == nil {
-		err = a.service.resetPassword(c.Request().Context(), c.Param("token"), form.New, BrowserOf(c))
+		err = a.service.resetPassword(c.Request().Context(), c.Param("token"), form, BrowserOf(c))
 	}
 	if core.IsNotFound(err) {
 		return err

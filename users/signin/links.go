@@ -176,11 +176,11 @@ func (s *Service) passwordLink(ctx context.Context, secret string) (PasswordLink
 // resetPassword sets the password of the user to whom the link belongs. The link works once; all links and sessions of
 // the user end, and so do sign-ins that have not got further than the password. The second factor stays, unless a mailed
 // link is the first proof of the address.
-func (s *Service) resetPassword(ctx context.Context, secret, password string, from Browser) error {
+func (s *Service) resetPassword(ctx context.Context, secret string, form newPasswordForm, from Browser) error {
 	if _, err := s.passwordLink(ctx, secret); err != nil {
 		return err
 	}
-	hash, err := s.accounts.Hash(ctx, password)
+	hash, err := s.accounts.Hash(ctx, form.New)
 	if err != nil {
 		return err
 	}
@@ -199,7 +199,11 @@ func (s *Service) resetPassword(ctx context.Context, secret, password string, fr
 		if err := updatePassword(ctx, tx, used.UserID, map[string]any{"password_hash": hash}); err != nil {
 			return err
 		}
-		detail := fmt.Sprintf("with a link that was %s, all sessions ended, %s", used.Origin, from.Origin())
+		revoked, err := revokeIf(ctx, tx, used.UserID, form.RevokeTokens)
+		if err != nil {
+			return err
+		}
+		detail := fmt.Sprintf("with a link that was %s, all sessions ended, %s%s", used.Origin, revoked, from.Origin())
 		return account.AuditUser(ctx, tx, used.UserID, used.UserID, "password.reset", detail)
 	})
 }
