@@ -145,7 +145,7 @@ func (s *Service) checkPassword(
 	if err != nil {
 		return err
 	}
-	matches, err := s.accounts.Match(ctx, password, user.PasswordHash)
+	matches, err := s.accounts.Match(ctx, "", password, user.PasswordHash)
 	if err != nil || matches {
 		return err
 	}

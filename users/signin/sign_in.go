@@ -25,14 +25,14 @@ type Browser struct {
 }
 
 // signIn begins a session, or the step that waits for a code of the second factor, and returns the secret for the
-// cookie. The browser's session so far ends. An unknown address and a wrong password have the same answer, and take the
+// cookie. The network is that of a stranger, and "" if it has signed in to the account before. The browser's session so far ends. An unknown address and a wrong password have the same answer, and take the
 // same time.
-func (s *Service) signIn(ctx context.Context, email, password, next string, from Browser) (outcome, error) {
+func (s *Service) signIn(ctx context.Context, network, email, password, next string, from Browser) (outcome, error) {
 	user, err := s.accounts.User(ctx, email)
 	if err != nil && !core.IsNotFound(err) {
 		return outcome{}, err
 	}
-	matches, err := s.accounts.Match(ctx, password, user.PasswordHash)
+	matches, err := s.accounts.Match(ctx, network, password, user.PasswordHash)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -121,17 +121,21 @@ func (a *App) trySignIn(c echo.Context, form signInForm) (outcome, error) {
 	if err := a.mayGuessFrom(c); err != nil {
 		return outcome{}, err
 	}
-	// Guesses from other networks do not use up the attempts of a network with a recent sign-in to the account.
-	subject := "account " + email
-	if place := ratelimit.Network(from.Address) + " " + email; a.familiar.Contains(place) {
-		subject = "place " + place
+	// Guesses from other networks neither use up the attempts of a network with a recent sign-in to the account, nor keep
+	// it waiting.
+	network := ratelimit.Network(from.Address)
+	place, subject := network+" "+email, "account "+email
+	if a.familiar.Contains(place) {
+		network, subject = "", "place "+place
+	} else if err := a.MayGuess("around " + ratelimit.Around(from.Address)); err != nil {
+		return outcome{}, err
 	}
 	if err := a.MayGuess(subject); err != nil {
 		return outcome{}, err
 	}
-	into, err := a.service.signIn(c.Request().Context(), form.Email, c.FormValue("password"), form.Next, from)
+	into, err := a.service.signIn(c.Request().Context(), network, form.Email, c.FormValue("password"), form.Next, from)
 	if err == nil {
-		a.familiar.Add(ratelimit.Network(from.Address)+" "+email, struct{}{})
+		a.familiar.Add(place, struct{}{})
 	}
 	return into, err
 }
