@@ -56,7 +56,7 @@ func (s *Service) proveAtProvider(
 	if owner == uuid.Nil || owner != userID || visitor.UserID != userID {
 		return core.PermissionDenied("You have signed in at the provider as somebody else.")
 	}
-	if time.Since(who.AskedAt) > proofAge {
+	if age := time.Since(who.AskedAt); age > proofAge || age < -clockSkew {
 		return core.PermissionDenied(
 			"The provider has not asked for your password again, or does not say when. Sign in here with a password.")
 	}

@@ -240,6 +240,13 @@ func TestOpenIDAttacks(t *testing.T) {
 		} {
 			wantRefused(t, p.come(t, with(change)), http.StatusUnauthorized, why)
 		}
+		for why, change := range map[string]func(jwt.MapClaims){
+			"cannot be read":         func(c jwt.MapClaims) { c["email"] = "kim\x00@b.example" },
+			"cannot be read.":        func(c jwt.MapClaims) { c["sub"] = "kim\x00" },
+			"is for another service": func(c jwt.MapClaims) { c["aud"] = []string{p.ClientID, "another-service"} },
+		} {
+			wantRefused(t, p.come(t, with(change)), http.StatusUnauthorized, why)
+		}
 		missing := with(func(c jwt.MapClaims) { delete(c, "email_verified") })
 		wantRefused(t, p.come(t, missing), http.StatusForbidden, "has not verified")
 	})
@@ -326,6 +333,7 @@ func TestOpenIDProof(t *testing.T) {
 	somebody.subject = "other"
 	wantRefused(t, prove(somebody), http.StatusForbidden, "as somebody else")
 	wantRefused(t, prove(asked(time.Now().Add(-time.Hour))), http.StatusForbidden, "has not asked for your password")
+	wantRefused(t, prove(asked(time.Now().Add(time.Hour))), http.StatusForbidden, "has not asked for your password")
 	wantRefused(t, prove(asked(time.Time{})), http.StatusForbidden, "has not asked for your password")
 	p.Visit(t, http.StatusForbidden, form)
 	if to := prove(asked(time.Now())).Header.Get("Location"); to != fixture.HarbourPages+"members/" {
