@@ -62,6 +62,9 @@ func TestNetworksTakeTurns(t *testing.T) {
 		t.Errorf("Match of another network = %v, want no error", err)
 	}
 	cancel()
-	<-ended
-	<-ended
+	for range 2 {
+		if err := <-ended; core.HasCode(err, api.CodeRateLimited) {
+			t.Errorf("Match of the first two = %v, want them to wait", err)
+		}
+	}
 }

@@ -82,7 +82,7 @@ func HasIn(ctx context.Context, tx db.GormTx, userID uuid.UUID) (bool, error) {
 }
 
 // Confirm makes the secret count for which the user shows a code, and returns the recovery codes.
-func (s *Service) Confirm(ctx context.Context, userID uuid.UUID, code string, origin string) ([]string, error) {
+func (s *Service) Confirm(ctx context.Context, userID uuid.UUID, code, origin string) ([]string, error) {
 	return db.InGormTx(ctx, s.db, func(tx db.GormTx) ([]string, error) {
 		factor, err := findFactor(locked(ctx, tx), userID)
 		if err != nil {
@@ -158,7 +158,7 @@ func Remove(ctx context.Context, tx db.GormTx, actor, userID uuid.UUID, detail s
 
 // Use checks a code of the app or a recovery code, and uses it up. A refused code is counted even if the caller
 // does nothing further.
-func (s *Service) Use(ctx context.Context, userID uuid.UUID, code string, origin string) error {
+func (s *Service) Use(ctx context.Context, userID uuid.UUID, code, origin string) error {
 	refusal, err := db.InGormTx(ctx, s.db, func(tx db.GormTx) (error, error) {
 		factor, err := findFactor(locked(ctx, tx), userID)
 		if err != nil {

@@ -90,7 +90,7 @@ func (a *App) renderForgotten(c echo.Context, status int, form forgottenForm) er
 }
 
 // forgottenForm is POST /app/password/. The answer and the work are the same for all addresses: who has an account is
-// looked up later, by the worker that sends the mail, and so is how many mails the account has got: somebody who asks for
+// looked up later, by the worker that sends the mail, and so is how many mails the account has got: whoever asks for
 // the address of another person must not keep that person from asking.
 func (a *App) forgottenForm(c echo.Context) error {
 	var form forgottenForm

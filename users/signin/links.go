@@ -39,8 +39,8 @@ func (s *Service) askForPassword(ctx context.Context, email string) error {
 }
 
 // WriteForgotten makes a link for the user with the address; nil if there is no such user, or one who may not have a
-// link. Users who only sign in at the provider get none: a password would outlive the account there. Nor is there one for
-// an account that has had its letters: the links in them still work.
+// link. Users who only sign in at the provider get none: a password would outlive the account there. Nor does an
+// account get one that has had its letters: the links in them still work.
 func (s *Service) WriteForgotten(ctx context.Context, email string, mailID uuid.UUID) (*mails.Letter, error) {
 	user, err := s.accounts.User(ctx, email)
 	if core.IsNotFound(err) {
@@ -81,7 +81,7 @@ func mayBeMailed(ctx context.Context, tx db.GormTx, userID, mailID uuid.UUID) (b
 	var may bool
 	err := tx.Gorm(ctx).Model(&PasswordLink{}).Where("user_id = ? AND mail_id <> ?", userID, mailID).
 		Where("created_at > now() - interval '1 day'").
-		Select("count(DISTINCT mail_id) < 5 AND NOT coalesce(bool_or(created_at > now() - interval '5 minutes'), false)").
+		Select("count(DISTINCT mail_id) < 5 AND coalesce(max(created_at) <= now() - interval '5 minutes', true)").
 		Scan(&may).Error
 	if err != nil {
 		return false, fmt.Errorf("count the links that user %s was mailed: %w", userID, err)
@@ -107,8 +107,8 @@ const (
 const (
 	minLinkLife = time.Hour
 	maxLinkLife = 72 * time.Hour
-	// mailedLinkLife is how long a link works that was requested by mail. No shorter than the time in which mailed links
-	// are counted, or an account could be out of letters without a link that works.
+	// mailedLinkLife is how long a link works that was requested by mail. No shorter than the time in which they are
+	// counted, or an account could be out of letters without a link that works.
 	mailedLinkLife = 24 * time.Hour
 )
 
@@ -172,7 +172,8 @@ func storeLink(ctx context.Context, tx db.GormTx, link PasswordLink, life time.D
 	if err == nil {
 		err = tx.Gorm(ctx).Model(&PasswordLink{}).Create(map[string]any{
 			"digest": digest, "user_id": link.UserID, "origin": link.Origin, "mail_id": link.MailID,
-			"made_by": db.NonZero(link.MadeBy), "expires_at": gorm.Expr("now() + make_interval(secs => ?)", life.Seconds()),
+			"made_by":    db.NonZero(link.MadeBy),
+			"expires_at": gorm.Expr("now() + make_interval(secs => ?)", life.Seconds()),
 		}).Error
 	}
 	if err == nil {
@@ -208,8 +209,8 @@ func (s *Service) passwordLink(ctx context.Context, secret string) (PasswordLink
 }
 
 // resetPassword sets the password of the user to whom the link belongs. The link works once; all links and sessions of
-// the user end, and so do sign-ins that have not got further than the password. The second factor stays, unless a mailed
-// link is the first proof of the address.
+// the user end, and so do sign-ins that have not got further than the password. The second factor stays, unless a
+// mailed link is the first proof of the address.
 func (s *Service) resetPassword(ctx context.Context, secret string, form newPasswordForm, from Browser) error {
 	if _, err := s.passwordLink(ctx, secret); err != nil {
 		return err

@@ -25,7 +25,8 @@ type Browser struct {
 }
 
 // signIn begins a session, or the step that waits for a code of the second factor, and returns the secret for the
-// cookie. The network is that of a stranger, and "" if it has signed in to the account before. The browser's session so far ends. An unknown address and a wrong password have the same answer, and take the
+// cookie. The network is that of a stranger, and "" if it has signed in to the account before. The
+// browser's session so far ends. An unknown address and a wrong password have the same answer, and take the
 // same time.
 func (s *Service) signIn(ctx context.Context, network, email, password, next string, from Browser) (outcome, error) {
 	user, err := s.accounts.User(ctx, email)
@@ -121,8 +122,8 @@ func (a *App) trySignIn(c echo.Context, form signInForm) (outcome, error) {
 	if err := a.mayGuessFrom(c); err != nil {
 		return outcome{}, err
 	}
-	// Guesses from other networks neither use up the attempts of a network with a recent sign-in to the account, nor keep
-	// it waiting.
+	// Guesses from other networks neither use up the attempts of a network with a recent sign-in to the account, nor
+	// keep it waiting.
 	network := ratelimit.Network(from.Address)
 	place, subject := network+" "+email, "account "+email
 	if a.familiar.Contains(place) {
