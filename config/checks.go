@@ -17,7 +17,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/tracing"
 	"github.com/simplevalidations/simplevalidations/migrations"
 	"github.com/simplevalidations/simplevalidations/tasks"
-	"github.com/simplevalidations/simplevalidations/users/signin"
+	"github.com/simplevalidations/simplevalidations/users/factors"
 	"github.com/simplevalidations/simplevalidations/validations/external"
 )
 
@@ -196,7 +196,7 @@ func CheckKeys(ctx context.Context, database *db.DB, ring keyring.Ring) (keyring
 	if err != nil {
 		return keyring.Use{}, err
 	}
-	ofUsers, err := signin.UsedKeys(ctx, database)
+	ofUsers, err := factors.UsedKeys(ctx, database)
 	if err != nil {
 		return keyring.Use{}, err
 	}

@@ -86,16 +86,18 @@ func layers() []layer {
 		{folder: "users/account", may: foundation},
 		{folder: "users/quota", may: foundation},
 		{folder: "users/mails", may: append([]string{"users/account"}, foundation...)},
+		{folder: "users/factors", may: append([]string{"users/account"}, foundation...)},
 		{
 			folder: "users/signin",
-			may:    append([]string{"users/account", "users/mails"}, foundation...),
+			may:    append([]string{"users/account", "users/factors", "users/mails"}, foundation...),
 		},
 		{folder: "users/access", may: append([]string{"users/account", "users/signin"}, foundation...)},
 		{folder: "users/audit", may: append([]string{"users/access", "users/account"}, foundation...)},
 		{
 			folder: "users",
 			may: append([]string{
-				"users/access", "users/account", "users/audit", "users/mails", "users/quota", "users/signin",
+				"users/access", "users/account", "users/audit", "users/factors", "users/mails", "users/quota",
+				"users/signin",
 			}, foundation...),
 		},
 		{
@@ -173,7 +175,7 @@ func layers() []layer {
 			folder: "config",
 			may: append([]string{
 				"config/archive", "config/edge", "config/health", "tasks", "users",
-				"users/access", "users/quota", "users/signin", "validations", "validations/engines",
+				"users/access", "users/factors", "users/quota", "users/signin", "validations", "validations/engines",
 				"validations/engines/engine", "validations/execution", "validations/web", "workflows",
 				"workflows/editor", "workflows/files", "workflows/start", "workflows/start/body",
 			}, foundation...),
@@ -279,7 +281,7 @@ func TestTopLevel(t *testing.T) {
 func sqlFolders() []string {
 	return []string{
 		"core/idempotency", "core/idempotency/admin", "tasks", "users", "users/access", "users/account",
-		"users/audit", "users/commands", "users/mails", "users/quota", "users/signin", "validations",
+		"users/audit", "users/commands", "users/factors", "users/mails", "users/quota", "users/signin", "validations",
 		"validations/execution", "validations/external", "validations/insights", "validations/progress",
 		"validations/web", "workflows", "workflows/editor", "workflows/start",
 	}

@@ -179,7 +179,7 @@ func (p *Project) seedVisitor(ctx context.Context, orgs []DemoOrg, resetPassword
 	if user.PasswordHash == "" || resetPassword {
 		return visitor, p.userService.SignIn.SetPassword(ctx, user.ID, visitor.Password)
 	}
-	matches, err := p.userService.Accounts.Match(ctx, visitor.Password, user.PasswordHash)
+	matches, err := p.userService.Accounts.Match(ctx, "", visitor.Password, user.PasswordHash)
 	if !matches {
 		visitor.Password = ""
 	}

@@ -34,8 +34,7 @@ type Principal struct {
 // the organization is suspended and viewers may not do it.
 func (p Principal) Require(needed api.Role, action string) error {
 	if p.Suspended && needed != api.RoleViewer {
-		return NewError(api.CodeOrganizationSuspended, p.OrgName+" is suspended, so you may not "+action+
-			". Ask the operator of the service.")
+		return p.suspended(action)
 	}
 	if p.Role.Allows(needed) {
 		return nil
@@ -45,6 +44,11 @@ func (p Principal) Require(needed api.Role, action string) error {
 		requires = "owner. Ask an owner of the organization."
 	}
 	return PermissionDenied("Your role (" + string(p.Role) + ") may not " + action + "; this requires " + requires)
+}
+
+func (p Principal) suspended(action string) error {
+	return NewError(api.CodeOrganizationSuspended, p.OrgName+" is suspended, so you may not "+action+
+		". Ask the operator of the service.")
 }
 
 type (

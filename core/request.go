@@ -41,6 +41,17 @@ func As(needed api.Role, action string, view View) echo.HandlerFunc {
 	}
 }
 
+// Changing is As for what viewers may change, too. A token of a suspended organization may not: not even what belongs to
+// its user alone.
+func Changing(action string, view View) echo.HandlerFunc {
+	return As(api.RoleViewer, action, func(c echo.Context, principal Principal) error {
+		if principal.Suspended && principal.TokenID != uuid.Nil {
+			return principal.suspended(action)
+		}
+		return view(c, principal)
+	})
+}
+
 // PathID reads the id in the address. An address without a well-formed one is answered with not_found, which names
 // what was asked for.
 func PathID(c echo.Context, what string) (uuid.UUID, error) {

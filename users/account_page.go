@@ -14,7 +14,7 @@ import (
 // beginFactorForm is POST /app/account/second-factor/.
 func (a *App) beginFactorForm(c echo.Context) error {
 	visitor, _ := pages.VisitorFrom(c.Request().Context())
-	err := a.service.SignIn.BeginFactor(c.Request().Context(), visitor.UserID, signin.BrowserOf(c))
+	err := a.service.Factors.Begin(c.Request().Context(), visitor.UserID, signin.BrowserOf(c).Origin())
 	if err != nil {
 		return pages.Refuse(c, err, a.renderAccount)
 	}
@@ -25,6 +25,7 @@ func (a *App) beginFactorForm(c echo.Context) error {
 type accountPage struct {
 	Invitations []Invitation
 	Sessions    []signin.Session
+	Tokens      []signin.TokenName
 	// MinPassword is the shortest password.
 	MinPassword int
 	// Factor is set if a second factor is on. CodesLeft counts the unused recovery codes.
@@ -55,7 +56,10 @@ func (a *App) renderAccount(c echo.Context, status int, problem *core.Error) err
 	shown := accountPage{
 		Invitations: invitations, Sessions: sessions, MinPassword: account.MinPassword, Problem: problem,
 	}
-	shown.Factor, shown.CodesLeft, err = a.service.SignIn.HasFactor(c.Request().Context(), visitor.UserID)
+	if shown.Tokens, err = a.service.SignIn.Tokens(c.Request().Context(), visitor.UserID); err != nil {
+		return err
+	}
+	shown.Factor, shown.CodesLeft, err = a.service.Factors.Has(c.Request().Context(), visitor.UserID)
 	if err != nil {
 		return err
 	}

@@ -36,10 +36,12 @@ type Invitation struct {
 }
 
 // validInvitation is SQL that holds while an invitation may be accepted. Its maker must still be allowed to give its
-// role, or a removed administrator could come back with a link that is left.
-const validInvitation = `(i.state = 'open' AND i.expires_at > now() AND EXISTS (
-	SELECT FROM memberships AS m WHERE m.org_id = i.org_id AND m.user_id = i.invited_by
-		AND (m.role = 'owner' OR (m.role = 'admin' AND i.role <> 'owner'))))`
+// role, or a removed administrator could come back with a link that is left. The zero UUID is the operator, who has
+// imported the organization.
+const validInvitation = `(i.state = 'open' AND i.expires_at > now()
+	AND (i.invited_by = '00000000-0000-0000-0000-000000000000' OR EXISTS (
+		SELECT FROM memberships AS m WHERE m.org_id = i.org_id AND m.user_id = i.invited_by
+			AND (m.role = 'owner' OR (m.role = 'admin' AND i.role <> 'owner')))))`
 
 // invitationsIn selects invitations, with their organizations.
 func invitationsIn(query *gorm.DB) *gorm.DB {

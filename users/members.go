@@ -17,6 +17,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/users/account"
+	"github.com/simplevalidations/simplevalidations/users/factors"
 	"github.com/simplevalidations/simplevalidations/users/signin"
 )
 
@@ -291,7 +292,7 @@ func (s *Service) removeMembersFactor(ctx context.Context, principal core.Princi
 		if _, err := lockAdministered(ctx, tx, principal, userID); err != nil {
 			return err
 		}
-		return signin.RemoveFactor(ctx, tx, principal.UserID, userID, "by an administrator")
+		return factors.Remove(ctx, tx, principal.UserID, userID, "by an administrator")
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/users/access"
 	"github.com/simplevalidations/simplevalidations/users/account"
+	"github.com/simplevalidations/simplevalidations/users/factors"
 	"github.com/simplevalidations/simplevalidations/users/mails"
 	"github.com/simplevalidations/simplevalidations/users/quota"
 	"github.com/simplevalidations/simplevalidations/users/signin"
@@ -18,6 +19,7 @@ type Config = signin.Config
 type Service struct {
 	Access   *access.Service
 	Accounts *account.Service
+	Factors  *factors.Service
 	Mails    *mails.Service
 	SignIn   *signin.Service
 	Quota    *quota.Service
@@ -34,10 +36,11 @@ func NewService(database *db.DB, check *core.Validator, cfg Config) (*Service, e
 		return nil, err
 	}
 	accounts := account.NewService(database, check)
+	second := factors.NewService(database, cfg.Keys, accounts)
 	letters := mails.NewService(database, cfg.Config)
 	return &Service{
-		Access: tokens, Accounts: accounts, Mails: letters, Quota: quota.NewService(database),
-		SignIn: signin.NewService(database, check, accounts, letters, cfg),
+		Access: tokens, Accounts: accounts, Factors: second, Mails: letters, Quota: quota.NewService(database),
+		SignIn: signin.NewService(database, check, accounts, second, letters, cfg),
 		db:     database, check: check, cfg: cfg,
 	}, nil
 }

@@ -5,7 +5,8 @@
 // organization.
 //
 // An archive comes from another installation, so an import trusts nothing in it: which tables and columns are written
-// is decided here, every row gets the organization that the import has created, and users that exist stay as they are.
+// is decided here, every row gets the organization that the import has created, and users that exist stay as they are:
+// they are found by their address, never by an id, and are asked whether they want to be members.
 package archive
 
 import (
@@ -57,6 +58,8 @@ type user struct {
 	ID    uuid.UUID `json:"id"`
 	Email string    `json:"email"`
 	Name  string    `json:"name"`
+	// Confirmed says that the user had proven to own the address.
+	Confirmed bool `json:"confirmed,omitempty"`
 }
 
 // end is the last line.
@@ -70,6 +73,8 @@ type Report struct {
 	Organization uuid.UUID
 	Slug         string
 	Rows         map[string]int64
+	// Existing are the addresses of the people who have an account here already.
+	Existing []string
 }
 
 // The reasons to refuse an export or an import.

@@ -3,6 +3,7 @@ package archive
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -11,6 +12,8 @@ import (
 	"hash"
 	"io"
 	"maps"
+
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 // reader reads an archive line by line. It knows the digest of what it has read, and how many rows there were.
@@ -104,14 +107,23 @@ func (r *reader) text() ([]byte, error) {
 }
 
 // Verify reads an archive to its end and changes nothing.
-func Verify(from io.Reader) (Report, error) {
+func Verify(ctx context.Context, database *db.DB, from io.Reader) (Report, error) {
 	r := newReader(from)
 	header, _, err := r.header()
 	report := Report{Organization: header.Organization, Slug: header.Slug, Rows: r.rows}
 	for err == nil {
 		var l line
-		if l, err = r.next(); err == nil && l.Row != nil {
+		if l, err = r.next(); err != nil {
+			break
+		}
+		if l.Row != nil {
 			err = checkLine(l)
+		}
+		if l.User != nil {
+			var isPerson bool
+			if _, isPerson, err = findUser(ctx, database, header.Organization, l.User.Email); isPerson {
+				report.Existing = append(report.Existing, l.User.Email)
+			}
 		}
 	}
 	if errors.Is(err, io.EOF) {

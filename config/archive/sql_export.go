@@ -133,7 +133,7 @@ func schemaOf(ctx context.Context, tx pgx.Tx) (int64, error) {
 
 func (e exporter) writeUsers(ctx context.Context) error {
 	rows, err := e.tx.Query(ctx, `
-		SELECT id, email, name FROM users WHERE id IN (
+		SELECT id, email, name, address_confirmed FROM users WHERE id IN (
 			SELECT user_id FROM memberships WHERE org_id = $1 UNION SELECT user_id FROM api_tokens WHERE org_id = $1)
 		ORDER BY id`, e.orgID)
 	if err != nil {
@@ -142,7 +142,7 @@ func (e exporter) writeUsers(ctx context.Context) error {
 	defer rows.Close()
 	for rows.Next() {
 		var u user
-		if err := rows.Scan(&u.ID, &u.Email, &u.Name); err != nil {
+		if err := rows.Scan(&u.ID, &u.Email, &u.Name, &u.Confirmed); err != nil {
 			return fmt.Errorf("read a user: %w", err)
 		}
 		if err := e.write(line{User: &u}); err != nil {

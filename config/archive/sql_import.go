@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -20,7 +21,10 @@ import (
 
 // Import makes the organization of an archive, suspended. An import that was interrupted is repeated with the same
 // archive: what is there already stays. An empty slug is the organization's own.
-func Import(ctx context.Context, database *db.DB, from io.Reader, slug string) (Report, error) {
+//
+// People who have an account here are invited, and their tokens arrive revoked: an archive could name anybody. trust
+// says that the operator answers for the archive, so that they are members at once and their tokens work.
+func Import(ctx context.Context, database *db.DB, from io.Reader, slug string, trust bool) (Report, error) {
 	ctx = db.Unlimited(ctx)
 	r := newReader(from)
 	header, first, err := r.header()
@@ -33,12 +37,20 @@ func Import(ctx context.Context, database *db.DB, from io.Reader, slug string) (
 	if slug != "" {
 		header.Slug = slug
 	}
-	i := &importer{database: database, header: header, digest: sha256.Sum256(first), users: map[uuid.UUID]uuid.UUID{}}
+	i := &importer{
+		database: database, header: header, digest: sha256.Sum256(first), trust: trust,
+		users: map[uuid.UUID]uuid.UUID{}, asked: map[uuid.UUID]asked{},
+	}
 	defer i.rollback(ctx)
 	if err := i.run(ctx, r); err != nil {
 		return Report{}, err
 	}
-	return Report{Organization: header.Organization, Slug: header.Slug, Rows: r.rows}, i.finish(ctx)
+	report := Report{Organization: header.Organization, Slug: header.Slug, Rows: r.rows}
+	for _, person := range i.asked {
+		report.Existing = append(report.Existing, person.email)
+	}
+	slices.Sort(report.Existing)
+	return report, i.finish(ctx)
 }
 
 type importer struct {
@@ -46,8 +58,11 @@ type importer struct {
 	header   Header
 	// digest is that of the header, which is another one for each export.
 	digest [sha256.Size]byte
+	trust  bool
 	// users has the ids of users here by those of the archive.
 	users map[uuid.UUID]uuid.UUID
+	// asked are the people who have an account here, by the id of the archive; none if the operator trusts it.
+	asked map[uuid.UUID]asked
 	// at is the place of the current table, and rows are those that are not inserted yet.
 	at   int
 	rows [][]byte
@@ -55,6 +70,9 @@ type importer struct {
 	// tx is open between two tables that refer to each other.
 	tx pgx.Tx
 }
+
+// asked is a person who is invited. Without a role it is the holder of a token who was no member.
+type asked struct{ email, name, role string }
 
 func (i *importer) run(ctx context.Context, r *reader) error {
 	l, err := r.next()
@@ -146,7 +164,8 @@ func (i *importer) create(ctx context.Context, row []byte) error {
 	return refused(organizations, err)
 }
 
-// addUser finds the user here, or creates one without a password and with an unconfirmed address.
+// addUser finds the user here by the address, or creates one without a password. The address counts as confirmed only
+// if the operator trusts the archive.
 func (i *importer) addUser(ctx context.Context, u user) error {
 	if i.at > 0 || len(i.rows) > 0 {
 		return fmt.Errorf("%w: a user comes after the rows", ErrDamaged)
@@ -154,19 +173,54 @@ func (i *importer) addUser(ctx context.Context, u user) error {
 	if len(i.users) == maxUsers {
 		return fmt.Errorf("%w: it has more than %d users", ErrForeign, maxUsers)
 	}
-	var id uuid.UUID
-	err := i.database.Pool.QueryRow(ctx, `
-		WITH found AS (
-			SELECT id, email = $2 AS same FROM users WHERE email = $2 OR id = $1 ORDER BY same DESC LIMIT 1),
-		created AS (
-			INSERT INTO users (id, email, name, address_confirmed)
-			SELECT $1, $2, $3, false WHERE NOT EXISTS (SELECT FROM found) RETURNING id)
-		SELECT id FROM found UNION ALL SELECT id FROM created`, u.ID, u.Email, u.Name).Scan(&id)
+	id, isPerson, err := findUser(ctx, i.database, i.header.Organization, u.Email)
 	if err != nil {
-		return refused("users", err)
+		return err
+	}
+	if isPerson && !i.trust {
+		i.asked[u.ID] = asked{email: u.Email, name: u.Name}
+	}
+	if id == uuid.Nil {
+		// The id may be that of another person here.
+		err = i.database.Pool.QueryRow(ctx, `
+			INSERT INTO users (id, email, name, address_confirmed)
+			VALUES (CASE WHEN EXISTS (SELECT FROM users WHERE id = $1) THEN gen_random_uuid() ELSE $1 END, $2, $3, $4)
+			RETURNING id`, u.ID, u.Email, u.Name, u.Confirmed && i.trust).Scan(&id)
 	}
 	i.users[u.ID] = id
-	return nil
+	return refused("users", err)
+}
+
+// findUser finds the user with the address, who is a person unless an interrupted import has made the account and
+// nobody has used it.
+func findUser(ctx context.Context, database *db.DB, orgID uuid.UUID, email string) (uuid.UUID, bool, error) {
+	var id uuid.UUID
+	var isPerson bool
+	err := database.Pool.QueryRow(ctx, `
+		SELECT id, password_hash <> '' OR address_confirmed
+			OR EXISTS (SELECT FROM memberships AS m WHERE m.user_id = u.id AND m.org_id <> $2)
+		FROM users AS u WHERE email = $1`, email, orgID).Scan(&id, &isPerson)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return uuid.Nil, false, refused("users", err)
+	}
+	return id, isPerson, nil
+}
+
+// ask notes the role of a person who is invited, and reports whether the row is that of one.
+func (i *importer) ask(row []byte) (bool, error) {
+	var membership struct {
+		UserID uuid.UUID `json:"user_id"`
+		Role   string    `json:"role"`
+	}
+	if err := json.Unmarshal(row, &membership); err != nil {
+		return false, fmt.Errorf("%w: a membership cannot be read: %w", ErrDamaged, err)
+	}
+	person, isAsked := i.asked[membership.UserID]
+	if isAsked {
+		person.role = membership.Role
+		i.asked[membership.UserID] = person
+	}
+	return isAsked, nil
 }
 
 // addRow keeps a row until there are enough for a statement.
@@ -187,6 +241,11 @@ func (i *importer) addRow(ctx context.Context, l line) error {
 	}
 	if check := all[i.at].check; check != nil {
 		if err := check(l.Row); err != nil {
+			return err
+		}
+	}
+	if l.Table == "memberships" {
+		if isAsked, err := i.ask(l.Row); isAsked || err != nil {
 			return err
 		}
 	}
@@ -227,8 +286,10 @@ func (i *importer) insert(ctx context.Context, t table) error {
 		return err
 	}
 	var theirs, ours []uuid.UUID
+	var asked []bool
 	for their, our := range i.users {
-		theirs, ours = append(theirs, their), append(ours, our)
+		_, isAsked := i.asked[their]
+		theirs, ours, asked = append(theirs, their), append(ours, our), append(asked, isAsked)
 	}
 	values := make([]string, len(columns))
 	for n, column := range columns {
@@ -236,6 +297,9 @@ func (i *importer) insert(ctx context.Context, t table) error {
 		switch {
 		case column == "org_id":
 			values[n] = "$2::uuid"
+		case t.name == "api_tokens" && column == "revoked_at":
+			values[n] = `CASE WHEN (SELECT asked FROM here WHERE their = r.user_id)
+				THEN coalesce(r.revoked_at, now()) ELSE r.revoked_at END`
 		case slices.Contains(t.members, column):
 			values[n] = here
 		case slices.Contains(t.users, column):
@@ -247,12 +311,12 @@ func (i *importer) insert(ctx context.Context, t table) error {
 	}
 	batch := append(append([]byte{'['}, bytes.Join(i.rows, []byte{','})...), ']')
 	_, err = i.tx.Exec(ctx, fmt.Sprintf(`
-		WITH here AS (SELECT * FROM unnest($3::uuid[], $4::uuid[]) AS u (their, our))
+		WITH here AS (SELECT * FROM unnest($3::uuid[], $4::uuid[], $5::boolean[]) AS u (their, our, asked))
 		INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE
 		SELECT %s FROM json_populate_recordset(NULL::%[1]s, $1::text::json) AS r
 		ON CONFLICT (org_id, %[4]s) DO NOTHING`,
 		t.name, strings.Join(columns, ", "), strings.Join(values, ", "), t.key),
-		string(batch), i.header.Organization, theirs, ours)
+		string(batch), i.header.Organization, theirs, ours, asked)
 	return refused(t.name, err)
 }
 
@@ -271,7 +335,8 @@ func (i *importer) rollback(ctx context.Context) {
 	}
 }
 
-// finish verifies the documents in chunks, and makes the organization one that can be resumed.
+// finish verifies the documents in chunks, invites the people who have an account, and makes the organization one that
+// can be resumed. They may answer for longer than to a member's invitation, because nobody may be there to repeat it.
 func (i *importer) finish(ctx context.Context) error {
 	if err := i.verifyDocuments(ctx); err != nil {
 		return err
@@ -282,6 +347,15 @@ func (i *importer) finish(ctx context.Context) error {
 	}
 	err = db.Do(ctx, i.database, func(tx db.Tx) error {
 		batch := tx.NewBatch()
+		for _, person := range i.asked {
+			if person.role != "" {
+				batch.Queue(`INSERT INTO invitations (org_id, id, email, name, role, invited_by, expires_at)
+					VALUES ($1, gen_random_uuid(), $2, $3, $4, $5, now() + interval '30 days')
+					ON CONFLICT (org_id, email) WHERE state = 'open' DO UPDATE
+					SET role = excluded.role, invited_by = excluded.invited_by, expires_at = excluded.expires_at`,
+					i.header.Organization, person.email, person.name, person.role, uuid.Nil)
+			}
+		}
 		batch.Queue(`UPDATE organizations SET import_digest = NULL WHERE id = $1`, i.header.Organization)
 		core.Audit(batch, core.AuditRecord{
 			ID: auditID, OrgID: i.header.Organization, Action: "organization.import", TargetType: "organization",

@@ -40,13 +40,14 @@ func (p Program) exportOrgCommand() *cobra.Command {
 
 func (p Program) importOrgCommand() *cobra.Command {
 	var slug string
-	var dryRun bool
+	var dryRun, trust bool
 	command := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Import an organization from another installation",
 		Long: "Import the organization from an archive, or from standard input if FILE is -. It stays\n" +
-			"suspended until you run org resume. Users without an account get one without a password. If the\n" +
-			"import is interrupted, run it again with the same archive.",
+			"suspended until you run org resume. Users without an account get one without a password; those who\n" +
+			"have one are invited, and their tokens arrive revoked. If the import is interrupted, run it again with\n" +
+			"the same archive.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			from, err := p.openArchive(args[0])
@@ -54,19 +55,34 @@ func (p Program) importOrgCommand() *cobra.Command {
 				return err
 			}
 			defer func() { _ = from.Close() }() // It was only read.
-			if dryRun {
-				found, err := archive.Verify(from)
-				return errors.Join(err, printIf(err == nil, p.Stdout, found.Rows))
-			}
 			return p.withBackend(cmd.Context(), func(ctx context.Context, _ config.Settings, b *backend) error {
-				made, err := archive.Import(ctx, b.db, from, slug)
-				return report(p.Stdout, err, "%s (%s): imported, suspended\n", made.Slug, made.Organization)
+				if dryRun {
+					found, err := archive.Verify(ctx, b.db, from)
+					err = errors.Join(err, printIf(err == nil, p.Stdout, found.Rows))
+					return p.reportPeople(err, trust, found.Existing)
+				}
+				made, err := archive.Import(ctx, b.db, from, slug, trust)
+				err = report(p.Stdout, err, "%s (%s): imported, suspended\n", made.Slug, made.Organization)
+				return p.reportPeople(err, trust, made.Existing)
 			})
 		},
 	}
 	command.Flags().StringVar(&slug, "slug", "", "another name for the organization")
 	command.Flags().BoolVar(&dryRun, "dry-run", false, "verify the archive and print its rows, and change nothing")
+	command.Flags().BoolVar(&trust, "trust", false, "make users who have an account members, with their tokens")
 	return command
+}
+
+// reportPeople names the people who have an account here, and what an import makes of them.
+func (p Program) reportPeople(err error, trust bool, emails []string) error {
+	become := "invited, tokens revoked"
+	if trust {
+		become = "a member at once, with the tokens"
+	}
+	for _, email := range emails {
+		err = report(p.Stdout, err, "%s has an account: %s\n", email, become)
+	}
+	return err
 }
 
 func (p Program) openArchive(name string) (io.ReadCloser, error) {

@@ -99,7 +99,7 @@ func (p Program) secretsCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				ofUsers, err := in.Users.SignIn.Reseal(ctx)
+				ofUsers, err := in.Users.Factors.Reseal(ctx)
 				return report(p.Stdout, err, "%s and %s encrypted under the first key\n", core.Plural(n, "signing key"),
 					core.Plural(ofUsers, "user secret"))
 			})

@@ -61,16 +61,18 @@ func New(service *Service, signIn *signin.App, check *core.Validator) (*App, err
 // kept. Whose tokens one may see, rotate and revoke is decided for each token.
 func (a *App) Routes(routes *core.Routes) {
 	routes.GET("/tokens/", core.As(api.RoleViewer, "list tokens", a.listTokens))
-	routes.POST("/tokens/", core.As(api.RoleViewer, "create tokens", a.createToken))
-	routes.POST("/tokens/:id/rotate/", core.As(api.RoleViewer, "rotate tokens", a.rotateToken))
-	routes.DELETE("/tokens/:id/", core.As(api.RoleViewer, "revoke tokens", a.revokeToken))
+	routes.POST("/tokens/", core.Changing("create tokens", a.createToken))
+	routes.POST("/tokens/:id/rotate/", core.Changing("rotate tokens", a.rotateToken))
+	routes.DELETE("/tokens/:id/", core.Changing("revoke tokens", a.revokeToken))
 }
 
 // Pages adds the app's pages to the dashboard.
 func (a *App) Pages(web *echo.Group) {
 	org := web.Group(pages.OrgRoute)
 	org.GET("/tokens/", core.As(api.RoleViewer, "see tokens", a.tokensPage))
-	org.POST("/tokens/", core.As(api.RoleViewer, "create tokens", a.createTokenForm))
-	org.POST("/tokens/:id/rotate/", core.As(api.RoleViewer, "rotate tokens", a.rotateTokenForm))
+	// A token outlives its session, so whoever has stolen a session must not make one.
+	org.POST("/tokens/", core.As(api.RoleViewer, "create tokens", a.signIn.RequireRecentSignIn(a.createTokenForm)))
+	org.POST("/tokens/:id/rotate/",
+		core.As(api.RoleViewer, "rotate tokens", a.signIn.RequireRecentSignIn(a.rotateTokenForm)))
 	org.POST("/tokens/:id/revoke/", core.As(api.RoleViewer, "revoke tokens", a.revokeTokenForm))
 }

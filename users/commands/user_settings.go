@@ -14,9 +14,9 @@ import (
 
 // userFlags are the flags of user set.
 type userFlags struct {
-	org, role                                string
-	password, link, operator, factor, unlink bool
-	linkLife                                 time.Duration
+	org, role                                        string
+	password, link, operator, factor, unlink, tokens bool
+	linkLife                                         time.Duration
 }
 
 func setUserCommand(open Open) *cobra.Command {
@@ -45,6 +45,7 @@ func setUserCommand(open Open) *cobra.Command {
 	flags.DurationVar(&to.linkLife, "valid-for", to.linkLife, "how long the link works, from 1h to 72h")
 	flags.BoolVar(&to.factor, "remove-second-factor", false,
 		"let a user who has lost the authenticator app sign in without it")
+	flags.BoolVar(&to.tokens, "revoke-tokens", false, "revoke all tokens of the user, in every organization")
 	flags.BoolVar(&to.unlink, "unlink", false, "separate the user from the account at the OpenID Connect provider")
 	return command
 }
@@ -70,7 +71,7 @@ func (to *userFlags) changes(cmd *cobra.Command, email string) ([]change, error)
 			return nil, err
 		}
 		all = append(all, func(ctx context.Context, s *Service, id uuid.UUID) (string, error) {
-			return "password set, sessions ended", s.Users.SignIn.SetPassword(ctx, id, password)
+			return "password set, sessions ended, tokens as before", s.Users.SignIn.SetPassword(ctx, id, password)
 		})
 	}
 	if to.link {
@@ -82,12 +83,17 @@ func (to *userFlags) changes(cmd *cobra.Command, email string) ([]change, error)
 	}
 	if to.factor {
 		all = append(all, func(ctx context.Context, s *Service, _ uuid.UUID) (string, error) {
-			return "no second factor", s.Users.SignIn.RemoveFactor(ctx, email)
+			return "no second factor", s.Users.Factors.RemoveOf(ctx, email)
 		})
 	}
 	if to.unlink {
 		all = append(all, func(ctx context.Context, s *Service, _ uuid.UUID) (string, error) {
 			return "linked to no provider", s.Users.SignIn.Unlink(ctx, email)
+		})
+	}
+	if to.tokens {
+		all = append(all, func(ctx context.Context, s *Service, id uuid.UUID) (string, error) {
+			return "tokens revoked", s.Users.SignIn.RevokeTokens(ctx, id)
 		})
 	}
 	return atLeastOne(cmd, all)

@@ -118,8 +118,9 @@ func (s *Service) Wake() {
 	}
 }
 
-// Forgotten writes to the user with the address, who has forgotten the password; nil if there is nobody to write to.
-type Forgotten func(ctx context.Context, email string) (*Letter, error)
+// Forgotten writes the mail with the id to the user with the address, who has forgotten the password; nil if there is
+// nobody to write to. It is called again for a mail that could not be sent.
+type Forgotten func(ctx context.Context, email string, id uuid.UUID) (*Letter, error)
 
 // Tasks registers the handler that sends mails.
 func (s *Service) Tasks(register func(jobs.Kind, jobs.Handler), forgotten Forgotten) {
@@ -153,7 +154,7 @@ func (s *Service) sendMail(ctx context.Context, job jobs.Job, forgotten Forgotte
 func (s *Service) writeMail(ctx context.Context, waiting waitingMail, forgotten Forgotten) (*mail.Message, error) {
 	var content Letter
 	if waiting.Kind == KindForgotten {
-		written, err := forgotten(ctx, waiting.Recipient)
+		written, err := forgotten(ctx, waiting.Recipient, waiting.ID)
 		if err != nil || written == nil {
 			return nil, err
 		}

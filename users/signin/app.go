@@ -17,6 +17,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/core/share"
 	"github.com/simplevalidations/simplevalidations/users/account"
+	"github.com/simplevalidations/simplevalidations/users/factors"
 	"github.com/simplevalidations/simplevalidations/users/mails"
 )
 
@@ -39,15 +40,17 @@ type Service struct {
 	db       *db.DB
 	check    *core.Validator
 	accounts *account.Service
+	factors  *factors.Service
 	mails    *mails.Service
 	cfg      Config
 }
 
 // NewService makes the service.
 func NewService(
-	database *db.DB, check *core.Validator, accounts *account.Service, letters *mails.Service, cfg Config,
+	database *db.DB, check *core.Validator, accounts *account.Service, second *factors.Service,
+	letters *mails.Service, cfg Config,
 ) *Service {
-	return &Service{db: database, check: check, accounts: accounts, mails: letters, cfg: cfg}
+	return &Service{db: database, check: check, accounts: accounts, factors: second, mails: letters, cfg: cfg}
 }
 
 // App is the pages of signing in.

@@ -38,6 +38,8 @@ type challenge struct {
 	// UserID is the zero UUID until the user is known.
 	UserID uuid.UUID
 	Next   string
+	// Issuer and Subject are the account at the provider that is linked by the code; empty for none.
+	Issuer, Subject string
 }
 
 // TableName is the table of challenges.
@@ -50,16 +52,17 @@ type outcome struct {
 }
 
 // passFirst continues a sign-in whose user is known: with a session, or with the code of the second factor.
-func (s *Service) passFirst(ctx context.Context, userID uuid.UUID, next, how string, from Browser) (outcome, error) {
-	factor, err := findFactor(s.db.Gorm.WithContext(ctx), userID)
+func (s *Service) passFirst(ctx context.Context, waiting challenge, how string, from Browser) (outcome, error) {
+	hasFactor, _, err := s.factors.Has(ctx, waiting.UserID)
 	if err != nil {
 		return outcome{}, err
 	}
-	if factor.ConfirmedAt == nil {
-		secret, err := s.BeginSession(ctx, userID, how, from)
+	if !hasFactor {
+		secret, err := s.BeginSession(ctx, waiting.UserID, how, from)
 		return outcome{session: secret}, err
 	}
-	secret, err := s.beginChallenge(ctx, challenge{Purpose: purposeCode, UserID: userID, Next: next})
+	waiting.Purpose = purposeCode
+	secret, err := s.beginChallenge(ctx, waiting)
 	return outcome{challenge: secret}, err
 }
 
@@ -70,13 +73,19 @@ func (s *Service) passCode(ctx context.Context, secret, code string, from Browse
 	if err != nil {
 		return "", "", challengeError(err)
 	}
-	if err := s.useCode(ctx, waiting.UserID, code, from); err != nil {
+	if err := s.factors.Use(ctx, waiting.UserID, code, from.Origin()); err != nil {
 		return "", "", err
 	}
 	session, err := db.InGormTx(ctx, s.db, func(tx db.GormTx) (string, error) {
 		// Two concurrent requests with two valid codes make one session.
 		if _, err := takeChallenge(ctx, tx.Gorm(ctx), secret); err != nil {
 			return "", err
+		}
+		if waiting.Subject != "" {
+			who := person{Issuer: waiting.Issuer, Subject: waiting.Subject}
+			if err := linkIdentity(ctx, tx, waiting.UserID, who); err != nil {
+				return "", err
+			}
 		}
 		err := account.AuditUser(ctx, tx, waiting.UserID, waiting.UserID, "session.begin", from.how("with a code"))
 		if err != nil {
@@ -92,7 +101,7 @@ func (s *Service) beginChallenge(ctx context.Context, waiting challenge) (string
 	secret, digest, _ := account.NewSecret()
 	err := s.db.Gorm.WithContext(ctx).Model(&challenge{}).Create(map[string]any{
 		"digest": digest, "purpose": waiting.Purpose, "user_id": db.NonZero(waiting.UserID),
-		"next": core.StorableUpTo(waiting.Next, maxNext),
+		"next": core.StorableUpTo(waiting.Next, maxNext), "issuer": waiting.Issuer, "subject": waiting.Subject,
 	}).Error
 	if err != nil {
 		return "", fmt.Errorf("begin a step of a sign-in: %w", err)

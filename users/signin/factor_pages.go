@@ -7,6 +7,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/pages"
+	"github.com/simplevalidations/simplevalidations/users/factors"
 )
 
 // FactorAddress is the page of the second factor.
@@ -14,7 +15,7 @@ const FactorAddress = AccountAddress + "second-factor/"
 
 // factorPage shows the secret that is being set up, as a QR code and as text.
 type factorPage struct {
-	enrolment
+	factors.Enrolment
 
 	// Pending is set if there is one.
 	Pending bool
@@ -33,7 +34,7 @@ func (a *App) factorPage(c echo.Context) error {
 
 func (a *App) renderFactor(c echo.Context, status int, problem *core.Error) error {
 	visitor, _ := pages.VisitorFrom(c.Request().Context())
-	drawn, pending, err := a.service.pendingFactor(c.Request().Context(), visitor)
+	drawn, pending, err := a.service.factors.Pending(c.Request().Context(), visitor)
 	if err != nil {
 		return err
 	}
@@ -43,10 +44,10 @@ func (a *App) renderFactor(c echo.Context, status int, problem *core.Error) erro
 		return err
 	}
 	if !lately {
-		drawn, pending = enrolment{}, false
+		drawn, pending = factors.Enrolment{}, false
 	}
 	return a.pages.Render(c, status, "second_factor", pages.Page{
-		Title: "Set up an authenticator app", Data: factorPage{enrolment: drawn, Pending: pending, Problem: problem},
+		Title: "Set up an authenticator app", Data: factorPage{Enrolment: drawn, Pending: pending, Problem: problem},
 	})
 }
 
@@ -61,7 +62,7 @@ func (a *App) confirmFactorForm(c echo.Context) error {
 	}
 	var codes []string
 	if err == nil {
-		codes, err = a.service.confirmFactor(c.Request().Context(), visitor.UserID, form.Code, BrowserOf(c))
+		codes, err = a.service.factors.Confirm(c.Request().Context(), visitor.UserID, form.Code, BrowserOf(c).Origin())
 	}
 	if err != nil {
 		return pages.Refuse(c, err, a.renderFactor)
@@ -72,7 +73,7 @@ func (a *App) confirmFactorForm(c echo.Context) error {
 // renewCodesForm is POST /app/account/second-factor/codes/.
 func (a *App) renewCodesForm(c echo.Context) error {
 	visitor, _ := pages.VisitorFrom(c.Request().Context())
-	codes, err := a.service.renewRecoveryCodes(c.Request().Context(), visitor.UserID, BrowserOf(c))
+	codes, err := a.service.factors.RenewCodes(c.Request().Context(), visitor.UserID, BrowserOf(c).Origin())
 	if err != nil {
 		return err
 	}
@@ -86,7 +87,7 @@ func (a *App) renderRecovery(c echo.Context, codes []string) error {
 // removeFactorForm is POST /app/account/second-factor/remove/.
 func (a *App) removeFactorForm(c echo.Context) error {
 	visitor, _ := pages.VisitorFrom(c.Request().Context())
-	if err := a.service.removeOwnFactor(c.Request().Context(), visitor.UserID, BrowserOf(c)); err != nil {
+	if err := a.service.factors.RemoveOwn(c.Request().Context(), visitor.UserID, BrowserOf(c).Origin()); err != nil {
 		return err
 	}
 	return pages.Redirect(c, AccountAddress, "The authenticator app is removed. Your password alone signs you in now.")

@@ -14,6 +14,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/users/account"
+	"github.com/simplevalidations/simplevalidations/users/factors"
 )
 
 // finishProvider ends the sign-in that a browser has begun at the provider. The step is used up first, so that an
@@ -35,11 +36,12 @@ func (s *Service) finishProvider(
 	if waiting.Purpose == purposeProve {
 		return outcome{}, waiting, s.proveAtProvider(ctx, waiting.UserID, who, visitor, from)
 	}
-	userID, err := s.userOf(ctx, who)
+	known, err := s.userOf(ctx, who)
 	if err != nil {
 		return outcome{}, waiting, err
 	}
-	into, err := s.passFirst(ctx, userID, waiting.Next, from.how("at the provider"), from)
+	known.Next = waiting.Next
+	into, err := s.passFirst(ctx, known, from.how("at the provider"), from)
 	return into, waiting, err
 }
 
@@ -54,37 +56,60 @@ func (s *Service) proveAtProvider(
 	if owner == uuid.Nil || owner != userID || visitor.UserID != userID {
 		return core.PermissionDenied("You have signed in at the provider as somebody else.")
 	}
-	if time.Since(who.AskedAt) > proofAge {
+	if age := time.Since(who.AskedAt); age > proofAge || age < -clockSkew {
 		return core.PermissionDenied(
 			"The provider has not asked for your password again, or does not say when. Sign in here with a password.")
 	}
 	return s.noteProof(ctx, visitor, "at the provider", from)
 }
 
-// userOf returns the user who signs in at the provider as the person, and links or makes the account the first time.
-func (s *Service) userOf(ctx context.Context, who person) (uuid.UUID, error) {
+// userOf returns the user who signs in at the provider as the person, and links or makes the account the first time. An
+// account with a second factor is linked when its code was right: the challenge has the link until then.
+func (s *Service) userOf(ctx context.Context, who person) (challenge, error) {
 	known, err := s.identity(ctx, who)
 	if err != nil || known != uuid.Nil {
-		return known, err
+		return challenge{UserID: known}, err
 	}
 	id, err := core.NewID()
 	if err != nil {
-		return uuid.Nil, err
+		return challenge{}, err
 	}
-	return db.InGormTx(ctx, s.db, func(tx db.GormTx) (uuid.UUID, error) {
+	return db.InGormTx(ctx, s.db, func(tx db.GormTx) (challenge, error) {
 		lock := clause.Locking{Strength: clause.LockingStrengthUpdate}
 		holder, err := gorm.G[account.User](tx.Gorm(ctx), lock).Where("email = ?", who.Email).Take(ctx)
 		switch {
 		case errors.Is(err, gorm.ErrRecordNotFound):
-			return s.makeUserOf(ctx, tx, id, who)
+			made, err := s.makeUserOf(ctx, tx, id, who)
+			return challenge{UserID: made}, err
 		case err != nil:
-			return uuid.Nil, fmt.Errorf("look for the account of an identity: %w", err)
+			return challenge{}, fmt.Errorf("look for the account of an identity: %w", err)
 		}
-		if err := mayBeLinked(ctx, tx, holder, who); err != nil {
-			return uuid.Nil, err
+		if err := s.claimAtProvider(ctx, tx, holder); err != nil {
+			return challenge{}, err
 		}
-		return holder.ID, linkIdentity(ctx, tx, holder.ID, who)
+		hasFactor, err := factors.HasIn(ctx, tx, holder.ID)
+		if err != nil {
+			return challenge{}, err
+		}
+		if hasFactor {
+			waiting := challenge{UserID: holder.ID, Issuer: who.Issuer, Subject: who.Subject}
+			return waiting, mayBeLinked(ctx, tx, holder.ID, who)
+		}
+		return challenge{UserID: holder.ID}, linkIdentity(ctx, tx, holder.ID, who)
 	})
+}
+
+// claimAtProvider gives an account to the person whose address the provider has verified. Whoever had made the account
+// may know its password, which therefore ends, too.
+func (s *Service) claimAtProvider(ctx context.Context, tx db.GormTx, holder account.User) error {
+	if holder.DisabledAt != nil {
+		return accountDisabled()
+	}
+	first, err := claim(ctx, tx, holder.ID, "at the provider")
+	if err != nil || !first {
+		return err
+	}
+	return updatePassword(ctx, tx, holder.ID, map[string]any{"password_hash": ""})
 }
 
 // identity is an account at the provider that belongs to a user.
@@ -103,24 +128,17 @@ func (s *Service) identity(ctx context.Context, who person) (uuid.UUID, error) {
 	return found.UserID, nil
 }
 
-// mayBeLinked refuses to link two different people: an account that another person may have made for the address, and
-// an address that the provider has since given to another person.
-func mayBeLinked(ctx context.Context, tx db.GormTx, holder account.User, who person) error {
-	if holder.DisabledAt != nil {
-		return accountDisabled()
-	}
-	linked, err := gorm.G[identity](tx.Gorm(ctx)).Where("user_id = ? AND issuer = ?", holder.ID, who.Issuer).
+// mayBeLinked refuses to link two different people: an account that is linked already has the address that the provider
+// has since given to another person.
+func mayBeLinked(ctx context.Context, tx db.GormTx, userID uuid.UUID, who person) error {
+	linked, err := gorm.G[identity](tx.Gorm(ctx)).Where("user_id = ? AND issuer = ?", userID, who.Issuer).
 		Count(ctx, "*")
 	switch {
 	case err != nil:
-		return fmt.Errorf("look for the identities of user %s: %w", holder.ID, err)
+		return fmt.Errorf("look for the identities of user %s: %w", userID, err)
 	case linked > 0:
 		return core.PermissionDenied("The account with your address belongs to another account of " +
 			"the provider. Ask the operator of the service to unlink it.")
-	case !holder.AddressConfirmed:
-		return core.PermissionDenied("There is an account with your address that was made with a " +
-			"link, and the address has not been confirmed yet. Use \"Forgotten password\" to confirm the " +
-			"address by mail, or ask the operator of the service.")
 	default:
 		return nil
 	}
@@ -150,6 +168,9 @@ func (s *Service) makeUserOf(ctx context.Context, tx db.GormTx, id uuid.UUID, wh
 }
 
 func linkIdentity(ctx context.Context, tx db.GormTx, userID uuid.UUID, who person) error {
+	if err := mayBeLinked(ctx, tx, userID, who); err != nil {
+		return err
+	}
 	link := identity{Issuer: who.Issuer, Subject: who.Subject, UserID: userID}
 	if err := gorm.G[identity](tx.Gorm(ctx)).Create(ctx, &link); err != nil {
 		return fmt.Errorf("link an identity: %w", err)

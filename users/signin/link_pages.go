@@ -17,11 +17,14 @@ const passwordAddress = pages.Root + "password/"
 type newPasswordForm struct {
 	New   string `form:"new"   validate:"required,min=12,max=500"`
 	Again string `form:"again" validate:"required,eqfield=New"`
+	// RevokeTokens ends all tokens of the user, too.
+	RevokeTokens bool `form:"revoke_tokens"`
 }
 
 // newPasswordPage is what a link leads to.
 type newPasswordPage struct {
 	Link        PasswordLink
+	Tokens      []TokenName
 	MinPassword int
 	Problem     *core.Error
 }
@@ -39,8 +42,13 @@ func (a *App) renderNewPassword(c echo.Context, status int, problem *core.Error)
 	if err != nil {
 		return err
 	}
+	tokens, err := a.service.Tokens(c.Request().Context(), link.UserID)
+	if err != nil {
+		return err
+	}
 	return a.pages.Render(c, status, "new_password", pages.Page{
-		Title: "New password", Data: newPasswordPage{Link: link, MinPassword: account.MinPassword, Problem: problem},
+		Title: "New password",
+		Data:  newPasswordPage{Link: link, Tokens: tokens, MinPassword: account.MinPassword, Problem: problem},
 	})
 }
 
@@ -50,7 +58,7 @@ func (a *App) newPasswordForm(c echo.Context) error {
 	var form newPasswordForm
 	err := a.BindGuess(c, &form)
 	if err == nil {
-		err = a.service.resetPassword(c.Request().Context(), c.Param("token"), form.New, BrowserOf(c))
+		err = a.service.resetPassword(c.Request().Context(), c.Param("token"), form, BrowserOf(c))
 	}
 	if err != nil {
 		// For a link that does not work any more, the form answers that there is no such page.
@@ -80,13 +88,11 @@ func (a *App) renderForgotten(c echo.Context, status int, form forgottenForm) er
 }
 
 // forgottenForm is POST /app/password/. The answer and the work are the same for all addresses: who has an account is
-// looked up later, by the worker that sends the mail.
+// looked up later, by the worker that sends the mail, and so is how many mails the account has got: whoever asks for
+// the address of another person must not keep that person from asking.
 func (a *App) forgottenForm(c echo.Context) error {
 	var form forgottenForm
 	err := a.BindGuess(c, &form)
-	if err == nil {
-		err = a.MayGuess(c.Request().Context(), "forgotten "+account.NormalizeEmail(form.Email))
-	}
 	if err == nil {
 		err = a.service.askForPassword(c.Request().Context(), form.Email)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"time"
 
 	"github.com/google/uuid"
@@ -40,8 +39,9 @@ func (s *Service) askForPassword(ctx context.Context, email string) error {
 }
 
 // WriteForgotten makes a link for the user with the address; nil if there is no such user, or one who may not have a
-// link. Users who only sign in at the provider get none: a password would outlive the account there.
-func (s *Service) WriteForgotten(ctx context.Context, email string) (*mails.Letter, error) {
+// link. Users who only sign in at the provider get none: a password would outlive the account there. Nor does an
+// account get one that has had its letters: the links in them still work.
+func (s *Service) WriteForgotten(ctx context.Context, email string, mailID uuid.UUID) (*mails.Letter, error) {
 	user, err := s.accounts.User(ctx, email)
 	if errors.Is(err, api.CodeNotFound) {
 		return nil, nil //nolint:nilnil // nobody to write to
@@ -60,12 +60,42 @@ func (s *Service) WriteForgotten(ctx context.Context, email string) (*mails.Lett
 		if user.PasswordHash == "" && identities > 0 {
 			return nil, nil
 		}
-		link := PasswordLink{UserID: user.ID, Email: user.Email, Origin: originMailed}
+		may, err := mayBeMailed(ctx, tx, user.ID, mailID)
+		if err != nil || !may {
+			return nil, err
+		}
+		link := PasswordLink{UserID: user.ID, Email: user.Email, Origin: originMailed, MailID: &mailID}
 		if link, err = storeLink(ctx, tx, link, mailedLinkLife); err != nil {
 			return nil, err
 		}
 		return s.passwordLetter(link), account.AuditUser(ctx, tx, user.ID, user.ID, "password.ask", "a link was mailed")
 	})
+}
+
+// mayBeMailed reports whether an account may get a link by another letter: one in five minutes, and five a day. Each
+// link of a letter works for a day, so there is always one that does.
+func mayBeMailed(ctx context.Context, tx db.GormTx, userID, mailID uuid.UUID) (bool, error) {
+	if err := lockUser(ctx, tx, userID); err != nil {
+		return false, err
+	}
+	var may bool
+	err := tx.Gorm(ctx).Model(&PasswordLink{}).Where("user_id = ? AND mail_id <> ?", userID, mailID).
+		Where("created_at > now() - interval '1 day'").
+		Select("count(DISTINCT mail_id) < 5 AND coalesce(max(created_at) <= now() - interval '5 minutes', true)").
+		Scan(&may).Error
+	if err != nil {
+		return false, fmt.Errorf("count the links that user %s was mailed: %w", userID, err)
+	}
+	return may, nil
+}
+
+// lockUser keeps others from making links for the user until the transaction ends.
+func lockUser(ctx context.Context, tx db.GormTx, userID uuid.UUID) error {
+	lock := clause.Locking{Strength: clause.LockingStrengthUpdate}
+	if _, err := gorm.G[account.User](tx.Gorm(ctx), lock).Where("id = ?", userID).Take(ctx); err != nil {
+		return fmt.Errorf("lock user %s: %w", userID, err)
+	}
+	return nil
 }
 
 // The origins of links that set a password.
@@ -77,14 +107,17 @@ const (
 const (
 	minLinkLife = time.Hour
 	maxLinkLife = 72 * time.Hour
-	// mailedLinkLife is how long a link works that was requested by mail.
-	mailedLinkLife = 2 * time.Hour
+	// mailedLinkLife is how long a link works that was requested by mail. No shorter than the time in which they are
+	// counted, or an account could be out of letters without a link that works.
+	mailedLinkLife = 24 * time.Hour
 )
 
-// PasswordLink is a link with which a user sets a new password. A user has one of each origin at most.
+// PasswordLink is a link with which a user sets a new password. A user has one at most that was given.
 type PasswordLink struct {
-	UserID uuid.UUID `gorm:"primaryKey"`
-	Origin string    `gorm:"primaryKey"`
+	UserID uuid.UUID
+	Origin string
+	// MailID is the letter that has the link; nil if it was not asked for by mail.
+	MailID *uuid.UUID
 	// MadeBy is the administrator who answers for the link; the zero UUID is the operator.
 	MadeBy    uuid.UUID
 	ExpiresAt time.Time
@@ -129,20 +162,22 @@ func (s *Service) MakePasswordLink(
 	return link, account.AuditUser(ctx, tx, link.MadeBy, link.UserID, "password.link", "works for "+life.String())
 }
 
-// storeLink stores a link with a new secret, which replaces the user's previous link of the same origin.
+// storeLink stores a link with a new secret. One that is given replaces the one that was given before.
 func storeLink(ctx context.Context, tx db.GormTx, link PasswordLink, life time.Duration) (PasswordLink, error) {
 	secret, digest, _ := account.NewSecret()
-	stored := map[string]any{
-		"digest": digest, "made_by": db.NonZero(link.MadeBy), "created_at": gorm.Expr("now()"),
-		"expires_at": gorm.Expr("now() + make_interval(secs => ?)", life.Seconds()),
+	err := lockUser(ctx, tx, link.UserID)
+	if err == nil && link.Origin == originGiven {
+		err = tx.Gorm(ctx).Where("user_id = ? AND origin = ?", link.UserID, originGiven).Delete(&PasswordLink{}).Error
 	}
-	replaced := clause.OnConflict{
-		OnConstraint: "password_links_pkey", DoUpdates: clause.Assignments(maps.Clone(stored)),
-	}
-	stored["user_id"], stored["origin"] = link.UserID, link.Origin
-	err := tx.Gorm(ctx).Model(&link).Clauses(replaced).Create(stored).Error
 	if err == nil {
-		err = tx.Gorm(ctx).Select("expires_at").Take(&link).Error
+		err = tx.Gorm(ctx).Model(&PasswordLink{}).Create(map[string]any{
+			"digest": digest, "user_id": link.UserID, "origin": link.Origin, "mail_id": link.MailID,
+			"made_by":    db.NonZero(link.MadeBy),
+			"expires_at": gorm.Expr("now() + make_interval(secs => ?)", life.Seconds()),
+		}).Error
+	}
+	if err == nil {
+		err = tx.Gorm(ctx).Where("digest = ?", digest).Select("expires_at").Take(&link).Error
 	}
 	if err != nil {
 		return PasswordLink{}, fmt.Errorf("make a link for user %s: %w", link.UserID, err)
@@ -174,12 +209,13 @@ func (s *Service) passwordLink(ctx context.Context, secret string) (PasswordLink
 }
 
 // resetPassword sets the password of the user to whom the link belongs. The link works once; all links and sessions of
-// the user end, and so do sign-ins that have not got further than the password. The second factor stays.
-func (s *Service) resetPassword(ctx context.Context, secret, password string, from Browser) error {
+// the user end, and so do sign-ins that have not got further than the password. The second factor stays, unless a
+// mailed link is the first proof of the address.
+func (s *Service) resetPassword(ctx context.Context, secret string, form newPasswordForm, from Browser) error {
 	if _, err := s.passwordLink(ctx, secret); err != nil {
 		return err
 	}
-	hash, err := s.accounts.Hash(ctx, password)
+	hash, err := s.accounts.Hash(ctx, form.New)
 	if err != nil {
 		return err
 	}
@@ -190,14 +226,19 @@ func (s *Service) resetPassword(ctx context.Context, secret, password string, fr
 		if err != nil {
 			return err
 		}
-		columns := map[string]any{"password_hash": hash}
-		if used.Origin == originMailed {
-			columns["address_confirmed"] = true // The link has arrived at the address.
+		if used.Origin == originMailed { // The link has arrived at the address.
+			if _, err := claim(ctx, tx, used.UserID, "with a link that was mailed"); err != nil {
+				return err
+			}
 		}
-		if err := updatePassword(ctx, tx, used.UserID, columns); err != nil {
+		if err := updatePassword(ctx, tx, used.UserID, map[string]any{"password_hash": hash}); err != nil {
 			return err
 		}
-		detail := fmt.Sprintf("with a link that was %s, all sessions ended, %s", used.Origin, from.Origin())
+		revoked, err := revokeIf(ctx, tx, used.UserID, form.RevokeTokens)
+		if err != nil {
+			return err
+		}
+		detail := fmt.Sprintf("with a link that was %s, all sessions ended, %s%s", used.Origin, revoked, from.Origin())
 		return account.AuditUser(ctx, tx, used.UserID, used.UserID, "password.reset", detail)
 	})
 }

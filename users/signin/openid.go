@@ -29,6 +29,8 @@ const (
 	providerTimeout = 10 * time.Second
 	// proofAge is how long ago the provider may have asked for the password when a user confirms who they are.
 	proofAge = 10 * time.Minute
+	// clockSkew is how far the clock of the provider may be ahead.
+	clockSkew = time.Minute
 	// maxName is how many characters of a name are kept.
 	maxName = 200
 )
@@ -184,6 +186,7 @@ func (o *OpenID) accept(token *oidc.IDToken) (person, error) {
 		Verified bool   `json:"email_verified"`
 		Name     string `json:"name"`
 		AuthTime int64  `json:"auth_time"`
+		Party    string `json:"azp"`
 	}
 	if err := token.Claims(&claims); err != nil {
 		return person{}, notVouched("The answer of the provider cannot be read.", err)
@@ -191,6 +194,13 @@ func (o *OpenID) accept(token *oidc.IDToken) (person, error) {
 	if !claims.Verified || claims.Email == "" {
 		return person{}, core.PermissionDenied(
 			"The provider has not verified your e-mail address. Verify it there and sign in again.")
+	}
+	if core.Storable(claims.Email) != claims.Email || core.Storable(token.Subject) != token.Subject {
+		return person{}, notVouched("The answer of the provider cannot be read.", nil)
+	}
+	// A token for several services could have been made for another one (OpenID Connect Core, 3.1.3.7).
+	if len(token.Audience) > 1 && claims.Party != o.cfg.ClientID {
+		return person{}, notVouched("The answer of the provider is for another service. Begin again.", nil)
 	}
 	email := account.NormalizeEmail(claims.Email)
 	_, domain, _ := strings.Cut(email, "@")

@@ -126,7 +126,7 @@ func cameFrom(c echo.Context) string {
 // prove records that the user of the session has confirmed who they are, by the password or by a code.
 func (s *Service) prove(ctx context.Context, visitor pages.Visitor, password, code string, from Browser) error {
 	if password == "" {
-		if err := s.useCode(ctx, visitor.UserID, code, from); err != nil {
+		if err := s.factors.Use(ctx, visitor.UserID, code, from.Origin()); err != nil {
 			return err
 		}
 		return s.noteProof(ctx, visitor, "with a code", from)
@@ -145,7 +145,7 @@ func (s *Service) checkPassword(
 	if err != nil {
 		return err
 	}
-	matches, err := s.accounts.Match(ctx, password, user.PasswordHash)
+	matches, err := s.accounts.Match(ctx, "", password, user.PasswordHash)
 	if err != nil || matches {
 		return err
 	}

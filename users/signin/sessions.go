@@ -110,7 +110,11 @@ func (s *Service) ChangePassword(
 		if err := updatePassword(ctx, tx, visitor.UserID, map[string]any{"password_hash": hash}); err != nil {
 			return "", err
 		}
-		detail := "all sessions ended, " + from.Origin()
+		revoked, err := revokeIf(ctx, tx, visitor.UserID, form.RevokeTokens)
+		if err != nil {
+			return "", err
+		}
+		detail := "all sessions ended, " + revoked + from.Origin()
 		if err := account.AuditUser(ctx, tx, visitor.UserID, visitor.UserID, "password.change", detail); err != nil {
 			return "", err
 		}
@@ -189,4 +193,6 @@ type PasswordForm struct {
 	Current string `form:"current" validate:"required"`
 	New     string `form:"new"     validate:"required,min=12,max=500"`
 	Again   string `form:"again"   validate:"required,eqfield=New"`
+	// RevokeTokens ends all tokens of the user, too.
+	RevokeTokens bool `form:"revoke_tokens"`
 }

@@ -26,19 +26,20 @@ type Browser struct {
 }
 
 // signIn begins a session, or the step that waits for a code of the second factor, and returns the secret for the
-// cookie. The browser's session so far ends. An unknown address and a wrong password have the same answer, and take the
+// cookie. The network is that of a stranger, and "" if it has signed in to the account before. The
+// browser's session so far ends. An unknown address and a wrong password have the same answer, and take the
 // same time.
-func (s *Service) signIn(ctx context.Context, email, password, next string, from Browser) (outcome, error) {
+func (s *Service) signIn(ctx context.Context, network, email, password, next string, from Browser) (outcome, error) {
 	user, err := s.accounts.User(ctx, email)
 	if err != nil && !errors.Is(err, api.CodeNotFound) {
 		return outcome{}, err
 	}
-	matches, err := s.accounts.Match(ctx, password, user.PasswordHash)
+	matches, err := s.accounts.Match(ctx, network, password, user.PasswordHash)
 	if err != nil {
 		return outcome{}, err
 	}
 	if matches && user.DisabledAt == nil {
-		return s.passFirst(ctx, user.ID, next, from.Origin(), from)
+		return s.passFirst(ctx, challenge{UserID: user.ID, Next: next}, from.Origin(), from)
 	}
 	refusal := core.NewError(api.CodeNotAuthenticated, "The e-mail address or the password is wrong.")
 	why := "wrong password"
@@ -122,17 +123,21 @@ func (a *App) trySignIn(c echo.Context, form signInForm) (outcome, error) {
 	if err := a.mayGuessFrom(c); err != nil {
 		return outcome{}, err
 	}
-	// Guesses from other networks do not use up the attempts of a network with a recent sign-in to the account.
-	subject := "account " + email
-	if place := share.Network(from.Address) + " " + email; a.familiar.Contains(place) {
-		subject = "place " + place
+	// Guesses from other networks neither use up the attempts of a network with a recent sign-in to the account, nor
+	// keep it waiting.
+	network := share.Network(from.Address)
+	place, subject := network+" "+email, "account "+email
+	if a.familiar.Contains(place) {
+		network, subject = "", "place "+place
+	} else if err := a.MayGuess(c.Request().Context(), "around " + share.Around(from.Address)); err != nil {
+		return outcome{}, err
 	}
 	if err := a.MayGuess(c.Request().Context(), subject); err != nil {
 		return outcome{}, err
 	}
-	into, err := a.service.signIn(c.Request().Context(), form.Email, c.FormValue("password"), form.Next, from)
+	into, err := a.service.signIn(c.Request().Context(), network, form.Email, c.FormValue("password"), form.Next, from)
 	if err == nil {
-		a.familiar.Add(share.Network(from.Address)+" "+email, struct{}{})
+		a.familiar.Add(place, struct{}{})
 	}
 	return into, err
 }

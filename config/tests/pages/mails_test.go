@@ -83,7 +83,7 @@ func setupMail(tb testing.TB) (*stage, *mailServer) {
 	server.Domain = "localhost"
 	go func() { _ = server.Serve(listener) }() // It ends with the test.
 	tb.Cleanup(func() { _ = server.Close() })
-	s := setup(tb, func(settings *config.Settings) {
+	s := setup(tb, behindProxy, func(settings *config.Settings) {
 		settings.BaseURL = "http://validations.example"
 		settings.SMTPAddress, settings.SMTPEncryption = listener.Addr().String(), "none"
 		settings.MailFrom = "Validations <from@validations.example>"
@@ -187,16 +187,46 @@ func TestForgottenPassword(t *testing.T) {
 		}
 	})
 
-	t.Run("IsLimitedByAddress", func(t *testing.T) {
+	t.Run("NeitherFloodsNorBlocks", func(t *testing.T) {
 		t.Parallel()
-		s := setup(t, behindProxy)
-		refused := s.refusedFrom(t, func(i int) call {
-			return forgetting("One@b.example").From(fmt.Sprintf("203.0.113.%d", i))
-		})
-		if refused < 20 {
-			t.Errorf("%d of 60 were refused, want those beyond the limit", refused)
+		s, m := setupMail(t)
+		fixture.Hides(t, s.Visit(t, http.StatusOK, fixture.Page("/app/password/", "")), "sends no mail")
+		s.WithPassword(t)
+		var links []string
+		for range 5 {
+			for i := range 25 {
+				s.Visit(t, http.StatusOK, forgetting(fixture.VisitorEmail).From(fmt.Sprintf("203.0.%d.1", i)))
+			}
+			links = append(links, s.wantLetter(t, m, fixture.VisitorEmail, "password"))
+			wantNoLetter(t, m)
+			s.Exec(t, `UPDATE password_links SET created_at = created_at - interval '5 minutes'`)
 		}
-		s.shows(t, fixture.Page("/app/password/", ""), "sends no mail")
+		s.Visit(t, http.StatusOK, forgetting(fixture.VisitorEmail))
+		s.Work(t)
+		wantNoLetter(t, m)
+		for _, link := range links {
+			s.Visit(t, http.StatusOK, fixture.Page(link, ""))
+		}
+		// While no other is mailed, the newest works.
+		s.Exec(t, `UPDATE password_links SET created_at = created_at - interval '23 hours',
+			expires_at = expires_at - interval '23 hours'`)
+		s.Visit(t, http.StatusSeeOther, setting(links[4], newPassword))
+	})
+
+	t.Run("IsMailedAgainAfterAFailure", func(t *testing.T) {
+		t.Parallel()
+		s, m := setupMail(t)
+		s.WithPassword(t)
+		m.refusals <- &smtp.SMTPError{Code: 451, Message: "try again"}
+		s.Visit(t, http.StatusOK, forgetting(fixture.VisitorEmail))
+		if err := s.TryWork(t.Context()); err == nil || !strings.Contains(err.Error(), "try again") {
+			t.Errorf("work = %v, want the server's answer", err)
+		}
+		s.Exec(t, `UPDATE mails SET due_at = now()`)
+		if n, err := s.Users.Mails.SweepMails(t.Context()); n != 1 || err != nil {
+			t.Fatalf("swept = %d, %v, want 1", n, err)
+		}
+		s.Visit(t, http.StatusOK, fixture.Page(s.wantLetter(t, m, fixture.VisitorEmail, "password"), ""))
 	})
 }
 

@@ -175,18 +175,6 @@ func TestOpenID(t *testing.T) {
 		sessionOf(t, p.come(t, claimant{subject: "w", email: fixture.VisitorEmail}))
 	})
 
-	t.Run("LinksNoAccountThatAnotherPersonMayHaveMade", func(t *testing.T) {
-		t.Parallel()
-		p := setupProvider(t)
-		p.WithPassword(t)
-		p.Exec(t, `UPDATE users SET address_confirmed = false WHERE email = $1`, fixture.VisitorEmail)
-		wantRefused(t, p.come(t, claimant{subject: "v", email: fixture.VisitorEmail}), http.StatusForbidden,
-			"the address has not been confirmed yet")
-		if n := coretest.One[int64](t, p.DB, `SELECT count(*) FROM identities`); n != 0 {
-			t.Errorf("identities = %d, want 0", n)
-		}
-	})
-
 	t.Run("AsksForTheSecondFactorToo", func(t *testing.T) {
 		t.Parallel()
 		p := setupProvider(t)
@@ -195,10 +183,18 @@ func TestOpenID(t *testing.T) {
 		if to := got.Header.Get("Location"); to != "/app/sign-in/code/" {
 			t.Fatalf("%d to %q, want the code", got.Status, to)
 		}
+		// Whom the provider sends is not linked before the code was right.
+		const linked = `SELECT count(*) FROM identities`
+		if n := coretest.One[int64](t, p.DB, linked); n != 0 {
+			t.Errorf("identities before the code = %d, want 0", n)
+		}
 		for _, cookie := range (&http.Response{Header: got.Header}).Cookies() {
 			if cookie.Name == "sv_sign_in" {
 				p.Visit(t, http.StatusSeeOther, entering(cookie.Value, p.code(t, app, 0)))
 			}
+		}
+		if n := coretest.One[int64](t, p.DB, linked+` WHERE subject = 'v'`); n != 1 {
+			t.Errorf("identities after the code = %d, want 1", n)
 		}
 	})
 
@@ -240,6 +236,13 @@ func TestOpenIDAttacks(t *testing.T) {
 			"is not valid":               func(c jwt.MapClaims) { c["aud"] = "another-service" },
 			"is not valid. Begin":        func(c jwt.MapClaims) { c["exp"] = time.Now().Add(-time.Hour).Unix() },
 			"is not valid. Begin again":  func(c jwt.MapClaims) { c["iss"] = "https://evil.example" },
+		} {
+			wantRefused(t, p.come(t, with(change)), http.StatusUnauthorized, why)
+		}
+		for why, change := range map[string]func(jwt.MapClaims){
+			"cannot be read":         func(c jwt.MapClaims) { c["email"] = "kim\x00@b.example" },
+			"cannot be read.":        func(c jwt.MapClaims) { c["sub"] = "kim\x00" },
+			"is for another service": func(c jwt.MapClaims) { c["aud"] = []string{p.ClientID, "another-service"} },
 		} {
 			wantRefused(t, p.come(t, with(change)), http.StatusUnauthorized, why)
 		}
@@ -329,6 +332,7 @@ func TestOpenIDProof(t *testing.T) {
 	somebody.subject = "other"
 	wantRefused(t, prove(somebody), http.StatusForbidden, "as somebody else")
 	wantRefused(t, prove(asked(time.Now().Add(-time.Hour))), http.StatusForbidden, "has not asked for your password")
+	wantRefused(t, prove(asked(time.Now().Add(time.Hour))), http.StatusForbidden, "has not asked for your password")
 	wantRefused(t, prove(asked(time.Time{})), http.StatusForbidden, "has not asked for your password")
 	p.Visit(t, http.StatusForbidden, form)
 	if to := prove(asked(time.Now())).Header.Get("Location"); to != fixture.HarbourPages+"members/" {

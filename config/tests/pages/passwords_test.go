@@ -34,6 +34,41 @@ func (s *stage) passwordLink(tb testing.TB, session string, id uuid.UUID) string
 	return regexp.MustCompile(`/app/password/sv_[A-Za-z0-9_-]{43}/`).FindString(html)
 }
 
+// A password is mostly changed because somebody else may know it, who may have made tokens with it.
+func TestNewPasswordsOfferToRevokeTokens(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	id := s.WithPassword(t)
+	session := s.Session(t, id)
+	token := s.TokenOf(t, id, api.RoleAuthor)
+	works := call{Path: "/api/me/", Token: token}
+	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page("/app/account/", session)),
+		`name="revoke_tokens"`, "test at Harbour Energy")
+	changing := url.Values{"current": {fixture.VisitorPassword}, "new": {newPassword}, "again": {newPassword}}
+	session = sessionOf(t, s.AnswerTo(t, fixture.Post("/app/account/password/", session, changing))).Value
+	s.Must(t, http.StatusOK, works)
+	link := s.passwordLink(t, s.Visitor(t, api.RoleOwner), id)
+	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(link, "")), "test at Harbour Energy")
+	revoking := setting(link, newPassword)
+	revoking.Body += "&revoke_tokens=true"
+	s.Visit(t, http.StatusSeeOther, revoking)
+	s.Refused(t, api.CodeNotAuthenticated, works)
+
+	session = s.Session(t, id)
+	works.Token = s.TokenOf(t, id, api.RoleAuthor)
+	changing.Set("current", newPassword)
+	changing.Set("revoke_tokens", "true")
+	sessionOf(t, s.AnswerTo(t, fixture.Post("/app/account/password/", session, changing)))
+	s.Refused(t, api.CodeNotAuthenticated, works)
+	works.Token = s.TokenOf(t, id, api.RoleAuthor)
+	s.Console(t).Must(t, "user", "set", fixture.VisitorEmail, "--revoke-tokens")
+	s.Refused(t, api.CodeNotAuthenticated, works)
+	if n := coretest.One[int64](t, s.DB, `SELECT count(*) FROM audit_records WHERE action LIKE 'password.%'
+		AND target_id = $1::text AND detail LIKE '%1 token revoked%'`, id); n != 2 {
+		t.Errorf("records of passwords with tokens = %d, want 2", n)
+	}
+}
+
 func TestPasswordLink(t *testing.T) {
 	t.Parallel()
 

@@ -214,7 +214,7 @@ func TestSecondFactor(t *testing.T) {
 				s.Visit(t, http.StatusSeeOther, fixture.Post(path, s.Visitor(t, api.RoleOwner), nil))
 			},
 			"ByTheOperator": func() {
-				if err := s.Users.SignIn.RemoveFactor(t.Context(), fixture.VisitorEmail); err != nil {
+				if err := s.Users.Factors.RemoveOf(t.Context(), fixture.VisitorEmail); err != nil {
 					t.Fatal(err)
 				}
 			},

@@ -1,13 +1,18 @@
 package pages
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/alexedwards/argon2id"
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/config"
@@ -60,6 +65,26 @@ func TestGuessesAreLimited(t *testing.T) {
 		s.Visit(t, http.StatusUnauthorized, fixture.SignIn("somebody@b.example", "guess").From("203.0.113.200"))
 	})
 
+	t.Run("ByTheNetworksAround", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t, behindProxy)
+		s.WithPassword(t)
+		home := fixture.SignIn(fixture.VisitorEmail, fixture.VisitorPassword).From("2001:db8:1::1")
+		s.Visit(t, http.StatusSeeOther, home)
+		refused := 0
+		for i := range 1000 {
+			guess := fixture.SignIn(fmt.Sprintf("a%d@b.example", i), "guess").From(fmt.Sprintf("2001:db8:1:%x::1", i+1))
+			if got := s.AnswerTo(t, guess); got.Status == http.StatusTooManyRequests {
+				refused++
+			}
+		}
+		if refused < 500 {
+			t.Errorf("%d of 1000 guesses from the networks of one /48 were refused, want most", refused)
+		}
+		s.Visit(t, http.StatusSeeOther, home)
+		s.Visit(t, http.StatusUnauthorized, fixture.SignIn("a@b.example", "guess").From("2001:db8:2::1"))
+	})
+
 	t.Run("ByTheNetworkOfIPv6", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t, behindProxy)
@@ -79,6 +104,44 @@ func TestGuessesAreLimited(t *testing.T) {
 			fixture.SignIn(fixture.VisitorEmail, strings.Repeat("p", 1025))),
 			"must be at most 1024 bytes")
 	})
+}
+
+// Guesses from everywhere keep those out who have never been here, and nobody else.
+func TestAFloodOfGuesses(t *testing.T) {
+	t.Parallel()
+	s := setup(t, behindProxy)
+	s.WithPassword(t)
+	home := fixture.SignIn(fixture.VisitorEmail, fixture.VisitorPassword).From("198.51.100.1")
+	session := sessionOf(t, s.AnswerTo(t, home)).Value
+	slow, err := argon2id.CreateHash("slow", &argon2id.Params{
+		Memory: 64 << 10, Iterations: 8, Parallelism: 1, SaltLength: 16, KeyLength: 32,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, end := context.WithCancel(t.Context())
+	var flood sync.WaitGroup
+	defer flood.Wait()
+	defer end()
+	for i := range 9 {
+		flood.Go(func() {
+			for ctx.Err() == nil { // What each guess is answered is nothing to this test.
+				_, _ = s.Users.Accounts.Match(ctx, fmt.Sprintf("network %d", i), "guess", slow)
+			}
+		})
+	}
+	// Who does not wait learns whether the queue is full.
+	hurried, leave := context.WithCancel(ctx)
+	leave()
+	for !errors.Is(err, api.CodeRateLimited) {
+		_, err = s.Users.Accounts.Match(hurried, "hurried", "guess", slow)
+	}
+	fixture.Shows(t, s.Visit(t, http.StatusTooManyRequests,
+		fixture.SignIn("somebody@b.example", "guess").From("203.0.113.1")), "Many people sign in at the moment")
+	s.Visit(t, http.StatusSeeOther, home)
+	s.Exec(t, `UPDATE sessions SET proved_at = NULL`)
+	form := fixture.Post("/app/account/second-factor/", session, nil)
+	s.Visit(t, http.StatusSeeOther, proving(form, "proof-password", fixture.VisitorPassword))
 }
 
 func TestSessionsAreAudited(t *testing.T) {

@@ -1,4 +1,4 @@
-package signin
+package factors
 
 import (
 	"crypto/rand"
@@ -96,8 +96,8 @@ func bare(code string) string {
 // isAppCode distinguishes the codes of an app from recovery codes.
 func isAppCode(code string) bool { return len(code) == otp.DigitsSix.Length() }
 
-// enrolment is what an authenticator app needs.
-type enrolment struct {
+// Enrolment is what an authenticator app needs.
+type Enrolment struct {
 	// Secret is for apps that read no pictures, in groups of four.
 	Secret string
 	// Picture is the QR code as the data of an SVG path, in a square with sides of Size.
@@ -106,17 +106,17 @@ type enrolment struct {
 }
 
 // newEnrolment draws the secret of a user.
-func newEnrolment(secret []byte, email string) (enrolment, error) {
+func newEnrolment(secret []byte, email string) (Enrolment, error) {
 	key, err := totp.Generate(totp.GenerateOpts{
 		Issuer: "SimpleValidations", AccountName: email, Secret: secret, Period: stepSeconds,
 		Digits: otp.DigitsSix, Algorithm: otp.AlgorithmSHA1,
 	})
 	if err != nil {
-		return enrolment{}, fmt.Errorf("describe a second factor: %w", err)
+		return Enrolment{}, fmt.Errorf("describe a second factor: %w", err)
 	}
 	code, err := qr.Encode(key.URL(), qr.M, qr.Auto)
 	if err != nil {
-		return enrolment{}, fmt.Errorf("draw a second factor: %w", err)
+		return Enrolment{}, fmt.Errorf("draw a second factor: %w", err)
 	}
 	// Scanners need four squares of white around the code.
 	const margin = 4
@@ -129,7 +129,7 @@ func newEnrolment(secret []byte, email string) (enrolment, error) {
 			}
 		}
 	}
-	return enrolment{
+	return Enrolment{
 		Secret: inFours(encodeFactor(secret)), Size: bounds.Dx() + 2*margin, Picture: path.String(),
 	}, nil
 }

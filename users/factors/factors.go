@@ -1,4 +1,5 @@
-package signin
+// Package factors keeps the second factors of users: secrets of authenticator apps, and recovery codes.
+package factors
 
 import (
 	"context"
@@ -13,15 +14,28 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/core/keyring"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/users/account"
 )
 
-// BeginFactor makes a secret for the user, who has to show a code of it before it counts. A secret that is being set up
+// Service keeps second factors.
+type Service struct {
+	db       *db.DB
+	keys     keyring.Ring
+	accounts *account.Service
+}
+
+// NewService makes the service. The keys encrypt the secrets.
+func NewService(database *db.DB, keys keyring.Ring, accounts *account.Service) *Service {
+	return &Service{db: database, keys: keys, accounts: accounts}
+}
+
+// Begin makes a secret for the user, who has to show a code of it before it counts. A secret that is being set up
 // is replaced; one that counts is not.
-func (s *Service) BeginFactor(ctx context.Context, userID uuid.UUID, from Browser) error {
+func (s *Service) Begin(ctx context.Context, userID uuid.UUID, origin string) error {
 	secret := newFactor()
-	sealed, err := s.cfg.Keys.Seal(secret, factorPlace(userID))
+	sealed, err := s.keys.Seal(secret, factorPlace(userID))
 	if err != nil {
 		return core.Unavailable(err)
 	}
@@ -37,32 +51,38 @@ func (s *Service) BeginFactor(ctx context.Context, userID uuid.UUID, from Browse
 		if added.RowsAffected == 0 {
 			return core.InvalidPayload("You have set up an authenticator app already. Remove it first.")
 		}
-		return account.AuditUser(ctx, tx, userID, userID, "second_factor.begin", from.Origin())
+		return account.AuditUser(ctx, tx, userID, userID, "second_factor.begin", origin)
 	})
 }
 
-// pendingFactor is the secret that the user is setting up; false if there is none.
-func (s *Service) pendingFactor(ctx context.Context, visitor pages.Visitor) (enrolment, bool, error) {
+// Pending is the secret that the user is setting up; false if there is none.
+func (s *Service) Pending(ctx context.Context, visitor pages.Visitor) (Enrolment, bool, error) {
 	factor, err := findFactor(s.db.Gorm.WithContext(ctx), visitor.UserID)
 	if err != nil || !factor.isPending() {
-		return enrolment{}, false, err
+		return Enrolment{}, false, err
 	}
-	secret, err := s.cfg.Keys.Open(factor.Sealed, factorPlace(visitor.UserID))
+	secret, err := s.keys.Open(factor.Sealed, factorPlace(visitor.UserID))
 	if err != nil {
-		return enrolment{}, false, core.Unavailable(err)
+		return Enrolment{}, false, core.Unavailable(err)
 	}
 	drawn, err := newEnrolment(secret, visitor.Email)
 	return drawn, true, err
 }
 
-// HasFactor reports whether the user has a second factor that counts, and how many recovery codes are left.
-func (s *Service) HasFactor(ctx context.Context, userID uuid.UUID) (bool, int, error) {
+// Has reports whether the user has a second factor that counts, and how many recovery codes are left.
+func (s *Service) Has(ctx context.Context, userID uuid.UUID) (bool, int, error) {
 	factor, err := findFactor(s.db.Gorm.WithContext(ctx), userID)
 	return factor.ConfirmedAt != nil, factor.CodesLeft, err
 }
 
-// confirmFactor makes the secret count for which the user shows a code, and returns the recovery codes.
-func (s *Service) confirmFactor(ctx context.Context, userID uuid.UUID, code string, from Browser) ([]string, error) {
+// HasIn is the first result of Has, in a transaction.
+func HasIn(ctx context.Context, tx db.GormTx, userID uuid.UUID) (bool, error) {
+	factor, err := findFactor(tx.Gorm(ctx), userID)
+	return factor.ConfirmedAt != nil, err
+}
+
+// Confirm makes the secret count for which the user shows a code, and returns the recovery codes.
+func (s *Service) Confirm(ctx context.Context, userID uuid.UUID, code, origin string) ([]string, error) {
 	return db.InGormTx(ctx, s.db, func(tx db.GormTx) ([]string, error) {
 		factor, err := findFactor(locked(ctx, tx), userID)
 		if err != nil {
@@ -85,12 +105,12 @@ func (s *Service) confirmFactor(ctx context.Context, userID uuid.UUID, code stri
 		if err != nil {
 			return nil, err
 		}
-		return codes, account.AuditUser(ctx, tx, userID, userID, "second_factor.add", from.Origin())
+		return codes, account.AuditUser(ctx, tx, userID, userID, "second_factor.add", origin)
 	})
 }
 
-// renewRecoveryCodes replaces the recovery codes of the user.
-func (s *Service) renewRecoveryCodes(ctx context.Context, userID uuid.UUID, from Browser) ([]string, error) {
+// RenewCodes replaces the recovery codes of the user.
+func (s *Service) RenewCodes(ctx context.Context, userID uuid.UUID, origin string) ([]string, error) {
 	return db.InGormTx(ctx, s.db, func(tx db.GormTx) ([]string, error) {
 		codes, digests := newRecoveryCodes()
 		renewed, err := changeFactor(ctx, tx, userID, map[string]any{"recovery": recoveryColumn(digests)},
@@ -101,20 +121,20 @@ func (s *Service) renewRecoveryCodes(ctx context.Context, userID uuid.UUID, from
 		if !renewed {
 			return nil, core.NewError(api.CodeNotFound, "You have no second factor.")
 		}
-		return codes, account.AuditUser(ctx, tx, userID, userID, "second_factor.renew_codes", from.Origin())
+		return codes, account.AuditUser(ctx, tx, userID, userID, "second_factor.renew_codes", origin)
 	})
 }
 
-// removeOwnFactor removes the second factor of the user, or the one that is being set up. It is not an error if there
+// RemoveOwn removes the second factor of the user, or the one that is being set up. It is not an error if there
 // is none.
-func (s *Service) removeOwnFactor(ctx context.Context, userID uuid.UUID, from Browser) error {
+func (s *Service) RemoveOwn(ctx context.Context, userID uuid.UUID, origin string) error {
 	return db.DoGorm(ctx, s.db, func(tx db.GormTx) error {
-		return RemoveFactor(ctx, tx, userID, userID, from.Origin())
+		return Remove(ctx, tx, userID, userID, origin)
 	})
 }
 
-// RemoveFactor removes the second factor of a user on the operator's behalf.
-func (s *Service) RemoveFactor(ctx context.Context, email string) error {
+// RemoveOf removes the second factor of a user on the operator's behalf.
+func (s *Service) RemoveOf(ctx context.Context, email string) error {
 	user, err := s.accounts.User(ctx, email)
 	if err != nil {
 		return err
@@ -127,8 +147,8 @@ func (s *Service) RemoveFactor(ctx context.Context, email string) error {
 	})
 }
 
-// RemoveFactor removes the second factor of a user, if there is one, and leaves an audit record with the detail.
-func RemoveFactor(ctx context.Context, tx db.GormTx, actor, userID uuid.UUID, detail string) error {
+// Remove removes the second factor of a user, if there is one, and leaves an audit record with the detail.
+func Remove(ctx context.Context, tx db.GormTx, actor, userID uuid.UUID, detail string) error {
 	removed, err := deleteFactor(ctx, tx, userID)
 	if err != nil || !removed {
 		return err
@@ -136,9 +156,9 @@ func RemoveFactor(ctx context.Context, tx db.GormTx, actor, userID uuid.UUID, de
 	return account.AuditUser(ctx, tx, actor, userID, "second_factor.remove", detail)
 }
 
-// useCode checks a code of the app or a recovery code, and uses it up. A refused code is counted even if the caller
+// Use checks a code of the app or a recovery code, and uses it up. A refused code is counted even if the caller
 // does nothing further.
-func (s *Service) useCode(ctx context.Context, userID uuid.UUID, code string, from Browser) error {
+func (s *Service) Use(ctx context.Context, userID uuid.UUID, code, origin string) error {
 	refusal, err := db.InGormTx(ctx, s.db, func(tx db.GormTx) (error, error) {
 		factor, err := findFactor(locked(ctx, tx), userID)
 		if err != nil {
@@ -152,7 +172,7 @@ func (s *Service) useCode(ctx context.Context, userID uuid.UUID, code string, fr
 			refused.Detail = "Too many wrong codes. Try again in " + core.Plural(refused.RetrySeconds(), "second") + "."
 			return refused, nil
 		}
-		used, detail, err := s.useCodeIn(ctx, tx, factor, bare(code))
+		used, detail, err := s.useIn(ctx, tx, factor, bare(code))
 		if err != nil {
 			return nil, err
 		}
@@ -166,7 +186,7 @@ func (s *Service) useCode(ctx context.Context, userID uuid.UUID, code string, fr
 			return nil, err
 		}
 		return wrongCode(detail),
-			account.AuditUser(ctx, tx, userID, userID, "second_factor.refuse", "wrong code "+from.Origin())
+			account.AuditUser(ctx, tx, userID, userID, "second_factor.refuse", "wrong code "+origin)
 	})
 	if err != nil {
 		return err
@@ -174,8 +194,8 @@ func (s *Service) useCode(ctx context.Context, userID uuid.UUID, code string, fr
 	return refusal
 }
 
-// useCodeIn reports whether the code was right, and else why not.
-func (s *Service) useCodeIn(ctx context.Context, tx db.GormTx, factor factor, code string) (bool, string, error) {
+// useIn reports whether the code was right, and else why not.
+func (s *Service) useIn(ctx context.Context, tx db.GormTx, factor factor, code string) (bool, string, error) {
 	if !isAppCode(code) {
 		digest := recoveryDigest(code)
 		used, err := changeFactor(ctx, tx, factor.UserID, map[string]any{
@@ -196,7 +216,7 @@ func (s *Service) useCodeIn(ctx context.Context, tx db.GormTx, factor factor, co
 }
 
 func (s *Service) stepOf(factor factor, code string) (int64, error) {
-	secret, err := s.cfg.Keys.Open(factor.Sealed, factorPlace(factor.UserID))
+	secret, err := s.keys.Open(factor.Sealed, factorPlace(factor.UserID))
 	if err != nil {
 		return 0, core.Unavailable(err)
 	}

@@ -1,4 +1,4 @@
-package signin
+package factors
 
 import (
 	"context"
@@ -49,7 +49,7 @@ func (s *Service) Reseal(ctx context.Context) (int, error) {
 
 // resealBatch encrypts some secrets in the column sealed of a table anew.
 func (s *Service) resealBatch(ctx context.Context, table, id string) (int, error) {
-	ids := s.cfg.Keys.IDs()
+	ids := s.keys.IDs()
 	if len(ids) == 0 {
 		return 0, keyring.ErrNoKey
 	}
@@ -65,7 +65,7 @@ func (s *Service) resealBatch(ctx context.Context, table, id string) (int, error
 			return 0, fmt.Errorf("look for secrets under other keys in %s: %w", table, err)
 		}
 		for _, row := range found {
-			sealed, err := s.cfg.Keys.Reseal(row.Sealed, keyring.Binding{OrgID: row.ID, Column: table + ".sealed"})
+			sealed, err := s.keys.Reseal(row.Sealed, keyring.Binding{OrgID: row.ID, Column: table + ".sealed"})
 			if err != nil {
 				return 0, fmt.Errorf("encrypt a secret of %s anew: %w", table, err)
 			}
