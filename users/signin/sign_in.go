@@ -129,7 +129,7 @@ func (a *App) trySignIn(c echo.Context, form signInForm) (outcome, error) {
 	place, subject := network+" "+email, "account "+email
 	if a.familiar.Contains(place) {
 		network, subject = "", "place "+place
-	} else if err := a.MayGuess(c.Request().Context(), "around " + share.Around(from.Address)); err != nil {
+	} else if err := a.MayGuess(c.Request().Context(), "around "+share.Around(from.Address)); err != nil {
 		return outcome{}, err
 	}
 	if err := a.MayGuess(c.Request().Context(), subject); err != nil {

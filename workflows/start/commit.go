@@ -30,9 +30,7 @@ func (s *Starter) commit(ctx context.Context, attempts []*attempt, lockTimeout s
 		a.outcome = outcome{}
 	}
 	answered, err := db.InBatch(ctx, s.database, func(batch *db.Batch) answers {
-		if lockTimeout != usualLockTimeout {
-			batch.Queue(lockTimeout)
-		}
+		queueLockTimeout(batch, lockTimeout)
 		return s.queue(batch, attempts)
 	})
 	if err != nil {

@@ -1,5 +1,7 @@
 package start
 
+import "github.com/simplevalidations/simplevalidations/core/db"
+
 // The statements that bound how long a commit waits for a lock.
 const (
 	// usualLockTimeout is that of every transaction.
@@ -9,3 +11,9 @@ const (
 	// tried. It is long enough for a commit that is only under way.
 	shortLockTimeout = "SET LOCAL lock_timeout = '200ms'"
 )
+
+func queueLockTimeout(batch *db.Batch, statement string) {
+	if statement != usualLockTimeout {
+		batch.Queue(statement)
+	}
+}
