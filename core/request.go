@@ -41,8 +41,8 @@ func As(needed api.Role, action string, view View) echo.HandlerFunc {
 	}
 }
 
-// Changing is As for what viewers may change, too. A token of a suspended organization may not: not even what belongs to
-// its user alone.
+// Changing is As for what viewers may change, too. A token of a suspended organization may not: not even what belongs
+// to its user alone.
 func Changing(action string, view View) echo.HandlerFunc {
 	return As(api.RoleViewer, action, func(c echo.Context, principal Principal) error {
 		if principal.Suspended && principal.TokenID != uuid.Nil {

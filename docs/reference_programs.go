@@ -37,7 +37,9 @@ func (o *Operation) Programs() ([]Program, error) {
 		return nil, fmt.Errorf("read the texts of the programs: %w", err)
 	}
 	programs := []Program{
-		{Name: "curl", Language: "sh"}, {Name: "Python", Language: "python"}, {Name: "Go", Language: "go"},
+		{Name: "curl", Language: "sh"},
+		{Name: "Python", Language: "python"},
+		{Name: "Go", Language: "go"},
 		{Name: "TypeScript", Language: "ts"},
 	}
 	for i := range programs {

@@ -62,8 +62,8 @@ func (p parameters) meantBy(name string) string {
 	return "It takes " + strings.Join(p.query, ", ")
 }
 
-// The OpenAPI document as it is read, and the parameters of each operation by its method and its route. The first request
-// that needs them reads the document, which would delay every start otherwise.
+// The OpenAPI document as it is read, and the parameters of each operation by its method and its route. The first
+// request that needs them reads the document, which would delay every start otherwise.
 //
 //nolint:gochecknoglobals // They are constants that take a while to read.
 var (

@@ -82,7 +82,7 @@ func conclude(
 	}
 	code := 0
 	for _, shown := range all {
-		switch shown.Result { //nolint:exhaustive // The others are results of runs that were not checked to the end.
+		switch shown.Result {
 		case api.RunResultPass, api.RunResultFail:
 		case api.RunResult(api.RunStatePending), api.RunResult(api.RunStateRunning):
 			code = max(code, cli.ExitGoesOn)

@@ -31,9 +31,9 @@ func InstallNPM(ctx context.Context, listed fs.FS, name string) (Folder, error) 
 	})
 }
 
-// KeepFolder returns a folder of the user's cache with the files and what fill has made beside them. It calls fill when there
-// is no such folder for these files: in another folder, which is then moved into place, so that several processes may
-// do so at once and none finds half of it.
+// KeepFolder returns a folder of the user's cache with the files and what fill has made beside them. It calls fill when
+// there is no such folder for these files: in another folder, which is then moved into place, so that several processes
+// may do so at once and none finds half of it.
 func KeepFolder(files fs.FS, name string, fill func(folder Folder) error) (Folder, error) {
 	folder, err := cacheFolder(files, name)
 	if err != nil {

@@ -71,7 +71,9 @@ func (c columnCodec) PlanEncode( //nolint:ireturn // pgx demands it
 		case pgtype.FlatArray[pgtype.UUID]:
 			if element == pgtype.UUIDOID {
 				return columnPlan[pgtype.FlatArray[pgtype.UUID], pgtype.UUID]{
-					element, func(buf []byte, id *pgtype.UUID) ([]byte, bool) { return append(buf, id.Bytes[:]...), id.Valid },
+					element, func(buf []byte, id *pgtype.UUID) ([]byte, bool) {
+						return append(buf, id.Bytes[:]...), id.Valid
+					},
 				}
 			}
 		case []string:
@@ -83,7 +85,9 @@ func (c columnCodec) PlanEncode( //nolint:ireturn // pgx demands it
 		case [][]byte:
 			if element == pgtype.ByteaOID {
 				return columnPlan[[][]byte, []byte]{
-					element, func(buf []byte, bytes *[]byte) ([]byte, bool) { return append(buf, *bytes...), *bytes != nil },
+					element, func(buf []byte, bytes *[]byte) ([]byte, bool) {
+						return append(buf, *bytes...), *bytes != nil
+					},
 				}
 			}
 		}

@@ -27,9 +27,9 @@ type SharedRate struct {
 	complaints *rate.Limiter
 }
 
-// NewSharedRate makes a SharedRate that allows each organization perMinute, all at once or spread, and waits for Redis until
-// the timeout. With perMinute 0 it is off and never speaks to Redis. The client must honor the deadlines of contexts
-// (ContextTimeoutEnabled).
+// NewSharedRate makes a SharedRate that allows each organization perMinute, all at once or spread, and waits for Redis
+// until the timeout. With perMinute 0 it is off and never speaks to Redis. The client must honor the deadlines of
+// contexts (ContextTimeoutEnabled).
 func NewSharedRate(
 	client redis.UniversalClient, name string, perMinute int, timeout time.Duration, log *slog.Logger,
 ) *SharedRate {

@@ -159,7 +159,8 @@ func goodModel() string {
 func modelFaults() []plantedFault {
 	const class = `(?m)^(Zone|Material|Construction|BuildingSurface:Detailed|Schedule:Compact|People|Branch|Lights),`
 	const unique = `(?m)^(Version|SimulationControl|Timestep|Heat|ZoneAir|Surface|Conv|Shadow|Building|Global|Site).*;$`
-	const named = `(?m)^(WindowMaterial:SimpleGlazingSystem|Schedule:Constant|Schedule:Day:Interval|Curve:Quadratic),.*;$`
+	const named = `(?m)^(WindowMaterial:SimpleGlazingSystem|Schedule:Constant|Schedule:Day:Interval|` +
+		`Curve:Quadratic),.*;$`
 	const window = `(FenestrationSurface:Detailed,\n.*\n).*;`
 	faults := []plantedFault{
 		{"misspelt class", class, "$1x,", "unknown_class", 0},

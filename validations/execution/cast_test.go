@@ -76,7 +76,8 @@ func testConfig() Config {
 func setup(tb testing.TB, cfg Config) *testBundle {
 	tb.Helper()
 	b := &testBundle{
-		db: coretest.OpenDatabase(tb), staged: jobs.NewSignal(), orgID: uuid.New(), announced: &announcements{canceled: make(chan struct{})},
+		db: coretest.OpenDatabase(tb), staged: jobs.NewSignal(), orgID: uuid.New(),
+		announced: &announcements{canceled: make(chan struct{})},
 	}
 	ring, err := keyring.Parse(keyring.Generate())
 	if err != nil {

@@ -19,8 +19,9 @@ import (
 // WaitInterval is how often the database is asked about the runs that requests wait for.
 const WaitInterval = 100 * time.Millisecond
 
-// Waiters lets requests, and the executions of runs, wait for the progress of runs. What this process has committed releases them at once. For the
-// runs of other processes one query per WaitInterval asks, however many requests wait; none is sent while none waits.
+// Waiters lets requests, and the executions of runs, wait for the progress of runs. What this process has committed
+// releases them at once. For the runs of other processes one query per WaitInterval asks, however many wait; none is
+// sent while none waits.
 type Waiters struct {
 	db *db.DB
 

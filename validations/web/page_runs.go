@@ -175,7 +175,7 @@ func newListRow(base string, run listedRun) listRow {
 	if run.State != api.RunStateCompleted {
 		return row
 	}
-	row.Findings = run.Run.Found()
+	row.Findings = run.Found()
 	if row.Pill.Tone == "warn" {
 		// The row has the number of warnings as well, and no room to say it twice.
 		row.Pill.Text = "Passed"

@@ -27,7 +27,8 @@ func (r Request) admit(ctx context.Context, engineMemory int64) (Request, error)
 			"The workflow has no steps, so there is nothing to check.")
 	}
 	if r.Earlier == nil {
-		mediaType, taken := mediatype.Choose(definition.Accepts, append([]string{r.Body.MediaType}, r.Body.OtherTypes...))
+		types := append([]string{r.Body.MediaType}, r.Body.OtherTypes...)
+		mediaType, taken := mediatype.Choose(definition.Accepts, types)
 		if !taken {
 			return r, body.RefuseType(r.Body, definition.Accepts)
 		}

@@ -13,7 +13,9 @@ import (
 // Rerun is POST /api/runs/{id}/rerun/: the document of an earlier run is checked again, with the version of the
 // workflow that the earlier run had.
 func (a *API) Rerun(c echo.Context, principal core.Principal) error {
-	answer, err := a.RerunOnce(c, principal, idempotency.KeyFrom(c.Request().Context()), validations.SourceOf(c.Request().UserAgent()))
+	request := c.Request()
+	answer, err := a.RerunOnce(
+		c, principal, idempotency.KeyFrom(request.Context()), validations.SourceOf(request.UserAgent()))
 	if err != nil {
 		return err
 	}

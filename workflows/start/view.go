@@ -127,29 +127,27 @@ func (a *API) submit(c echo.Context, request Request) (Answer, error) {
 	if !answered {
 		intake = a.runs.NewIntake(request.Principal.OrgID)
 	}
-	return startOrDiscard(ctx, intake, func() (Answer, error) {
-		var err error
-		if request.Body, err = body.Read(c.Request(), a.limits, intake); err != nil {
-			return Answer{}, err
-		}
-		slow, err := core.ConfirmAfterBody(ctx)
+	var err error
+	if request.Body, err = body.Read(c.Request(), a.limits, intake); err != nil {
+		return discard(ctx, intake, err)
+	}
+	slow, err := core.ConfirmAfterBody(ctx)
+	if err != nil {
+		return discard(ctx, intake, err)
+	}
+	if slow {
+		// The caller, the workflow and the key are as they are now: a token that was revoked, or a workflow that was
+		// deactivated, long before the last byte starts nothing.
+		now, err := a.authorize(c, request.Source)
 		if err != nil {
-			return Answer{}, err
+			return discard(ctx, intake, err)
 		}
-		if slow {
-			// The caller, the workflow and the key are as they are now: a token that was revoked, or a workflow that was
-			// deactivated, long before the last byte starts nothing.
-			now, err := a.authorize(c, request.Source)
-			if err != nil {
-				return Answer{}, err
-			}
-			request.Workflow = now.Workflow
-			if !answered {
-				request.Stored = now.Stored
-			}
+		request.Workflow = now.Workflow
+		if !answered {
+			request.Stored = now.Stored
 		}
-		return a.starter.Start(ctx, request)
-	})
+	}
+	return a.startOrDiscard(ctx, intake, request)
 }
 
 // Form is a form of the dashboard that starts a run. It brings its idempotency key itself.
@@ -165,28 +163,32 @@ type Form struct {
 // SubmitForm starts the run of a form, once however often the form is sent.
 func (a *API) SubmitForm(c echo.Context, form Form) (Answer, error) {
 	ctx := c.Request().Context()
-	return startOrDiscard(ctx, form.Intake, func() (Answer, error) {
-		slow, err := core.ConfirmAfterBody(ctx)
-		workflow := form.Workflow
-		if slow && err == nil {
-			workflow, err = a.versions.FindVersion(ctx, form.Principal.OrgID, workflow.ID, workflow.Version)
-		}
-		if err != nil {
-			return Answer{}, err
-		}
-		request := a.newRequest(c, Endpoint, form.Principal, workflow, form.Key, api.SourceDashboard)
-		request.Body = form.Body
-		if request.Stored, err = a.starter.Lookup(ctx, form.Principal.OrgID, Endpoint, form.Key); err != nil {
-			return Answer{}, err
-		}
-		return a.starter.Start(ctx, request)
-	})
+	slow, err := core.ConfirmAfterBody(ctx)
+	workflow := form.Workflow
+	if slow && err == nil {
+		workflow, err = a.versions.FindVersion(ctx, form.Principal.OrgID, workflow.ID, workflow.Version)
+	}
+	if err != nil {
+		return discard(ctx, form.Intake, err)
+	}
+	request := a.newRequest(c, Endpoint, form.Principal, workflow, form.Key, api.SourceDashboard)
+	request.Body = form.Body
+	if request.Stored, err = a.starter.Lookup(ctx, form.Principal.OrgID, Endpoint, form.Key); err != nil {
+		return discard(ctx, form.Intake, err)
+	}
+	return a.startOrDiscard(ctx, form.Intake, request)
 }
 
-// startOrDiscard removes what was kept of a document when no run comes of it: also when the request was a replay or
-// went on with the document of an earlier one.
-func startOrDiscard(ctx context.Context, intake *validations.Intake, start func() (Answer, error)) (Answer, error) {
-	answer, err := start()
+// discard refuses a request, and removes what was kept of its document.
+func discard(ctx context.Context, intake *validations.Intake, err error) (Answer, error) {
+	intake.Discard(ctx)
+	return Answer{}, err
+}
+
+// startOrDiscard starts a run, and removes what was kept of its document when no run comes of it: also when the request
+// was a replay or went on with the document of an earlier one.
+func (a *API) startOrDiscard(ctx context.Context, intake *validations.Intake, request Request) (Answer, error) {
+	answer, err := a.starter.Start(ctx, request)
 	if err != nil || answer.Replayed || answer.OriginalRequestID != "" {
 		intake.Discard(ctx)
 	}

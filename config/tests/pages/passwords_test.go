@@ -45,7 +45,7 @@ func TestNewPasswordsOfferToRevokeTokens(t *testing.T) {
 	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page("/app/account/", session)),
 		`name="revoke_tokens"`, "test at Harbour Energy")
 	changing := url.Values{"current": {fixture.VisitorPassword}, "new": {newPassword}, "again": {newPassword}}
-	session = sessionOf(t, s.AnswerTo(t, fixture.Post("/app/account/password/", session, changing))).Value
+	s.Visit(t, http.StatusSeeOther, fixture.Post("/app/account/password/", session, changing))
 	s.Must(t, http.StatusOK, works)
 	link := s.passwordLink(t, s.Visitor(t, api.RoleOwner), id)
 	fixture.Shows(t, s.Visit(t, http.StatusOK, fixture.Page(link, "")), "test at Harbour Energy")

@@ -12,14 +12,15 @@ import (
 )
 
 // squatted is an account that somebody else has made for an address, with an authenticator app, an account at the
-// provider and a token. It returns the app, the session and the token of that person.
-func (s *stage) squatted(tb testing.TB) (uuid.UUID, authenticator, string, string) {
+// provider and a token. It returns the session and the token of that person.
+func (s *stage) squatted(tb testing.TB) (uuid.UUID, string, string) {
 	tb.Helper()
 	id := s.WithPassword(tb)
 	s.Exec(tb, `UPDATE users SET address_confirmed = false WHERE id = $1`, id)
 	session := s.Session(tb, id)
 	s.Exec(tb, `INSERT INTO identities (issuer, subject, user_id) VALUES ('https://b.example', 'squatter', $1)`, id)
-	return id, s.enrolled(tb, session), session, s.TokenOf(tb, id, api.RoleViewer)
+	s.enrolled(tb, session)
+	return id, session, s.TokenOf(tb, id, api.RoleViewer)
 }
 
 // wantCleared checks that nothing of the person is left who had made the account.
@@ -43,7 +44,7 @@ func TestSquattedAccount(t *testing.T) {
 	t.Run("ByMail", func(t *testing.T) {
 		t.Parallel()
 		s, m := setupMail(t)
-		id, _, session, token := s.squatted(t)
+		id, session, token := s.squatted(t)
 		s.Visit(t, http.StatusOK, forgetting(fixture.VisitorEmail))
 		link := s.wantLetter(t, m, fixture.VisitorEmail, "password")
 		s.Visit(t, http.StatusSeeOther, setting(link, newPassword))
@@ -62,7 +63,7 @@ func TestSquattedAccount(t *testing.T) {
 	t.Run("AtTheProvider", func(t *testing.T) {
 		t.Parallel()
 		p := setupProvider(t)
-		id, _, session, token := p.squatted(t)
+		id, session, token := p.squatted(t)
 		sessionOf(t, p.come(t, claimant{subject: "owner", email: fixture.VisitorEmail}))
 		p.wantCleared(t, id, session, token)
 		p.Visit(t, http.StatusUnauthorized, fixture.SignIn(fixture.VisitorEmail, fixture.VisitorPassword))

@@ -57,14 +57,18 @@ type sample struct {
 func (s service) measure(ctx context.Context, r row, duration time.Duration) (sample, error) {
 	var got sample
 	err := s.thawed(func() error {
-		connections := make([]*client, r.clients)
-		for i := range connections {
+		var connections []*client
+		defer func() {
+			for _, c := range connections {
+				c.close()
+			}
+		}()
+		for range r.clients {
 			c, err := dial(ctx, s.address)
 			if err != nil {
 				return err
 			}
-			defer c.close()
-			connections[i] = c
+			connections = append(connections, c)
 		}
 		var all []time.Duration
 		var err error

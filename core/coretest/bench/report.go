@@ -117,7 +117,8 @@ func targets() []target {
 		list = append(list,
 			atLeast(0.7, key{workVerdicts, 32, name}, laneStarts),
 			atLeast(0.7, key{workVerdicts, 64, name}, laneStarts),
-			atMost(1.6, "CPU", cost(ofService, ofPostgres), key{workVerdicts, 32, name}, key{workVerdicts, 32, laneStarts}))
+			atMost(1.6, "CPU", cost(ofService, ofPostgres),
+				key{workVerdicts, 32, name}, key{workVerdicts, 32, laneStarts}))
 	}
 	return append(list,
 		atLeast(1.5, key{workVerdicts, 32, laneEmbedded}, lanePgbench),
@@ -212,7 +213,7 @@ func report(out io.Writer, title string, results []*result) error {
 }
 
 // spread returns the median of the rounds, the least and the most.
-func spread(values []float64) (median, least, most float64) {
+func spread(values []float64) (float64, float64, float64) {
 	values = slices.Sorted(slices.Values(values))
 	last := len(values) - 1
 	return (values[last/2] + values[(last+1)/2]) / 2, values[0], values[last]

@@ -128,7 +128,7 @@ func (b *bench) startPeer(ctx context.Context, name string, variables ...string)
 	if err != nil {
 		return service{}, err
 	}
-	if err := b.goBuild(ctx, filepath.Join(root, "core/coretest/bench/peers"), "peers", "."); err != nil {
+	if err := b.goBuild(ctx, filepath.Join(root, "core", "coretest", "bench", "peers"), "peers", "."); err != nil {
 		return service{}, err
 	}
 	s := service{name: name, meter: b.meter, tenants: slices.Clone(b.starts.tenants)}

@@ -110,11 +110,12 @@ func (b *bench) execute(ctx context.Context, name, redisURL string, roles ...str
 
 // thawed does something while the service runs.
 func (s service) thawed(do func() error) error {
-	send := func(signal syscall.Signal) (err error) {
+	send := func(signal syscall.Signal) error {
+		var failures []error
 		for _, p := range s.processes {
-			err = errors.Join(err, p.Signal(signal))
+			failures = append(failures, p.Signal(signal))
 		}
-		return err
+		return errors.Join(failures...)
 	}
 	if err := send(syscall.SIGCONT); err != nil {
 		return err
@@ -193,17 +194,17 @@ func (s service) check(ctx context.Context) error {
 //go:embed seed.sql
 var seedScript string
 
+// samples are the document of every request, and the one step of every workflow.
+type samples struct {
+	document, step string
+}
+
 func (s samples) seed(ctx context.Context, db *pgx.Conn) error {
 	// Only the simple protocol takes several statements with a parameter.
 	if _, err := db.Exec(ctx, seedScript, pgx.QueryExecModeSimpleProtocol, s.definition()); err != nil {
 		return fmt.Errorf("fill tables: %w", err)
 	}
 	return nil
-}
-
-// samples are the document of every request, and the one step of every workflow.
-type samples struct {
-	document, step string
 }
 
 func readSamples() (samples, error) {

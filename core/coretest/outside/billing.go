@@ -27,8 +27,8 @@ type Charge struct {
 	body []byte
 }
 
-// Billing is a billing service: it checks the signature of a call, and however often a charge is asked for under one key
-// it is made once. Its zero value is of no use; call NewBilling.
+// Billing is a billing service: it checks the signature of a call, and however often a charge is asked for under one
+// key it is made once. Its zero value is of no use; call NewBilling.
 type Billing struct {
 	*Plan[Charge]
 

@@ -45,8 +45,8 @@ type Call struct {
 }
 
 // Validator is an external validator as the product expects one behind an http step: it checks the signature of a call,
-// and however often a call is made under one key it is one call with one answer. It looks at no document. Its zero value
-// is of no use; call NewValidator.
+// and however often a call is made under one key it is one call with one answer. It looks at no document. Its zero
+// value is of no use; call NewValidator.
 type Validator struct {
 	*Plan[Request]
 

@@ -16,7 +16,8 @@ import (
 func TestParquetOfDuckDB(t *testing.T) {
 	t.Parallel()
 	// A lock file would name the packages of all platforms, of which a registry need not have each.
-	folder, err := coretest.KeepFolder(os.DirFS(filepath.Join("testdata", "duckdb")), "duckdb", func(folder coretest.Folder) error {
+	files := os.DirFS(filepath.Join("testdata", "duckdb"))
+	folder, err := coretest.KeepFolder(files, "duckdb", func(folder coretest.Folder) error {
 		cmd := exec.CommandContext(t.Context(), "npm", "install", "--ignore-scripts", "--no-audit", "--no-package-lock")
 		cmd.Dir = string(folder)
 		return cmd.Run()

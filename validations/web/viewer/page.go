@@ -209,7 +209,8 @@ func notesOf(findings []validations.Finding, first, last int) ([]validations.Sho
 		if finding.Line < first || finding.Line > last {
 			continue
 		}
-		if n++; n <= lineNotes {
+		n++
+		if n <= lineNotes {
 			notes = append(notes, validations.NewShownFinding(finding.Finding))
 		}
 	}

@@ -25,8 +25,9 @@ const readTimeout = 10 * time.Second
 func main() {
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, log, os.Args[1:]); err != nil {
+	err := run(ctx, log, os.Args[1:])
+	stop()
+	if err != nil {
 		log.Error("the service ended", "error", err)
 		os.Exit(1)
 	}
@@ -87,12 +88,12 @@ func validator(ctx context.Context, log *slog.Logger, flags *flag.FlagSet, args 
 	}
 	client := &http.Client{Timeout: readTimeout}
 	service.Watch(func(moment outside.Moment, request outside.Request) {
-		log.Info("call", "moment", moment, "key", request.Key, "bytes", request.Size)
+		log.InfoContext(ctx, "call", "moment", moment, "key", request.Key, "bytes", request.Size)
 		if moment != outside.Answered || !*later {
 			return
 		}
 		status, accepted, err := outside.CallBack(ctx, client, request, outside.AnswerOf(!*fail), key, time.Now())
-		log.Info("called back", "key", request.Key, "status", status, "accepted", accepted, "error", err)
+		log.InfoContext(ctx, "called back", "key", request.Key, "status", status, "accepted", accepted, "error", err)
 	})
 	return service
 }
