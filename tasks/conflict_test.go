@@ -56,7 +56,7 @@ func TestEnqueuerConflict(t *testing.T) {
 				b.occupy(t, job, tt.options...)
 				stop := func() {}
 				if tt.handle != nil {
-					stop = startServer(t, b, func(context.Context, *asynq.Task) error { return tt.handle(t.Context()) })
+					stop = startServer(t, b, handling(t, tt.handle))
 				}
 				b.wantState(t, job, tt.before)
 				isReplaced := tt.after != tt.before
@@ -100,4 +100,10 @@ func startServer(tb testing.TB, b *testBundle, handle asynq.HandlerFunc) func() 
 	}
 	tb.Cleanup(server.Shutdown)
 	return server.Shutdown
+}
+
+// handling is a worker's handler that ends with the test.
+func handling(tb testing.TB, handle func(testEnds context.Context) error) asynq.HandlerFunc {
+	tb.Helper()
+	return func(context.Context, *asynq.Task) error { return handle(tb.Context()) }
 }

@@ -162,7 +162,8 @@ func importKilled(tb testing.TB, from, to *program.Installation, file string) {
 	complaint := program.Fail(tb, to.Settings, "org", "resume", from.Harbour.Slug, "--reason", "impatience")
 	wantSaid(tb, complaint, "the import of the organization has not ended")
 	killAtLastCommit(tb, to, file, pgproxy.Fault{Swallow: true})
-	wantSaid(tb, program.Fail(tb, to.Settings, "org", "import", "--trust", file), "is here already, complete", "org resume")
+	complaint = program.Fail(tb, to.Settings, "org", "import", "--trust", file)
+	wantSaid(tb, complaint, "is here already, complete", "org resume")
 }
 
 // killAtLastCommit kills an import at the commit that ends it. The fault says whether the commit takes effect.
@@ -186,7 +187,8 @@ func killAtLastCommit(tb testing.TB, i *program.Installation, file string, fault
 		}
 		return pgproxy.Fault{}
 	})
-	p := program.Launch(tb, append(slices.Clip(i.Settings), "DATABASE_URL="+proxy.URL()), "", "org", "import", "--trust", file)
+	settings := append(slices.Clip(i.Settings), "DATABASE_URL="+proxy.URL())
+	p := program.Launch(tb, settings, "", "org", "import", "--trust", file)
 	program.Receive(tb, "the import comes to its last commit", reached)
 	p.Kill()
 }

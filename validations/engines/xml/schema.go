@@ -331,12 +331,17 @@ func (c *complaints) locate(text []byte, identifiers []*identifierFault, limits 
 		return fault
 	}
 	for _, one := range c.list {
-		if (!one.placed || one.ambiguous) && one.line < lastLintLine {
-			one.finding = lines.PlaceLine(one.finding, one.line, 0)
-			one.finding.Path = ""
-		}
+		one.placeByLine(lines)
 	}
 	return nil
+}
+
+// placeByLine leaves the complaint the line that xmllint gives where no one element was found.
+func (c *complaint) placeByLine(lines *engine.Lines) {
+	if (!c.placed || c.ambiguous) && c.line < lastLintLine {
+		c.finding = lines.PlaceLine(c.finding, c.line, 0)
+		c.finding.Path = ""
+	}
 }
 
 func (c *complaint) place(e *xmltext.Element, path string, lines *engine.Lines) {

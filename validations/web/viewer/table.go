@@ -145,18 +145,22 @@ func (t *Table) choose(names []string, header Row, head int) {
 		t.Columns = append(t.Columns, column)
 	}
 	for i := range t.Rows {
-		row := &t.Rows[i]
-		if row.Broken {
-			continue
-		}
-		cells := make([]Cell, 0, len(shown))
-		for _, i := range shown {
-			if i < len(row.Cells) {
-				cells = append(cells, row.Cells[i])
-			}
-		}
-		row.Cells = cells
+		t.Rows[i].keep(shown)
 	}
+}
+
+// keep leaves the row the cells of the columns that are shown. A broken one has no cells by columns.
+func (r *Row) keep(shown []int) {
+	if r.Broken {
+		return
+	}
+	cells := make([]Cell, 0, len(shown))
+	for _, i := range shown {
+		if i < len(r.Cells) {
+			cells = append(cells, r.Cells[i])
+		}
+	}
+	r.Cells = cells
 }
 
 func nameOf(names []string, i int) string {
