@@ -18,7 +18,7 @@ func TestEnqueuerConflict(t *testing.T) {
 	tests := map[string]struct {
 		options []asynq.Option
 		// handle is what a worker does with the task until the test ends; nil where there is no worker.
-		handle        func(testEnds context.Context) error
+		handle        func(testEnds <-chan struct{}) error
 		before, after asynq.TaskState
 	}{
 		"LeavesAPendingTaskAlone": {before: asynq.TaskStatePending, after: asynq.TaskStatePending},
@@ -27,23 +27,23 @@ func TestEnqueuerConflict(t *testing.T) {
 			before:  asynq.TaskStateScheduled, after: asynq.TaskStateScheduled,
 		},
 		"LeavesARunningTaskAlone": {
-			handle: func(testEnds context.Context) error {
-				<-testEnds.Done()
+			handle: func(testEnds <-chan struct{}) error {
+				<-testEnds
 				return nil
 			},
 			before: asynq.TaskStateActive, after: asynq.TaskStateActive,
 		},
 		"LeavesATaskToBeRetriedAlone": {
-			handle: func(context.Context) error { return context.DeadlineExceeded },
+			handle: func(<-chan struct{}) error { return context.DeadlineExceeded },
 			before: asynq.TaskStateRetry, after: asynq.TaskStateRetry,
 		},
 		"ReplacesAnArchivedTask": {
-			handle: func(context.Context) error { return asynq.SkipRetry },
+			handle: func(<-chan struct{}) error { return asynq.SkipRetry },
 			before: asynq.TaskStateArchived, after: asynq.TaskStatePending,
 		},
 		"ReplacesACompletedTask": {
 			options: []asynq.Option{asynq.Retention(time.Hour)},
-			handle:  func(context.Context) error { return nil },
+			handle:  func(<-chan struct{}) error { return nil },
 			before:  asynq.TaskStateCompleted, after: asynq.TaskStatePending,
 		},
 	}
@@ -56,7 +56,8 @@ func TestEnqueuerConflict(t *testing.T) {
 				b.occupy(t, job, tt.options...)
 				stop := func() {}
 				if tt.handle != nil {
-					stop = startServer(t, b, handling(t, tt.handle))
+					ends := t.Context().Done()
+					stop = startServer(t, b, func(context.Context, *asynq.Task) error { return tt.handle(ends) })
 				}
 				b.wantState(t, job, tt.before)
 				isReplaced := tt.after != tt.before
@@ -100,10 +101,4 @@ func startServer(tb testing.TB, b *testBundle, handle asynq.HandlerFunc) func() 
 	}
 	tb.Cleanup(server.Shutdown)
 	return server.Shutdown
-}
-
-// handling is a worker's handler that ends with the test.
-func handling(tb testing.TB, handle func(testEnds context.Context) error) asynq.HandlerFunc {
-	tb.Helper()
-	return func(context.Context, *asynq.Task) error { return handle(tb.Context()) }
 }

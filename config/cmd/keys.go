@@ -270,7 +270,8 @@ func (p Program) explain(
 		return err
 	}
 	fingerprint := start.Request{
-		Endpoint: start.Endpoint, Key: idempotency.Key{Given: true}, Caller: idempotency.Caller{Method: http.MethodPost},
+		Endpoint: start.Endpoint, Key: idempotency.Key{Given: true},
+		Caller:   idempotency.Caller{Method: http.MethodPost},
 		Workflow: validations.WorkflowRef{ID: workflow.ID}, Body: document,
 		Version: start.PinnedVersion{Text: asked.version, Given: asked.version != ""},
 	}.Fingerprint()

@@ -67,7 +67,9 @@ func (p parameters) meantBy(name string) string {
 //
 //nolint:gochecknoglobals // They are constants that take a while to read.
 var (
-	apiDocument          = sync.OnceValues(func() (*docs.Reference, error) { return docs.ReadReference(docs.OpenAPI()) })
+	apiDocument = sync.OnceValues(func() (*docs.Reference, error) {
+		return docs.ReadReference(docs.OpenAPI())
+	})
 	documentedParameters = sync.OnceValues(readParameters)
 )
 

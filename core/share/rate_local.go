@@ -34,7 +34,8 @@ type localEntry struct {
 	used    time.Time
 }
 
-// NewLocalRate makes a LocalRate that allows each id perSecond on average and burst at once. With perSecond 0 it is off.
+// NewLocalRate makes a LocalRate that allows each id perSecond on average and burst at once. With perSecond 0 it is
+// off.
 func NewLocalRate(name string, perSecond float64, burst int) *LocalRate {
 	l := &LocalRate{
 		limit: rate.Limit(perSecond), burst: max(burst, 1), now: time.Now, entries: map[uuid.UUID]*localEntry{},

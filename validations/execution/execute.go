@@ -114,15 +114,15 @@ func (e *Executor) executeLeased(ctx context.Context, held lease, shared resourc
 		plan: ready, run: &run, document: document, resources: shared,
 		clock: newRunClock(ready.definition, e.cfg, held.elapsed),
 	}
-	ctx, end := context.WithCancelCause(ctx)
+	executing, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	watch := time.AfterFunc(watchedAfter, func() {
-		if e.progress.AwaitCompleted(ctx, run.OrgID, run.ID) {
+		if e.progress.AwaitCompleted(executing, run.OrgID, run.ID) {
 			end(errLeaseLost)
 		}
 	})
 	defer watch.Stop()
-	ctx, stop := core.KeepAlive(ctx, e.cfg.Lease/heartbeatsPerLease, errLeaseLost, func(ctx context.Context) bool {
+	ctx, stop := core.KeepAlive(executing, e.cfg.Lease/heartbeatsPerLease, errLeaseLost, func(ctx context.Context) bool {
 		return e.lost(ctx, held.run)
 	})
 	defer stop()
