@@ -16,8 +16,8 @@ import (
 // complainEvery is the least time between two log lines about a Redis that does not answer.
 const complainEvery = 10 * time.Second
 
-// SharedRate is LocalRate for organizations, counted in Redis for all processes together. A limit that cannot be checked
-// is not enforced.
+// SharedRate is LocalRate for organizations, counted in Redis for all processes together. A limit that cannot be
+// checked is not enforced.
 type SharedRate struct {
 	name       string
 	limiter    *redis_rate.Limiter

@@ -15,8 +15,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
-// watchedAfter is how long a run is executed before its process learns at once that it was canceled elsewhere. Most runs
-// are over by then, and the others stop within a moment, not at their next heartbeat.
+// watchedAfter is how long a run is executed before its process learns at once that it was canceled elsewhere. Most
+// runs are over by then, and the others stop within a moment, not at their next heartbeat.
 const watchedAfter = 250 * time.Millisecond
 
 // errLeaseLost means that another worker has taken the run over, or that the run has ended. The execution stops.
@@ -122,7 +122,8 @@ func (e *Executor) executeLeased(ctx context.Context, held lease, shared resourc
 		}
 	})
 	defer watch.Stop()
-	ctx, stop := core.KeepAlive(executing, e.cfg.Lease/heartbeatsPerLease, errLeaseLost, func(ctx context.Context) bool {
+	heartbeat := e.cfg.Lease / heartbeatsPerLease
+	ctx, stop := core.KeepAlive(executing, heartbeat, errLeaseLost, func(ctx context.Context) bool {
 		return e.lost(ctx, held.run)
 	})
 	defer stop()

@@ -28,7 +28,8 @@ func TestModels(t *testing.T) {
 			var got []string
 			text, file := c.model(t, models)
 			for _, f := range checkModel(t, engine, text, file).Findings {
-				place := fmt.Sprintf("> %s %d:%d %s", f.Severity, f.Line, f.Column, strings.TrimSpace(f.Code+" "+f.Path))
+				what := strings.TrimSpace(f.Code + " " + f.Path)
+				place := fmt.Sprintf("> %s %d:%d %s", f.Severity, f.Line, f.Column, what)
 				got = append(got, place+" | "+f.Message)
 			}
 			same(t, c.want, got)
