@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -364,8 +363,7 @@ func auditInvitation(
 
 // mailInvitationLink sends the link of an invitation to the invited person.
 func (s *Service) mailInvitationLink(ctx context.Context, tx db.GormTx, issued issuedLink) error {
-	// The name is chosen by whoever owns the organization, and must not add paragraphs of its own to our letter.
-	name := strings.Join(strings.Fields(issued.OrgName), " ")
+	name := mails.Quoted(issued.OrgName)
 	return s.Mails.Stage(ctx, tx, mails.KindInvitation, issued.Email, &mails.Letter{
 		Subject: "Invitation to " + name,
 		Text: fmt.Sprintf(`You are invited to %s as %s. Open this link to accept or to decline:

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
+	"unicode"
 
 	"github.com/google/uuid"
 	"gorm.io/gorm"
@@ -82,6 +84,28 @@ func (s *Service) AreSent() bool { return s.cfg.Mail != nil }
 type Letter struct {
 	Subject string `json:"subject"`
 	Text    string `json:"text"`
+}
+
+// maxQuoted is how many characters of a name a letter shows.
+const maxQuoted = 60
+
+// Quoted returns a name that somebody has chosen, such as that of an organization, for a letter of the service. It must
+// not speak for the service: it is one line in quotation marks, and nothing in it looks like an address, of which mail
+// programs make links.
+func Quoted(name string) string {
+	name = strings.ReplaceAll(strings.Join(strings.Fields(name), " "), "://", ": //")
+	shown := []rune{'“'}
+	for _, c := range name {
+		if len(shown) > maxQuoted {
+			shown = append(shown, '…')
+			break
+		}
+		if shown[len(shown)-1] == '.' && unicode.IsLetter(c) {
+			shown = append(shown, ' ')
+		}
+		shown = append(shown, c)
+	}
+	return string(append(shown, '”'))
 }
 
 // Stage adds a mail to the transaction that makes it necessary. It does nothing if the installation sends no mail.

@@ -250,15 +250,17 @@ func TestInvitationsAreMailed(t *testing.T) {
 	t.Error("40 mails to one address were not limited")
 }
 
-// Whoever owns an organization writes no paragraphs of the service's letters.
+// Whoever owns an organization speaks for it alone in the service's letters, and links to nothing.
 func TestNamesAddNothingToLetters(t *testing.T) {
 	t.Parallel()
 	s, m := setupMail(t)
-	s.Exec(t, `UPDATE organizations SET name = E'Harbour\n\nPay at http://evil.example' WHERE id = $1`, s.Harbour.ID)
+	s.Exec(t, `UPDATE organizations SET name = E'Harbour\n\nUnlock at http://www.evil.example/now, or
+		else your account is gone' WHERE id = $1`, s.Harbour.ID)
 	s.Invited(t, "kim@b.example")
 	s.Work(t)
-	if got := <-m.letters; !strings.Contains(got.text, "invited to Harbour Pay at") {
-		t.Errorf("letter = %s, want the name in one line", got.text)
+	const want = "invited to “Harbour Unlock at http: //www. evil. example/now, or else yo…” as"
+	if got := <-m.letters; !strings.Contains(got.text, want) {
+		t.Errorf("letter = %s, want %s in it", got.text, want)
 	}
 }
 
