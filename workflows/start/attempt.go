@@ -16,10 +16,7 @@ import (
 // attempt is a start that needs nothing but its commit: every id is chosen and the response is rendered. It carries
 // its own outcome through claim, charge and insert.
 type attempt struct {
-	run          validations.Prepared
-	orgID, runID uuid.UUID
-	// rerun says that the document of an earlier run is checked again.
-	rerun bool
+	run validations.Prepared
 	// keyed says that claim is meant; ownKey that the key is the service's, because the client sent none.
 	keyed, ownKey bool
 	claim         idempotency.Claim
@@ -45,9 +42,7 @@ type outcome struct {
 
 // prepare chooses the ids of a start and renders its response. It touches no database.
 func prepare(r Request) (*attempt, error) {
-	a := &attempt{
-		orgID: r.Principal.OrgID, rerun: r.Earlier != nil, keyed: r.Key.Given, overage: r.Principal.Overage,
-	}
+	a := &attempt{keyed: r.Key.Given, overage: r.Principal.Overage}
 	order := validations.Order{
 		Principal: r.Principal, Workflow: r.Workflow, Source: r.Source, RequestID: r.Caller.RequestID,
 		Document: validations.Document{
@@ -65,18 +60,17 @@ func prepare(r Request) (*attempt, error) {
 	if a.run, err = validations.Prepare(order, r.Earlier, time.Now()); err != nil {
 		return nil, err
 	}
-	a.runID = a.run.Run.ID
-	a.response = created(a.runID, a.run.Answer)
+	a.response = created(a.run.Run.ID, a.run.Answer)
 	a.claim = idempotency.Claim{
-		ID: order.IdempotencyKeyID, OrgID: a.orgID, Endpoint: r.Endpoint, Key: r.Key.Value,
-		Fingerprint: r.Fingerprint(), Caller: r.Caller, Lifetime: r.KeyLifetime, Subject: a.runID,
+		ID: order.IdempotencyKeyID, OrgID: a.run.Run.OrgID, Endpoint: r.Endpoint, Key: r.Key.Value,
+		Fingerprint: r.Fingerprint(), Caller: r.Caller, Lifetime: r.KeyLifetime, Subject: a.run.Run.ID,
 		Point: idempotency.PointFinished, Response: a.response,
 	}
 	a.audit = core.AuditRecord{
-		OrgID: a.orgID, ActorID: r.Principal.UserID, TokenID: r.Principal.TokenID, Action: "run.start",
-		TargetType: "run", TargetID: a.runID.String(), RequestID: r.Caller.RequestID,
+		OrgID: a.run.Run.OrgID, ActorID: r.Principal.UserID, TokenID: r.Principal.TokenID, Action: "run.start",
+		TargetType: "run", TargetID: a.run.Run.ID.String(), RequestID: r.Caller.RequestID,
 	}
-	if a.rerun {
+	if a.isRerun() {
 		a.audit.Action = "run.rerun"
 	}
 	a.audit.ID, err = core.NewID()
@@ -94,8 +88,11 @@ func created(runID uuid.UUID, body []byte) idempotency.Response {
 	}
 }
 
+// isRerun reports whether the document of an earlier run is checked again.
+func (a *attempt) isRerun() bool { return a.run.Run.RerunOf != nil }
+
 // mayExceedQuota reports whether the attempt may be charged by itself when the quota is used up.
-func (a *attempt) mayExceedQuota() bool { return a.overage && !a.rerun }
+func (a *attempt) mayExceedQuota() bool { return a.overage && !a.isRerun() }
 
 // size is what the attempt weighs in a batch.
 func (a *attempt) size() int { return len(a.run.Submission.Content) }
@@ -112,7 +109,7 @@ func (a *attempt) refuse(err error) { a.err = err }
 // refuseQuota ends an attempt that the quota has no room for.
 func (a *attempt) refuseQuota(usage quota.Usage) {
 	refusal := quota.Exceeded(usage)
-	if a.overage && a.rerun {
+	if a.overage && a.isRerun() {
 		refusal.Detail += " A rerun is never charged beyond the quota; start the document again for that."
 	}
 	a.refuse(refusal)

@@ -177,7 +177,7 @@ func split(batch []*attempt) [][]*attempt {
 	var parts [][]*attempt
 	place := make(map[part]int)
 	for _, a := range batch {
-		key := part{orgID: a.orgID, rerun: a.rerun}
+		key := part{orgID: a.run.Run.OrgID, rerun: a.isRerun()}
 		i, ok := place[key]
 		if !ok {
 			i = len(parts)

@@ -44,8 +44,8 @@ func (s *Starter) commit(ctx context.Context, attempts []*attempt, lockTimeout s
 	for _, a := range attempts {
 		expiresAt, ok := claimed[a.claim.ID]
 		a.tried, a.claimed = true, idempotency.ClaimResult{Claimed: ok || !a.keyed, ExpiresAt: expiresAt}
-		a.granted = slices.Contains(granted, a.runID)
-		if a.rerun && a.claimed.Claimed {
+		a.granted = slices.Contains(granted, a.run.Run.ID)
+		if a.isRerun() && a.claimed.Claimed {
 			a.refuse(answered.documents.Require(a.run.Run))
 		}
 	}
@@ -66,15 +66,15 @@ func (s *Starter) queue(batch *db.Batch, attempts []*attempt) answers {
 		if a.keyed {
 			claims = append(claims, a.claim)
 		} else {
-			unkeyed = append(unkeyed, a.runID)
+			unkeyed = append(unkeyed, a.run.Run.ID)
 		}
 		// Runs that are held back are charged when their phases have come so far.
 		if !run.Held {
 			run.Run.UsageMetric = quota.MetricRuns
 		}
-		charges = append(charges, quota.RunCharge{RunID: a.runID, OrgID: a.orgID, Held: run.Held})
+		charges = append(charges, quota.RunCharge{RunID: a.run.Run.ID, OrgID: a.run.Run.OrgID, Held: run.Held})
 		runs = append(runs, run)
-		if a.rerun {
+		if a.isRerun() {
 			reruns = append(reruns, run)
 		} else {
 			fresh = append(fresh, run)

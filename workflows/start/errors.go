@@ -53,7 +53,7 @@ func commitError(err error, a *attempt) error {
 	if errors.Is(err, db.ErrOutcomeUnknown) {
 		retryable := a.keyed && !a.ownKey
 		unknown := core.NewError(api.CodeOutcomeUnknown, outcomeAdvice(retryable))
-		unknown.RunID, unknown.Retryable, unknown.RetryAfter = a.runID.String(), retryable, time.Second
+		unknown.RunID, unknown.Retryable, unknown.RetryAfter = a.run.Run.ID.String(), retryable, time.Second
 		return unknown.Because(err)
 	}
 	if db.IsUnavailable(err) || db.IsContention(err) || validations.IsUploadGone(err) {

@@ -95,7 +95,7 @@ func (s *Starter) reserved(refused *attempt) (*attempt, error) {
 func leftToCompleter(err error, a *attempt) error {
 	left := core.NewError(api.CodeUnavailable, "The run is reserved and will be started when its charge is known. "+
 		"Look for run_id instead of sending the request again; with an Idempotency-Key it could be retried.")
-	left.RunID, left.Retryable, left.RetryAfter = a.runID.String(), false, time.Second
+	left.RunID, left.Retryable, left.RetryAfter = a.run.Run.ID.String(), false, time.Second
 	return left.Because(err)
 }
 

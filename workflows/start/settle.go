@@ -66,7 +66,7 @@ func (s *Starter) settleQuotas(ctx context.Context, attempts []*attempt) ([]*att
 	var orgs []uuid.UUID
 	for _, a := range attempts {
 		if !a.run.Held {
-			orgs = append(orgs, a.orgID)
+			orgs = append(orgs, a.run.Run.OrgID)
 		}
 	}
 	if len(orgs) == 0 {
@@ -80,14 +80,14 @@ func (s *Starter) settleQuotas(ctx context.Context, attempts []*attempt) ([]*att
 	taken := make(map[uuid.UUID]int64)
 	var left []*attempt
 	for _, a := range attempts {
-		usage, found := counters[a.orgID]
+		usage, found := counters[a.run.Run.OrgID]
 		switch {
 		case a.run.Held:
 			left = append(left, a)
 		case !found:
 			a.refuse(quota.OrganizationGone())
-		case taken[a.orgID] < usage.Room():
-			taken[a.orgID]++
+		case taken[a.run.Run.OrgID] < usage.Room():
+			taken[a.run.Run.OrgID]++
 			left = append(left, a)
 		default:
 			a.refuseQuota(usage)

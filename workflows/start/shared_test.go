@@ -65,7 +65,7 @@ func (c *crowd) start(t *testing.T, random *rand.Rand) {
 	defer c.mu.Unlock()
 	c.outcomes[i][outcome]++
 	if outcome == "created" {
-		c.created[i][a.runID] = a.claim.Key
+		c.created[i][a.run.Run.ID] = a.claim.Key
 	}
 }
 

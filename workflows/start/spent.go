@@ -45,7 +45,7 @@ func (s *spent) split(attempts []*attempt) ([]*attempt, []*attempt) {
 	}
 	var doubtful, others []*attempt
 	for _, a := range attempts {
-		if _, used := s.orgs[a.orgID]; used && !a.run.Held {
+		if _, used := s.orgs[a.run.Run.OrgID]; used && !a.run.Held {
 			doubtful = append(doubtful, a)
 		} else {
 			others = append(others, a)

@@ -133,7 +133,7 @@ func (s *Starter) answer(ctx context.Context, a *attempt) (Answer, error) {
 		return s.answerFromRival(ctx, a)
 	}
 	return Answer{
-		Answer: idempotency.Answer{Response: a.response, ExpiresAt: a.claimed.ExpiresAt}, RunID: a.runID,
+		Answer: idempotency.Answer{Response: a.response, ExpiresAt: a.claimed.ExpiresAt}, RunID: a.run.Run.ID,
 		Executed: a.slot.Execute(ctx, a.run),
 	}, nil
 }
@@ -155,5 +155,5 @@ func (s *Starter) answerFromRival(ctx context.Context, a *attempt) (Answer, erro
 	if record := a.claimed.Existing; record != nil {
 		return s.answerFrom(ctx, *record, a.claim.Fingerprint)
 	}
-	return Answer{}, s.guard.InFlight(a.orgID)
+	return Answer{}, s.guard.InFlight(a.run.Run.OrgID)
 }
