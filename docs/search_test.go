@@ -17,7 +17,7 @@ func TestSearch(t *testing.T) {
 	}{
 		"Code":             {"quota_exceeded", "/docs/errors/quota_exceeded/", ""},
 		"PartOfACode":      {"key reused", "/docs/errors/idempotency_key_reused/", ""},
-		"Setting":          {"SV_LOCAL_RUNS", "/docs/guides/configuration/#settings", ""},
+		"Setting":          {"SV_RUN_LEASE", "/docs/guides/configuration/#settings", ""},
 		"Heading":          {"canceling", "/docs/guides/runs/#canceling", ""},
 		"BeginningOfAWord": {"cance runs", "/api/docs/cancel-run/", ""},
 		"Plural":           {"retries ready", "/docs/guides/retries/", ""},
