@@ -8,15 +8,18 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
 
 // listFunctions are those on lists that the libraries lack or do too slowly.
-func listFunctions() []cel.EnvOption {
+func listFunctions(limits engine.Limits) []cel.EnvOption {
 	list := cel.ListType(cel.DynType)
 	anything := cel.ListType(cel.TypeParamType("T"))
 	unary := func(name string, result func(numbers []float64) ref.Val) cel.EnvOption {
-		return cel.Function(name, cel.Overload(name+"_list", []*cel.Type{list}, cel.DoubleType,
-			cel.UnaryBinding(func(list ref.Val) ref.Val { return ofNumbers(list, result) })))
+		binding := cel.UnaryBinding(func(list ref.Val) ref.Val { return ofNumbers(list, result) })
+		return cel.Function(name, cel.Overload(name+"_list", []*cel.Type{list}, cel.DoubleType, binding),
+			cel.MemberOverload("list_"+name, []*cel.Type{list}, cel.DoubleType, binding))
 	}
 	return []cel.EnvOption{
 		unary("sum", func(numbers []float64) ref.Val { return types.Double(total(numbers)) }),
@@ -24,10 +27,18 @@ func listFunctions() []cel.EnvOption {
 		unary("max", ofSome(slices.Max[[]float64])),
 		unary("avg", ofSome(mean)),
 		unary("mean", ofSome(mean)),
-		cel.Function("percentile", cel.Overload("percentile_list_dyn", []*cel.Type{list, cel.DynType}, cel.DoubleType,
-			cel.BinaryBinding(percentile))),
+		cel.Function("percentile",
+			cel.Overload("percentile_list_dyn", []*cel.Type{list, cel.DynType}, cel.DoubleType,
+				cel.BinaryBinding(percentile)),
+			cel.MemberOverload("list_percentile_dyn", []*cel.Type{list, cel.DynType}, cel.DoubleType,
+				cel.BinaryBinding(percentile))),
 		cel.Function("distinct", cel.MemberOverload("list_distinct", []*cel.Type{anything}, anything,
-			cel.UnaryBinding(distinct))),
+			cel.UnaryBinding(func(list ref.Val) ref.Val {
+				if distinctCost([]ref.Val{list}) > limits.MaxRuleCost {
+					return types.WrapErr(errCost)
+				}
+				return distinct(list)
+			}))),
 	}
 }
 
@@ -54,8 +65,6 @@ func ofSome(result func(numbers []float64) float64) func(numbers []float64) ref.
 }
 
 // ofNumbers calls a function on a list of numbers, or of texts that are numbers, as those of XML.
-//
-//nolint:ireturn // CEL's functions return this interface
 func ofNumbers(list ref.Val, result func(numbers []float64) ref.Val) ref.Val {
 	items, ok := list.(traits.Lister)
 	if !ok {
@@ -75,8 +84,6 @@ func ofNumbers(list ref.Val, result func(numbers []float64) ref.Val) ref.Val {
 
 // percentile is the value below which so many percent of a list are, interpolated between its two nearest numbers, as
 // spreadsheets do.
-//
-//nolint:ireturn // CEL's functions return this interface
 func percentile(list, percent ref.Val) ref.Val {
 	const whole = 100
 	p, ok := percent.ConvertToType(types.DoubleType).(types.Double)
@@ -93,8 +100,6 @@ func percentile(list, percent ref.Val) ref.Val {
 }
 
 // distinct are the different elements of a list. Lists and objects are compared with each other, all else is looked up.
-//
-//nolint:ireturn // CEL's functions return this interface
 func distinct(list ref.Val) ref.Val {
 	items, ok := list.(traits.Lister)
 	if !ok {

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"cel.dev/cel-go/cel"
-	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/decls"
 	"cel.dev/cel-go/common/env"
 	"cel.dev/cel-go/common/operators"
@@ -20,7 +19,7 @@ var arithmetic = map[string]func(a, b ref.Val) ref.Val{
 	operators.Add:      by(traits.Adder.Add),
 	operators.Subtract: by(traits.Subtractor.Subtract),
 	operators.Multiply: by(traits.Multiplier.Multiply),
-	operators.Divide:   by(traits.Divider.Divide),
+	operators.Divide:   quotient,
 	operators.Modulo:   remainder,
 }
 
@@ -34,20 +33,16 @@ func by[T any](calculate func(a T, b ref.Val) ref.Val) func(a, b ref.Val) ref.Va
 	}
 }
 
-// equalities are CEL's comparisons and the ids of their overloads, by which their costs are counted.
-var equalities = map[string]string{
-	operators.Equals: overloads.Equals, operators.NotEquals: overloads.NotEquals,
-}
-
 // standardLibrary is CEL's, in which numbers of all types can be calculated with and compared with each other. CEL
 // keeps decimals and whole numbers apart, while people write avg(x) / 2 and year % 2 == 0. A whole number beside a
-// decimal counts as a decimal; two whole numbers stay whole, so that 7 / 2 is 3.
+// decimal counts as a decimal, and a quotient is one: JSON has one type of numbers, so 7 / 2 is 3.5.
 func standardLibrary() []cel.EnvOption {
 	standard := map[string]*decls.FunctionDecl{}
 	for _, function := range stdlib.Functions() {
 		standard[function.Name()] = function
 	}
-	subset := env.NewLibrarySubset()
+	// What is also declared elsewhere.
+	subset := env.NewLibrarySubset().AddExcludedFunctions(env.NewFunction(overloads.Matches))
 	var options []cel.EnvOption
 	for name, calculate := range arithmetic {
 		subset.AddExcludedFunctions(env.NewFunction(name))
@@ -57,26 +52,23 @@ func standardLibrary() []cel.EnvOption {
 			cel.SingletonBinaryBinding(func(a, b ref.Val) ref.Val { return calculate(alike(a, b)) }),
 		}
 		for _, overload := range standard[name].OverloadDecls() {
-			of = append(of, cel.Overload(overload.ID(), overload.ArgTypes(), overload.ResultType()))
+			result := overload.ResultType()
+			if name == operators.Divide {
+				result = cel.DoubleType
+			}
+			of = append(of, cel.Overload(overload.ID(), overload.ArgTypes(), result))
 		}
 		if name == operators.Modulo {
 			of = append(of, cel.Overload(name+"double", []*cel.Type{cel.DoubleType, cel.DoubleType}, cel.DoubleType))
 		}
 		options = append(options, cel.Function(name, of...))
 	}
-	// An overload for numbers would collide with the one for two values of any type: comparisons take all values here,
-	// and comparisonValidator refuses those that are never equal.
-	a, b := cel.TypeParamType("A"), cel.TypeParamType("B")
-	for name, id := range equalities {
-		subset.AddExcludedFunctions(env.NewFunction(name))
-		options = append(options, cel.Function(name, cel.Overload(id, []*cel.Type{a, b}, cel.BoolType)))
-	}
-	return append(options, cel.StdLib(cel.StdLibSubset(subset)))
+	a := cel.TypeParamType("A")
+	return append(options, cel.StdLib(cel.StdLibSubset(subset)), cel.Function(operators.Index,
+		cel.Overload("index_list_double", []*cel.Type{cel.ListType(a), cel.DoubleType}, a)))
 }
 
 // alike turns the whole one of two numbers into a decimal, if the other is one.
-//
-//nolint:ireturn // CEL's functions return this interface
 func alike(a, b ref.Val) (ref.Val, ref.Val) {
 	switch {
 	case a.Type() == b.Type():
@@ -92,9 +84,20 @@ func isWhole(value ref.Val) bool {
 	return value.Type() == types.IntType || value.Type() == types.UintType
 }
 
+// quotient is a decimal, and none by zero: an infinite number would be above each limit.
+func quotient(a, b ref.Val) ref.Val {
+	x, okX := a.ConvertToType(types.DoubleType).(types.Double)
+	y, okY := b.ConvertToType(types.DoubleType).(types.Double)
+	switch {
+	case !okX || !okY:
+		return types.MaybeNoSuchOverloadErr(a)
+	case y == 0:
+		return types.NewErr("division by zero")
+	}
+	return x / y
+}
+
 // remainder has the sign of its first operand, for decimals as well.
-//
-//nolint:ireturn // CEL's functions return this interface
 func remainder(a, b ref.Val) ref.Val {
 	if x, ok := a.(types.Double); ok {
 		y, ok := b.(types.Double)
@@ -107,27 +110,4 @@ func remainder(a, b ref.Val) ref.Val {
 		return types.Double(math.Mod(float64(x), float64(y)))
 	}
 	return by(traits.Modder.Modulo)(a, b)
-}
-
-// comparisonValidator refuses to compare values that are never equal, such as a text and a number.
-type comparisonValidator struct{}
-
-// Name tells it from CEL's validators.
-func (comparisonValidator) Name() string { return "comparisons" }
-
-// Validate looks at the types that are known without a document.
-func (comparisonValidator) Validate(_ *cel.Env, _ cel.ValidatorConfig, tree *ast.AST, issues *cel.Issues) {
-	for name := range equalities {
-		for _, call := range ast.MatchDescendants(ast.NavigateAST(tree), ast.FunctionMatcher(name)) {
-			a, b := tree.GetType(call.AsCall().Args()[0].ID()), tree.GetType(call.AsCall().Args()[1].ID())
-			if !a.IsAssignableType(b) && !b.IsAssignableType(a) && (!isNumeric(a) || !isNumeric(b)) {
-				issues.ReportErrorAtID(call.ID(), "found no matching overload for '%s' applied to '(%s, %s)'",
-					name, a, b)
-			}
-		}
-	}
-}
-
-func isNumeric(t *cel.Type) bool {
-	return t.IsExactType(cel.DoubleType) || t.IsExactType(cel.IntType) || t.IsExactType(cel.UintType)
 }

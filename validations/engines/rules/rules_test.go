@@ -263,7 +263,7 @@ func TestRuleExpressions(t *testing.T) {
 			[]string{"/zones/1/area 20.5 is too large"},
 		},
 		{"Guard", `"path": "/zones/*", "when": "has(value.kind)", "assert": "value.kind == 'y'"`, []string{
-			"/zones/0 the rule r does not hold",
+			`/zones/0 the rule r does not hold: "x" is not "y"`,
 		}},
 		{"GuardOfTheDocument", `"path": "/gone", "when": "doc.floor > 50.0", "operator": "not_null"`, []string{}},
 		{"GuardThatHolds", `"path": "/gone", "when": "doc.floor < 50.0", "operator": "not_null"`, []string{

@@ -1,0 +1,110 @@
+package expression
+
+import (
+	"math"
+	"regexp"
+	"strings"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/overloads"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+)
+
+// wholeNumber is the function that makes a whole number of a decimal without decimals. Its name is for messages.
+const wholeNumber = "whole number"
+
+// converted are the functions of which CEL wants so many arguments, from the first on, as one type of numbers.
+var converted = map[string][]struct {
+	name        string
+	args, first int
+}{
+	wholeNumber: {
+		{"substring", 1, 0}, {"substring", 2, 0}, {"charAt", 1, 0}, {"indexOf", 2, 1}, {"lastIndexOf", 2, 1},
+		{"replace", 3, 2}, {"split", 2, 1}, {"slice", 2, 0}, {"flatten", 1, 0}, {"range", 1, 0}, {"bitAnd", 2, 0},
+		{"bitOr", 2, 0}, {"bitXor", 2, 0}, {"bitNot", 1, 0}, {"bitShiftLeft", 2, 0}, {"bitShiftRight", 2, 0},
+	},
+	overloads.TypeConvertDouble: {
+		{"round", 1, 0}, {"floor", 1, 0}, {"ceil", 1, 0}, {"trunc", 1, 0}, {"isNaN", 1, 0}, {"isInf", 1, 0},
+		{"isFinite", 1, 0}, {"near", 3, 0}, {"share", 2, 0}, {"percent", 2, 0},
+	},
+}
+
+// argumentConversions let numbers of all types be arguments: those of documents are decimals, even 3, and sizes are
+// whole.
+func argumentConversions() []cel.EnvOption {
+	var macros []cel.Macro
+	for to, functions := range converted {
+		for _, f := range functions {
+			convert := func(make cel.MacroExprFactory, target ast.Expr, args []ast.Expr) (ast.Expr, *cel.Error) {
+				for i := f.first; i < len(args); i++ {
+					args[i] = make.NewCall(to, args[i])
+				}
+				if target == nil {
+					return make.NewCall(f.name, args...), nil
+				}
+				return make.NewMemberCall(f.name, target, args...), nil
+			}
+			macros = append(macros, cel.GlobalMacro(f.name, f.args, convert),
+				cel.ReceiverMacro(f.name, f.args, convert))
+		}
+	}
+	return []cel.EnvOption{
+		cel.Macros(macros...),
+		cel.Function(wholeNumber,
+			cel.Overload("whole_int", []*cel.Type{cel.IntType}, cel.IntType,
+				cel.UnaryBinding(func(value ref.Val) ref.Val { return value })),
+			cel.Overload("whole_double", []*cel.Type{cel.DoubleType}, cel.IntType, cel.UnaryBinding(whole))),
+	}
+}
+
+func whole(value ref.Val) ref.Val {
+	number, _ := value.(types.Double)
+	if number != types.Double(math.Trunc(float64(number))) {
+		return types.NewErr("%v is not a whole number; int(x) leaves out its decimals", number)
+	}
+	return value.ConvertToType(types.IntType)
+}
+
+// unlike is what CEL says of two values of different types, where one needs to be like the other.
+var unlike = regexp.MustCompile(`for '(?:_[=!]=_|_\?_:_|@in)' applied to '\((?:bool, |dyn, )?(.*), (.*)\)'`)
+
+// decimalTypes turns types of whole numbers, also within lists, into decimals.
+var decimalTypes = strings.NewReplacer("uint", "double", "int", "double")
+
+// check checks an expression. Where CEL refuses to compare a whole number with a decimal, or to have one of each in the
+// branches of a condition, it is left to the evaluation, which knows how.
+func check(env *cel.Env, source string) (*cel.Ast, *cel.Issues) {
+	parsed, issues := env.Parse(source)
+	if issues.Err() != nil {
+		return nil, issues
+	}
+	for {
+		checked, issues := env.Check(parsed)
+		if issues.Err() == nil {
+			return checked, nil
+		}
+		first := issues.Errors()[0]
+		found := unlike.FindStringSubmatch(first.Message)
+		if found == nil {
+			return nil, issues
+		}
+		a, b := decimalTypes.Replace(found[1]), decimalTypes.Replace(found[2])
+		if a != b && b != "list("+a+")" {
+			return nil, issues
+		}
+		tree, factory := parsed.NativeRep(), ast.NewExprFactory()
+		id := ast.MaxID(tree)
+		ast.PostOrderVisit(tree.Expr(), ast.NewExprVisitor(func(node ast.Expr) {
+			if node.ID() != first.ExprID {
+				return
+			}
+			args := node.AsCall().Args()
+			for i := range args {
+				args[i] = factory.NewCall(id+int64(i)+1, overloads.TypeConvertDyn, args[i])
+			}
+			node.SetKindCase(factory.NewCall(first.ExprID, node.AsCall().FunctionName(), args...))
+		}))
+	}
+}
