@@ -15,19 +15,20 @@ import (
 // wholeNumber is the function that makes a whole number of a decimal without decimals. Its name is for messages.
 const wholeNumber = "whole number"
 
-// converted are the functions of which CEL wants so many arguments, from the first on, as one type of numbers.
+// converted are the functions of which CEL wants so many arguments, from the first on, as one type of numbers. They need
+// not be called by what stands before the dot.
 var converted = map[string][]struct {
 	name        string
 	args, first int
 }{
 	wholeNumber: {
 		{"substring", 1, 0}, {"substring", 2, 0}, {"charAt", 1, 0}, {"indexOf", 2, 1}, {"lastIndexOf", 2, 1},
-		{"replace", 3, 2}, {"split", 2, 1}, {"slice", 2, 0}, {"flatten", 1, 0}, {"range", 1, 0}, {"bitAnd", 2, 0},
+		{"replace", 3, 2}, {"split", 2, 1}, {"slice", 2, 0}, {"flatten", 1, 0}, {"lists.range", 1, 0}, {"bitAnd", 2, 0},
 		{"bitOr", 2, 0}, {"bitXor", 2, 0}, {"bitNot", 1, 0}, {"bitShiftLeft", 2, 0}, {"bitShiftRight", 2, 0},
 	},
 	overloads.TypeConvertDouble: {
-		{"round", 1, 0}, {"floor", 1, 0}, {"ceil", 1, 0}, {"trunc", 1, 0}, {"isNaN", 1, 0}, {"isInf", 1, 0},
-		{"isFinite", 1, 0}, {"near", 3, 0}, {"share", 2, 0}, {"percent", 2, 0},
+		{"math.round", 1, 0}, {"math.floor", 1, 0}, {"math.ceil", 1, 0}, {"math.trunc", 1, 0}, {"math.isNaN", 1, 0}, {"math.isInf", 1, 0},
+		{"math.isFinite", 1, 0}, {"math.abs", 1, 0}, {"math.sqrt", 1, 0}, {"near", 3, 0}, {"share", 2, 0}, {"percent", 2, 0},
 	},
 }
 
@@ -37,6 +38,7 @@ func argumentConversions() []cel.EnvOption {
 	var macros []cel.Macro
 	for to, functions := range converted {
 		for _, f := range functions {
+			member := f.name[strings.LastIndexByte(f.name, '.')+1:]
 			convert := func(make cel.MacroExprFactory, target ast.Expr, args []ast.Expr) (ast.Expr, *cel.Error) {
 				for i := f.first; i < len(args); i++ {
 					args[i] = make.NewCall(to, args[i])
@@ -44,11 +46,28 @@ func argumentConversions() []cel.EnvOption {
 				if target == nil {
 					return make.NewCall(f.name, args...), nil
 				}
-				return make.NewMemberCall(f.name, target, args...), nil
+				return make.NewMemberCall(member, target, args...), nil
 			}
-			macros = append(macros, cel.GlobalMacro(f.name, f.args, convert),
-				cel.ReceiverMacro(f.name, f.args, convert))
+			macros = append(macros, cel.GlobalMacro(member, f.args, convert),
+				cel.ReceiverMacro(member, f.args, convert))
 		}
+	}
+	// Several numbers are a list, and people write max(a, b) and lines.sum(l, l.price).
+	for _, name := range []string{"sum", "min", "max", "avg", "mean"} {
+		macros = append(macros, cel.GlobalVarArgMacro(name,
+			func(make cel.MacroExprFactory, _ ast.Expr, args []ast.Expr) (ast.Expr, *cel.Error) {
+				if len(args) < 2 {
+					return nil, nil //nolint:nilnil // so a macro leaves a call as it is
+				}
+				return make.NewCall(name, make.NewList(args...)), nil
+			}), cel.ReceiverMacro(name, 2,
+			func(make cel.MacroExprFactory, target ast.Expr, args []ast.Expr) (ast.Expr, *cel.Error) {
+				mapped, err := cel.MapMacro.Expander()(make, target, args)
+				if err != nil {
+					return nil, err
+				}
+				return make.NewMemberCall(name, mapped), nil
+			}))
 	}
 	return []cel.EnvOption{
 		cel.Macros(macros...),

@@ -82,7 +82,7 @@ func costTrackers() []cost.TrackerOption {
 			return uint64(len(textOf(args[0])) + len(textOf(args[1])))
 		})),
 	}
-	for _, overload := range []string{overloads.Equals, overloads.NotEquals, overloads.InList} {
+	for _, overload := range []string{overloads.Equals, overloads.NotEquals, overloads.InList, "list_contains"} {
 		trackers = append(trackers, cost.OverloadTracker(overload, tracked(func(args []ref.Val) uint64 {
 			total := uint64(1)
 			for _, arg := range args {
@@ -117,7 +117,7 @@ func (dynamicCosts) CallCost(function, overloadID string, args []ref.Val, _ ref.
 	case "sort", "@sortByAssociatedKeys":
 		n := length(args[0])
 		total += stepCost * n * uint64(max(0, bits.Len64(n)))
-	case "reverse", "math.@min", "math.@max":
+	case "reverse", "math.@min", "math.@max", "contains":
 		total += stepCost * weight(args[0])
 	default:
 		return nil

@@ -30,7 +30,11 @@ func libraryFunctions(limits engine.Limits) ([]cel.EnvOption, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.Concat(standardLibrary(), libraries(limits), bounded, listFunctions(limits), timeFunctions(),
+	standard, err := standardLibrary()
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(standard, libraries(limits), bounded, listFunctions(limits), timeFunctions(),
 		shareFunctions(), argumentConversions(),
 		[]cel.EnvOption{matching{limits: limits}.declared()}, costModels()), nil
 }

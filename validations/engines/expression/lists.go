@@ -32,6 +32,14 @@ func listFunctions(limits engine.Limits) []cel.EnvOption {
 				cel.BinaryBinding(percentile)),
 			cel.MemberOverload("list_percentile_dyn", []*cel.Type{list, cel.DynType}, cel.DoubleType,
 				cel.BinaryBinding(percentile))),
+		cel.Function("contains", cel.MemberOverload("list_contains", []*cel.Type{anything, cel.TypeParamType("T")},
+			cel.BoolType, cel.BinaryBinding(func(list, item ref.Val) ref.Val {
+				items, ok := list.(traits.Lister)
+				if !ok {
+					return types.MaybeNoSuchOverloadErr(list)
+				}
+				return items.Contains(item)
+			}))),
 		cel.Function("distinct", cel.MemberOverload("list_distinct", []*cel.Type{anything}, anything,
 			cel.UnaryBinding(func(list ref.Val) ref.Val {
 				if distinctCost([]ref.Val{list}) > limits.MaxRuleCost {

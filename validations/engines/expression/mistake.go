@@ -23,7 +23,6 @@ var hints = []struct {
 	{hint(`reference to '(len|length|count)'`), "use size(x)"},
 	{hint(`reference to '(now|today)'`), "a rule has no clock; write timestamp('2026-03-01T06:00:00Z')"},
 	{hint(`reference to '(none|nil|undefined|true|false)'`), "use null, true or false"},
-	{hint(`reference to '(abs|ceil|floor|round|trunc|sqrt)'`), "use a function of math, as in math.round(x)"},
 	{
 		hint(`reference to '(str|tostring|float|number|parsefloat|parseint|integer)'`),
 		"use string(x), double(x) or int(x)",

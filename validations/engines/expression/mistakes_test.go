@@ -43,7 +43,6 @@ var mistakes = []struct{ expression, want string }{
 		"column 20: undeclared reference to 'toLowerCase'; use x.lowerAscii(), x.upperAscii() or x.trim()",
 	},
 	{"value.a == None", "column 12: undeclared reference to 'None'; use null, true or false"},
-	{"round(value.a)", "column 6: undeclared reference to 'round'; use a function of math, as in math.round(x)"},
 	{"float(value.a)", "column 6: undeclared reference to 'float'; use string(x), double(x) or int(x)"},
 	{"'a' + 1 == 'a1'", "column 5: found no matching overload for '_+_' applied to '(string, int)'"},
 	{"true + 1", "column 6: found no matching overload for '_+_' applied to '(bool, int)'"},

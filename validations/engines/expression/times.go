@@ -3,7 +3,6 @@ package expression
 import (
 	"regexp"
 	"strconv"
-	"strings"
 	"time"
 
 	"cel.dev/cel-go/cel"
@@ -40,13 +39,13 @@ func timeFunctions() []cel.EnvOption {
 	return options
 }
 
-// days are those of a duration, which CEL counts in hours at most.
-var days = regexp.MustCompile(`[\d.]+d`)
+// days are those of a duration, which CEL counts in hours at most, and its weeks.
+var days = regexp.MustCompile(`[\d.]+[dw]`)
 
 func spanOf(value ref.Val) ref.Val {
 	text := days.ReplaceAllStringFunc(textOf(value), func(days string) string {
-		const hours = 24
-		number, err := strconv.ParseFloat(strings.TrimSuffix(days, "d"), 64)
+		hours := map[byte]float64{'d': 24, 'w': 7 * 24}[days[len(days)-1]]
+		number, err := strconv.ParseFloat(days[:len(days)-1], 64)
 		if err != nil {
 			return days
 		}

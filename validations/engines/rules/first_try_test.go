@@ -49,6 +49,10 @@ var firstTries = []string{
 	"[1, 2] == [1.0, 2.0] && [1.0, 2.5] != [1, 2]", "5 in doc.readings && !(4 in doc.readings)",
 	"lists.range(3).map(i, i * 0.5) == [0, 0.5, 1]", "doc.lines.all(n, l, l.id == n + 1)",
 
+	"max(doc.net, doc.vat) == 100 && min(doc.net, doc.vat, 3.5) == 3.5 && avg(doc.net, size(doc.lines)) == 51",
+	"doc.lines.sum(l, l.price * l.quantity) == 100 && doc.lines.map(l, l.id).contains(2) && [1, 2].contains(2)",
+	"round(doc.a * 10) == 1 && abs(doc.vat - doc.net) == 81 && range(3).size() == 3 && abs(size(doc.none)) == 0",
+
 	// Money.
 	"near(doc.a + doc.b, doc.c, 0.005)", "near(doc.net + doc.vat, doc.total, 0)", "near(0.3, 0.295, 0.005)",
 	"!near(doc.net, doc.total, 18.99) && near('19.00', doc.vat, 0.01)",
@@ -56,6 +60,8 @@ var firstTries = []string{
 	// Times.
 	"timestamp(doc.due) - timestamp(doc.issued) <= duration('30d')", "duration('1d12h') == duration('36h')",
 	"timestamp(doc.issued) + duration('0.5d') > timestamp(doc.issued)", "doc.issued.getFullYear() == doc.year",
+	"doc.due - doc.issued == duration('30d') && doc.issued + duration('4w') < timestamp(doc.due)",
+	"doc.due > timestamp('2026-03-30') && timestamp('2026-03-30') <= doc.due && doc.due - duration('2d') < doc.due",
 	"doc.due > doc.issued && doc.number.contains(string(doc.year)) && doc.number.endsWith('42')",
 }
 
@@ -89,13 +95,19 @@ func TestComparisonsShowBothSides(t *testing.T) {
 			long60[:49] + `…" is not "x"`,
 		"timestamp(doc.due) < timestamp(doc.issued)": "the rule r does not hold: 2026-03-31T00:00:00Z is not less than " +
 			"2026-03-01T00:00:00Z",
-		"doc.paid ? doc.net == 5 : true":         "the rule r does not hold",
-		"doc.readings.all(r, r > 3)":             "the rule r does not hold",
-		"doc.net == 5 || doc.vat == 5":           "the rule r does not hold",
-		"doc.total / size(doc.none) == 1":        "not evaluated: division by zero",
-		"doc.total % size(doc.none) == 1":        "not evaluated: modulus by zero",
-		"doc.net % (doc.a - 0.1) == 1":           "not evaluated: modulus by zero",
-		"lists.range(doc.c).size() == 0":         "not evaluated: 0.3 is not a whole number; int(x) leaves out its decimals",
+		"doc.paid ? doc.net == 5 : true":  "the rule r does not hold",
+		"doc.readings.all(r, r > 3)":      "the rule r does not hold",
+		"doc.net == 5 || doc.vat == 5":    "the rule r does not hold",
+		"doc.total / size(doc.none) == 1": "not evaluated: division by zero",
+		"doc.total % size(doc.none) == 1": "not evaluated: modulus by zero",
+		"doc.net % (doc.a - 0.1) == 1":    "not evaluated: modulus by zero",
+		"lists.range(doc.c).size() == 0":  "not evaluated: 0.3 is not a whole number; int(x) leaves out its decimals",
+		"doc.number > timestamp('2026-03-30')": `not evaluated: "R-2026-0042" is neither a date nor a date-time such ` +
+			"as 2026-03-01T06:00:00Z",
+		"doc.issued - doc.number > duration('1d')": `not evaluated: "R-2026-0042" is neither a date nor a date-time ` +
+			"such as 2026-03-01T06:00:00Z",
+		"doc.issued + doc.net > doc.due":         "not evaluated: it does not fit the types of the values, or a value is missing",
+		"doc.issued / doc.net > 1":               "not evaluated: it does not fit the types of the values, or a value is missing",
 		"doc.readings[0.5] == 3":                 "not evaluated: unsupported index value 0.5 in list",
 		"duration(doc.number) == duration('1h')": `not evaluated: "R-2026-0042" is not a duration such as 90m, 1h30m or 30d`,
 	} {
