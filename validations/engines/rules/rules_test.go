@@ -328,6 +328,20 @@ func TestRuleExpressions(t *testing.T) {
 		same(t, []string{"/zones/1/area 20.5 m2 do not fit 40"}, got)
 	})
 
+	t.Run("AppliedToNothing", func(t *testing.T) {
+		t.Parallel()
+		for path, want := range map[string][]brief{
+			"/zone/*/area":  {{"rule.r", "/zone", 1, 1, 0, "applied to nothing; did you mean zones?"}},
+			"/zones/*/aera": {{"rule.r", "/zones/0/aera", 1, 12, 0, "applied to nothing; did you mean area?"}},
+			"/zones/*/kind": {}, "/storeys/*/id": {}, "/zones/7": {}, "/zones/*/area/x": {},
+		} {
+			engine := compile(t, engines.KindRules, oneRule(`"path": "`+path+`", "operator": "gt", "value": 1, "missing": "skip"`))
+			report := run(t, engine, []byte(`{"zones": [{"area": 30}, {"area": 20, "kind": 7}]}`), "")
+			same(t, want, briefs(report))
+			same(t, [2]int{0, len(want)}, [2]int{report.Errors + report.Warnings, report.Infos})
+		}
+	})
+
 	t.Run("SeverityOfFailuresAlone", func(t *testing.T) {
 		t.Parallel()
 		engine := compile(t, engines.KindRules, oneRule(`"path": "/zones/*/area", "operator": "lt", "value": 20.2,
