@@ -14,16 +14,13 @@ import (
 	"cel.dev/cel-go/common/stdlib"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/common/types/traits"
 )
 
-// binary is an operator of two values.
-type binary func(a, b ref.Val) ref.Val
-
-// calculating are what CEL's operators on numbers and times do here, by what they do in CEL.
-var calculating = map[string]func(own binary) binary{
-	operators.Add: mixed, operators.Subtract: difference, operators.Multiply: mixed, operators.Divide: quotient,
-	operators.Modulo: remainder, operators.Less: timed, operators.LessEquals: timed, operators.Greater: timed,
-	operators.GreaterEquals: timed,
+// calculating are CEL's operators on numbers and times.
+var calculating = []string{
+	operators.Add, operators.Subtract, operators.Multiply, operators.Divide, operators.Modulo,
+	operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals,
 }
 
 // standardLibrary is CEL's, in which numbers of all types can be calculated with and compared with each other. CEL
@@ -38,9 +35,9 @@ func standardLibrary() ([]cel.EnvOption, error) {
 	// What is also declared elsewhere.
 	subset := env.NewLibrarySubset().AddExcludedFunctions(env.NewFunction(overloads.Matches))
 	var options []cel.EnvOption
-	for name, calculate := range calculating {
+	for _, name := range calculating {
 		subset.AddExcludedFunctions(env.NewFunction(name))
-		of, err := operator(standard[name], calculate)
+		of, err := operator(standard[name])
 		if err != nil {
 			return nil, err
 		}
@@ -53,22 +50,18 @@ func standardLibrary() ([]cel.EnvOption, error) {
 
 // operator declares an operator for the types that CEL has it for, for all pairs of numbers, and for a text in place of
 // a time.
-func operator(standard *decls.FunctionDecl, calculate func(own binary) binary) ([]cel.FunctionOpt, error) {
+func operator(standard *decls.FunctionDecl) ([]cel.FunctionOpt, error) {
 	bindings, err := standard.Bindings()
 	if err != nil {
 		return nil, fmt.Errorf("read operator %s: %w", standard.Name(), err)
 	}
-	result := calculate(func(a, b ref.Val) ref.Val {
-		if !a.Type().HasTrait(bindings[0].OperandTrait) {
-			return types.MaybeNoSuchOverloadErr(a)
-		}
-		return bindings[0].Binary(a, b)
-	})
-	of := []cel.FunctionOpt{cel.SingletonBinaryBinding(functions.BinaryOp(result))}
+	of := []cel.FunctionOpt{cel.SingletonBinaryBinding(func(a, b ref.Val) ref.Val {
+		return calculate(standard.Name(), bindings[0], a, b)
+	})}
 	known := map[string]bool{}
-	declare := func(args []*cel.Type, result *cel.Type) {
-		if id := fmt.Sprint(standard.Name(), args); !known[id] {
-			known[id] = true
+	declare := func(id string, result *cel.Type, args ...*cel.Type) {
+		if types := fmt.Sprint(args); !known[types] {
+			known[types] = true
 			of = append(of, cel.Overload(id, args, result))
 		}
 	}
@@ -77,96 +70,76 @@ func operator(standard *decls.FunctionDecl, calculate func(own binary) binary) (
 		if standard.Name() == operators.Divide {
 			result = cel.DoubleType
 		}
-		known[fmt.Sprint(standard.Name(), args)] = true
-		of = append(of, cel.Overload(overload.ID(), args, result))
+		declare(overload.ID(), result, args...)
 		for i := range args {
 			if args[i] == cel.TimestampType {
 				text := slices.Clone(args)
 				text[i] = cel.StringType
-				declare(text, result)
+				declare(fmt.Sprint(overload.ID(), "_text", i), result, text...)
 			}
 		}
 	}
 	decimal, whole := cel.DoubleType, cel.IntType
-	for _, pair := range [][]*cel.Type{{decimal, decimal}, {decimal, whole}, {whole, decimal}} {
-		declare(pair, decimal)
-	}
+	declare(standard.Name()+"double", decimal, decimal, decimal)
+	declare(standard.Name()+"double_int", decimal, decimal, whole)
+	declare(standard.Name()+"int_double", decimal, whole, decimal)
 	if standard.Name() == operators.Subtract {
-		declare([]*cel.Type{cel.StringType, cel.StringType}, cel.DurationType)
+		declare("subtract_text", cel.DurationType, cel.StringType, cel.StringType)
 	}
 	return of, nil
 }
 
-// timed makes a time of a text beside one.
-func timed(own binary) binary {
-	return func(a, b ref.Val) ref.Val {
-		switch {
-		case a.Type() == types.StringType && isTime(b):
-			a = momentOf(a)
-		case b.Type() == types.StringType && isTime(a):
-			b = momentOf(b)
-		}
-		return own(a, b)
+// calculate makes a time of a text beside one, and a decimal of a whole number beside one, before it calls the operator
+// of CEL. A quotient is a decimal, and none by zero: an infinite number would be above each limit. A remainder has the
+// sign of its first operand.
+func calculate(name string, standard *functions.Overload, a, b ref.Val) ref.Val {
+	texts := name == operators.Subtract && a.Type() == types.StringType && b.Type() == types.StringType
+	if isTime(b) || texts {
+		a = timeOf(a)
 	}
+	if isTime(a) {
+		b = timeOf(b)
+	}
+	x, okX := decimalOf(a)
+	y, okY := decimalOf(b)
+	mixed := okX && okY && (a.Type() == types.DoubleType || b.Type() == types.DoubleType)
+	switch {
+	case okX && okY && name == operators.Divide && y == 0:
+		return types.NewErr("division by zero")
+	case okX && okY && name == operators.Divide:
+		return x / y
+	case mixed && name == operators.Modulo && y == 0:
+		return types.NewErr("modulus by zero")
+	case mixed && name == operators.Modulo:
+		return types.Double(math.Mod(float64(x), float64(y)))
+	case mixed && standard.OperandTrait != traits.ComparerType:
+		a, b = x, y
+	}
+	if !a.Type().HasTrait(standard.OperandTrait) {
+		return types.MaybeNoSuchOverloadErr(a)
+	}
+	return standard.Binary(a, b)
 }
 
-// mixed makes a decimal of a whole number beside one.
-func mixed(own binary) binary {
-	return timed(func(a, b ref.Val) ref.Val {
-		switch {
-		case a.Type() == types.DoubleType && isWhole(b):
-			b = b.ConvertToType(types.DoubleType)
-		case b.Type() == types.DoubleType && isWhole(a):
-			a = a.ConvertToType(types.DoubleType)
-		}
-		return own(a, b)
-	})
-}
-
-// difference is also that of two times that are texts.
-func difference(own binary) binary {
-	return mixed(func(a, b ref.Val) ref.Val {
-		if a.Type() == types.StringType && b.Type() == types.StringType {
-			a, b = momentOf(a), momentOf(b)
-		}
-		return own(a, b)
-	})
+func decimalOf(number ref.Val) (types.Double, bool) {
+	switch n := number.(type) {
+	case types.Double:
+		return n, true
+	case types.Int:
+		return types.Double(n), true
+	case types.Uint:
+		return types.Double(n), true
+	}
+	return 0, false
 }
 
 func isTime(value ref.Val) bool {
 	return value.Type() == types.TimestampType || value.Type() == types.DurationType
 }
 
-func isWhole(value ref.Val) bool {
-	return value.Type() == types.IntType || value.Type() == types.UintType
-}
-
-// quotient is a decimal, and none by zero: an infinite number would be above each limit.
-func quotient(binary) binary {
-	return func(a, b ref.Val) ref.Val {
-		x, okX := a.ConvertToType(types.DoubleType).(types.Double)
-		y, okY := b.ConvertToType(types.DoubleType).(types.Double)
-		switch {
-		case !okX || !okY || a.Type() == types.StringType || b.Type() == types.StringType:
-			return types.NoSuchOverloadErr()
-		case y == 0:
-			return types.NewErr("division by zero")
-		}
-		return x / y
+func timeOf(value ref.Val) ref.Val {
+	if value.Type() == types.StringType {
+		return momentOf(value)
 	}
-}
-
-// remainder has the sign of its first operand, for decimals as well.
-func remainder(own binary) binary {
-	return mixed(func(a, b ref.Val) ref.Val {
-		x, okX := a.(types.Double)
-		y, okY := b.(types.Double)
-		switch {
-		case !okX || !okY:
-			return own(a, b)
-		case y == 0:
-			return types.NewErr("modulus by zero")
-		}
-		return types.Double(math.Mod(float64(x), float64(y)))
-	})
+	return value
 }

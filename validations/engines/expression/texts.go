@@ -58,7 +58,7 @@ func guarded(limits engine.Limits) ([]cel.EnvOption, error) {
 		var overloads []cel.FunctionOpt
 		for _, overload := range found[name].OverloadDecls() {
 			call := calls[overload.ID()]
-			declare, binding := cel.Overload, bound(len(overload.ArgTypes()), func(args ...ref.Val) ref.Val {
+			declare, binding := cel.Overload, cel.FunctionBinding(func(args ...ref.Val) ref.Val {
 				if err := guard(limits, args); err != nil {
 					return types.WrapErr(err)
 				}
@@ -79,18 +79,6 @@ func guarded(limits engine.Limits) ([]cel.EnvOption, error) {
 		options = append(options, cel.Function(name, overloads...))
 	}
 	return options, nil
-}
-
-// bound binds a function by how many arguments it has.
-func bound(count int, call func(args ...ref.Val) ref.Val) cel.OverloadOpt {
-	switch count {
-	case 1:
-		return cel.UnaryBinding(func(a ref.Val) ref.Val { return call(a) })
-	case 2:
-		return cel.BinaryBinding(func(a, b ref.Val) ref.Val { return call(a, b) })
-	default:
-		return cel.FunctionBinding(call)
-	}
 }
 
 // unguarded returns the functions of the libraries.
