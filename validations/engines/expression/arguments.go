@@ -3,6 +3,7 @@ package expression
 import (
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 
 	"cel.dev/cel-go/cel"
@@ -33,7 +34,7 @@ var converted = map[string][]struct {
 }
 
 // argumentConversions let numbers of all types be arguments: those of documents are decimals, even 3, and sizes are
-// whole.
+// whole. They let functions on a list of numbers be written as list.max(), list.max(i, x) and max(x, y).
 func argumentConversions() []cel.EnvOption {
 	var macros []cel.Macro
 	for to, functions := range converted {
@@ -52,21 +53,21 @@ func argumentConversions() []cel.EnvOption {
 				cel.ReceiverMacro(member, f.args, convert))
 		}
 	}
-	// Several numbers are a list, and people write max(a, b) and lines.sum(l, l.price).
-	for _, name := range []string{"sum", "min", "max", "avg", "mean"} {
-		macros = append(macros, cel.GlobalVarArgMacro(name,
+	for _, name := range []string{"sum", "min", "max", "avg", "mean", "percentile"} {
+		macros = append(macros, cel.ReceiverVarArgMacro(name,
+			func(make cel.MacroExprFactory, target ast.Expr, args []ast.Expr) (ast.Expr, *cel.Error) {
+				var err *cel.Error
+				if len(args) == 2 {
+					target, err = cel.MapMacro.Expander()(make, target, args)
+					args = nil
+				}
+				return make.NewCall(name, slices.Insert(args, 0, target)...), err
+			}), cel.GlobalVarArgMacro(name,
 			func(make cel.MacroExprFactory, _ ast.Expr, args []ast.Expr) (ast.Expr, *cel.Error) {
-				if len(args) < 2 {
+				if len(args) < 2 || name == "percentile" {
 					return nil, nil //nolint:nilnil // so a macro leaves a call as it is
 				}
 				return make.NewCall(name, make.NewList(args...)), nil
-			}), cel.ReceiverMacro(name, 2,
-			func(make cel.MacroExprFactory, target ast.Expr, args []ast.Expr) (ast.Expr, *cel.Error) {
-				mapped, err := cel.MapMacro.Expander()(make, target, args)
-				if err != nil {
-					return nil, err
-				}
-				return make.NewMemberCall(name, mapped), nil
 			}))
 	}
 	return []cel.EnvOption{

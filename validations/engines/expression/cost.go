@@ -30,12 +30,6 @@ var setOverloads = []string{
 	"list_hasAny_list", "list_hasAll_list", "list_hasExactly_list",
 }
 
-// numberOverloads go through a list of numbers.
-var numberOverloads = []string{
-	"sum_list", "min_list", "max_list", "avg_list", "mean_list", "percentile_list_dyn",
-	"list_sum", "list_min", "list_max", "list_avg", "list_mean", "list_percentile_dyn",
-}
-
 // costModels are what functions cost, by the lengths of their lists, when a rule is saved. Those of the libraries that
 // are replaced here assume the worst, which would refuse most of their uses: what they really cost is counted.
 func costModels() []cel.EnvOption {
@@ -57,13 +51,9 @@ func costModels() []cel.EnvOption {
 		models = append(models, model(id, cost.EvalCost(cost.Sum(cost.Const(cost.CallCost),
 			cost.Scale(cost.Sum(cost.Length(first), cost.Length(second)), stepCost)))))
 	}
-	for _, id := range numberOverloads {
-		numbers, model := cost.Arg(0), cost.Overload
-		if strings.HasPrefix(id, "list_") {
-			numbers, model = cost.Target(), cost.MemberOverload
-		}
-		models = append(models, model(id, cost.EvalCost(cost.Sum(cost.Const(cost.CallCost),
-			cost.Scale(cost.Length(numbers), stepCost)))))
+	for _, id := range []string{"sum_list", "min_list", "max_list", "avg_list", "mean_list", "percentile_list_dyn"} {
+		models = append(models, cost.Overload(id, cost.EvalCost(cost.Sum(cost.Const(cost.CallCost),
+			cost.Scale(cost.Length(cost.Arg(0)), stepCost)))))
 	}
 	for _, name := range timeParts {
 		for _, id := range []string{"string_" + name, "string_" + name + "_with_tz"} {

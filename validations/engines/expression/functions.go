@@ -34,20 +34,20 @@ func libraryFunctions(limits engine.Limits) ([]cel.EnvOption, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.Concat(standard, libraries(limits), bounded, listFunctions(limits), timeFunctions(),
+	return slices.Concat(standard, libraries(limits), bounded, timeFunctions(),
 		shareFunctions(), argumentConversions(),
 		[]cel.EnvOption{matching{limits: limits}.declared()}, costModels()), nil
 }
 
 func libraries(limits engine.Limits) []cel.EnvOption {
-	return []cel.EnvOption{
+	return append([]cel.EnvOption{
 		ext.Strings(ext.StringsVersion(stringsVersion)),
 		ext.Math(ext.MathVersion(mathVersion)),
 		ext.Lists(ext.ListsVersion(listsVersion), ext.ListsMaxRangeSize(int64(limits.MaxValues))),
 		ext.Sets(ext.SetsVersion(setsVersion)),
 		ext.TwoVarComprehensions(ext.TwoVarComprehensionsVersion(loopsVersion)),
 		ext.Bindings(ext.BindingsVersion(bindingsVersion)),
-	}
+	}, listFunctions()...)
 }
 
 // shareFunctions are those on decimals: argumentConversions makes them of all numbers.

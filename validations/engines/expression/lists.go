@@ -8,18 +8,15 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
-
-	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
 
 // listFunctions are those on lists that the libraries lack or do too slowly.
-func listFunctions(limits engine.Limits) []cel.EnvOption {
+func listFunctions() []cel.EnvOption {
 	list := cel.ListType(cel.DynType)
 	anything := cel.ListType(cel.TypeParamType("T"))
 	unary := func(name string, result func(numbers []float64) ref.Val) cel.EnvOption {
-		binding := cel.UnaryBinding(func(list ref.Val) ref.Val { return ofNumbers(list, result) })
-		return cel.Function(name, cel.Overload(name+"_list", []*cel.Type{list}, cel.DoubleType, binding),
-			cel.MemberOverload("list_"+name, []*cel.Type{list}, cel.DoubleType, binding))
+		return cel.Function(name, cel.Overload(name+"_list", []*cel.Type{list}, cel.DoubleType,
+			cel.UnaryBinding(func(list ref.Val) ref.Val { return ofNumbers(list, result) })))
 	}
 	return []cel.EnvOption{
 		unary("sum", func(numbers []float64) ref.Val { return types.Double(total(numbers)) }),
@@ -27,11 +24,8 @@ func listFunctions(limits engine.Limits) []cel.EnvOption {
 		unary("max", ofSome(slices.Max[[]float64])),
 		unary("avg", ofSome(mean)),
 		unary("mean", ofSome(mean)),
-		cel.Function("percentile",
-			cel.Overload("percentile_list_dyn", []*cel.Type{list, cel.DynType}, cel.DoubleType,
-				cel.BinaryBinding(percentile)),
-			cel.MemberOverload("list_percentile_dyn", []*cel.Type{list, cel.DynType}, cel.DoubleType,
-				cel.BinaryBinding(percentile))),
+		cel.Function("percentile", cel.Overload("percentile_list_dyn", []*cel.Type{list, cel.DynType}, cel.DoubleType,
+			cel.BinaryBinding(percentile))),
 		cel.Function("contains", cel.MemberOverload("list_contains", []*cel.Type{anything, cel.TypeParamType("T")},
 			cel.BoolType, cel.BinaryBinding(func(list, item ref.Val) ref.Val {
 				items, ok := list.(traits.Lister)
@@ -41,12 +35,7 @@ func listFunctions(limits engine.Limits) []cel.EnvOption {
 				return items.Contains(item)
 			}))),
 		cel.Function("distinct", cel.MemberOverload("list_distinct", []*cel.Type{anything}, anything,
-			cel.UnaryBinding(func(list ref.Val) ref.Val {
-				if distinctCost([]ref.Val{list}) > limits.MaxRuleCost {
-					return types.WrapErr(errCost)
-				}
-				return distinct(list)
-			}))),
+			cel.UnaryBinding(distinct))),
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 var guards = map[string]func(limits engine.Limits, args []ref.Val) error{
 	"replace": makes, "join": makes, "split": makes, "format": makes,
 	"sets.contains": compares, "sets.equivalent": compares, "sets.intersects": compares,
-	"hasOnly": compares, "hasAny": compares, "hasAll": compares, "hasExactly": compares,
+	"hasOnly": compares, "hasAny": compares, "hasAll": compares, "hasExactly": compares, "distinct": compares,
 }
 
 func makes(limits engine.Limits, args []ref.Val) error {
@@ -33,7 +33,11 @@ func makes(limits engine.Limits, args []ref.Val) error {
 }
 
 func compares(limits engine.Limits, args []ref.Val) error {
-	if pairsCost(args) > limits.MaxRuleCost {
+	total := distinctCost
+	if len(args) > 1 {
+		total = pairsCost
+	}
+	if total(args) > limits.MaxRuleCost {
 		return errCost
 	}
 	return nil
