@@ -34,41 +34,24 @@ var converted = map[string][]struct {
 }
 
 // argumentConversions let numbers of all types be arguments: those of documents are decimals, even 3, and sizes are
-// whole. They let functions on a list of numbers be written as list.max(), list.max(i, x) and max(x, y).
+// whole.
 func argumentConversions() []cel.EnvOption {
-	var macros []cel.Macro
+	macros := listCalls()
 	for to, functions := range converted {
 		for _, f := range functions {
 			member := f.name[strings.LastIndexByte(f.name, '.')+1:]
-			convert := func(make cel.MacroExprFactory, target ast.Expr, args []ast.Expr) (ast.Expr, *cel.Error) {
+			convert := func(h cel.MacroExprFactory, target ast.Expr, args []ast.Expr) (ast.Expr, *cel.Error) {
 				for i := f.first; i < len(args); i++ {
-					args[i] = make.NewCall(to, args[i])
+					args[i] = h.NewCall(to, args[i])
 				}
 				if target == nil {
-					return make.NewCall(f.name, args...), nil
+					return h.NewCall(f.name, args...), nil
 				}
-				return make.NewMemberCall(member, target, args...), nil
+				return h.NewMemberCall(member, target, args...), nil
 			}
 			macros = append(macros, cel.GlobalMacro(member, f.args, convert),
 				cel.ReceiverMacro(member, f.args, convert))
 		}
-	}
-	for _, name := range []string{"sum", "min", "max", "avg", "mean", "percentile"} {
-		macros = append(macros, cel.ReceiverVarArgMacro(name,
-			func(make cel.MacroExprFactory, target ast.Expr, args []ast.Expr) (ast.Expr, *cel.Error) {
-				var err *cel.Error
-				if len(args) == 2 {
-					target, err = cel.MapMacro.Expander()(make, target, args)
-					args = nil
-				}
-				return make.NewCall(name, slices.Insert(args, 0, target)...), err
-			}), cel.GlobalVarArgMacro(name,
-			func(make cel.MacroExprFactory, _ ast.Expr, args []ast.Expr) (ast.Expr, *cel.Error) {
-				if len(args) < 2 || name == "percentile" {
-					return nil, nil //nolint:nilnil // so a macro leaves a call as it is
-				}
-				return make.NewCall(name, make.NewList(args...)), nil
-			}))
 	}
 	return []cel.EnvOption{
 		cel.Macros(macros...),
@@ -77,6 +60,29 @@ func argumentConversions() []cel.EnvOption {
 				cel.UnaryBinding(func(value ref.Val) ref.Val { return value })),
 			cel.Overload("whole_double", []*cel.Type{cel.DoubleType}, cel.IntType, cel.UnaryBinding(whole))),
 	}
+}
+
+// listCalls let functions on a list of numbers be written as list.max(), list.max(i, x) and max(x, y).
+func listCalls() []cel.Macro {
+	macros := []cel.Macro{}
+	for _, name := range []string{"sum", "min", "max", "avg", "mean", "percentile"} {
+		macros = append(macros, cel.ReceiverVarArgMacro(name,
+			func(h cel.MacroExprFactory, target ast.Expr, args []ast.Expr) (ast.Expr, *cel.Error) {
+				var err *cel.Error
+				if len(args) == 2 {
+					target, err = cel.MapMacro.Expander()(h, target, args)
+					args = nil
+				}
+				return h.NewCall(name, slices.Insert(args, 0, target)...), err
+			}), cel.GlobalVarArgMacro(name,
+			func(h cel.MacroExprFactory, _ ast.Expr, args []ast.Expr) (ast.Expr, *cel.Error) {
+				if len(args) < 2 || name == "percentile" {
+					return nil, nil
+				}
+				return h.NewCall(name, h.NewList(args...)), nil
+			}))
+	}
+	return macros
 }
 
 func whole(value ref.Val) ref.Val {

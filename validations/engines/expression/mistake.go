@@ -123,7 +123,7 @@ func (constantValidator) Name() string { return "constants" }
 func (constantValidator) Validate(env *cel.Env, _ cel.ValidatorConfig, tree *ast.AST, issues *cel.Issues) {
 	largest := func(node ast.NavigableExpr) bool {
 		parent, below := node.Parent()
-		return node.Kind() == ast.CallKind && isConstant(node) && !(below && isConstant(parent))
+		return node.Kind() == ast.CallKind && isConstant(node) && (!below || !isConstant(parent))
 	}
 	for _, part := range ast.MatchDescendants(ast.NavigateAST(tree), largest) {
 		program, err := env.PlanProgram(ast.NewAST(part, ast.NewSourceInfo(nil)))

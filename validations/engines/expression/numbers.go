@@ -14,7 +14,6 @@ import (
 	"cel.dev/cel-go/common/stdlib"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
-	"cel.dev/cel-go/common/types/traits"
 )
 
 // calculating are CEL's operators on numbers and times.
@@ -60,8 +59,8 @@ func operator(standard *decls.FunctionDecl) ([]cel.FunctionOpt, error) {
 	})}
 	known := map[string]bool{}
 	declare := func(id string, result *cel.Type, args ...*cel.Type) {
-		if types := fmt.Sprint(args); !known[types] {
-			known[types] = true
+		if operands := fmt.Sprint(args); !known[operands] {
+			known[operands] = true
 			of = append(of, cel.Overload(id, args, result))
 		}
 	}
@@ -90,8 +89,7 @@ func operator(standard *decls.FunctionDecl) ([]cel.FunctionOpt, error) {
 }
 
 // calculate makes a time of a text beside one, and a decimal of a whole number beside one, before it calls the operator
-// of CEL. A quotient is a decimal, and none by zero: an infinite number would be above each limit. A remainder has the
-// sign of its first operand.
+// of CEL.
 func calculate(name string, standard *functions.Overload, a, b ref.Val) ref.Val {
 	texts := name == operators.Subtract && a.Type() == types.StringType && b.Type() == types.StringType
 	if isTime(b) || texts {
@@ -102,23 +100,33 @@ func calculate(name string, standard *functions.Overload, a, b ref.Val) ref.Val 
 	}
 	x, okX := decimalOf(a)
 	y, okY := decimalOf(b)
-	mixed := okX && okY && (a.Type() == types.DoubleType || b.Type() == types.DoubleType)
-	switch {
-	case okX && okY && name == operators.Divide && y == 0:
-		return types.NewErr("division by zero")
-	case okX && okY && name == operators.Divide:
-		return x / y
-	case mixed && name == operators.Modulo && y == 0:
-		return types.NewErr("modulus by zero")
-	case mixed && name == operators.Modulo:
-		return types.Double(math.Mod(float64(x), float64(y)))
-	case mixed && standard.OperandTrait != traits.ComparerType:
-		a, b = x, y
+	if okX && okY && (a.Type() != b.Type() || name == operators.Divide || a.Type() == types.DoubleType) {
+		switch name {
+		case operators.Divide, operators.Modulo:
+			return quotient(name, x, y)
+		case operators.Add, operators.Subtract, operators.Multiply:
+			a, b = x, y
+		}
 	}
 	if !a.Type().HasTrait(standard.OperandTrait) {
 		return types.MaybeNoSuchOverloadErr(a)
 	}
 	return standard.Binary(a, b)
+}
+
+// quotient is a decimal, and none by zero: an infinite number would be above each limit. The remainder has the sign of
+// the first operand.
+func quotient(name string, x, y types.Double) ref.Val {
+	switch {
+	case name == operators.Divide && y == 0:
+		return types.NewErr("division by zero")
+	case name == operators.Divide:
+		return x / y
+	case y == 0:
+		return types.NewErr("modulus by zero")
+	default:
+		return types.Double(math.Mod(float64(x), float64(y)))
+	}
 }
 
 func decimalOf(number ref.Val) (types.Double, bool) {

@@ -335,7 +335,8 @@ func TestRuleExpressions(t *testing.T) {
 			"/zones/*/aera": {{"rule.r", "/zones/0/aera", 1, 12, 0, "applied to nothing; did you mean area?"}},
 			"/zones/*/kind": {}, "/storeys/*/id": {}, "/zones/7": {}, "/zones/*/area/x": {},
 		} {
-			engine := compile(t, engines.KindRules, oneRule(`"path": "`+path+`", "operator": "gt", "value": 1, "missing": "skip"`))
+			rule := oneRule(`"path": "` + path + `", "operator": "gt", "value": 1, "missing": "skip"`)
+			engine := compile(t, engines.KindRules, rule)
 			report := run(t, engine, []byte(`{"zones": [{"area": 30}, {"area": 20, "kind": 7}]}`), "")
 			same(t, want, briefs(report))
 			same(t, [2]int{0, len(want)}, [2]int{report.Errors + report.Warnings, report.Infos})
