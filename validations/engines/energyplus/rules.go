@@ -45,7 +45,8 @@ func compileModelRules(configs []modelRuleConfig, limits engine.Limits) ([]model
 		const list = "rules"
 		rule := modelRule{id: config.ID, severity: compiler.Identity(list, i, config.ID, config.Severity)}
 		rule.assert = compiler.Condition(env, config.Assert, engine.ItemPointer(list, i, "assert"))
-		rule.message = compiler.Message(env, rule.assert, config.Message, config.ID, engine.ItemPointer(list, i, "message"))
+		at := engine.ItemPointer(list, i, "message")
+		rule.message = compiler.Message(env, rule.assert, config.Message, config.ID, at)
 		for _, e := range append(rule.message.Expressions(), rule.assert) {
 			if e != nil {
 				rule.classes = append(rule.classes, e.Reads("counts").Names...)

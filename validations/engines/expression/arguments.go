@@ -16,20 +16,16 @@ import (
 // wholeNumber is the function that makes a whole number of a decimal without decimals. Its name is for messages.
 const wholeNumber = "whole number"
 
-// converted are the functions of which CEL wants so many arguments, from the first on, as one type of numbers. They need
-// not be called by what stands before the dot.
-var converted = map[string][]struct {
-	name        string
-	args, first int
-}{
+// converted are the functions of which CEL wants the arguments as one type of numbers, from this one on. They need not
+// be called by what stands before the dot.
+var converted = map[string]map[string]int{
 	wholeNumber: {
-		{"substring", 1, 0}, {"substring", 2, 0}, {"charAt", 1, 0}, {"indexOf", 2, 1}, {"lastIndexOf", 2, 1},
-		{"replace", 3, 2}, {"split", 2, 1}, {"slice", 2, 0}, {"flatten", 1, 0}, {"lists.range", 1, 0}, {"bitAnd", 2, 0},
-		{"bitOr", 2, 0}, {"bitXor", 2, 0}, {"bitNot", 1, 0}, {"bitShiftLeft", 2, 0}, {"bitShiftRight", 2, 0},
+		"substring": 0, "charAt": 0, "indexOf": 1, "lastIndexOf": 1, "replace": 2, "split": 1, "slice": 0, "flatten": 0,
+		"lists.range": 0, "bitAnd": 0, "bitOr": 0, "bitXor": 0, "bitNot": 0, "bitShiftLeft": 0, "bitShiftRight": 0,
 	},
 	overloads.TypeConvertDouble: {
-		{"math.round", 1, 0}, {"math.floor", 1, 0}, {"math.ceil", 1, 0}, {"math.trunc", 1, 0}, {"math.isNaN", 1, 0}, {"math.isInf", 1, 0},
-		{"math.isFinite", 1, 0}, {"math.abs", 1, 0}, {"math.sqrt", 1, 0}, {"near", 3, 0}, {"share", 2, 0}, {"percent", 2, 0},
+		"math.round": 0, "math.floor": 0, "math.ceil": 0, "math.trunc": 0, "math.abs": 0, "math.sqrt": 0,
+		"math.isNaN": 0, "math.isInf": 0, "math.isFinite": 0, "near": 0, "share": 0, "percent": 0,
 	},
 }
 
@@ -38,19 +34,18 @@ var converted = map[string][]struct {
 func argumentConversions() []cel.EnvOption {
 	macros := listCalls()
 	for to, functions := range converted {
-		for _, f := range functions {
-			member := f.name[strings.LastIndexByte(f.name, '.')+1:]
+		for name, first := range functions {
+			member := name[strings.LastIndexByte(name, '.')+1:]
 			convert := func(h cel.MacroExprFactory, target ast.Expr, args []ast.Expr) (ast.Expr, *cel.Error) {
-				for i := f.first; i < len(args); i++ {
+				for i := first; i < len(args); i++ {
 					args[i] = h.NewCall(to, args[i])
 				}
 				if target == nil {
-					return h.NewCall(f.name, args...), nil
+					return h.NewCall(name, args...), nil
 				}
 				return h.NewMemberCall(member, target, args...), nil
 			}
-			macros = append(macros, cel.GlobalMacro(member, f.args, convert),
-				cel.ReceiverMacro(member, f.args, convert))
+			macros = append(macros, cel.GlobalVarArgMacro(member, convert), cel.ReceiverVarArgMacro(member, convert))
 		}
 	}
 	return []cel.EnvOption{

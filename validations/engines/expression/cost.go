@@ -147,11 +147,12 @@ func distinctCost(args []ref.Val) uint64 {
 	return stepCost * (looked + compared*below)
 }
 
-func length(value ref.Val) uint64 {
+func length(value ref.Val) uint64 { return uint64(max(0, count(value))) }
+
+func count(value ref.Val) int {
 	if sized, ok := value.(traits.Sizer); ok {
-		if n, ok := sized.Size().(types.Int); ok {
-			return uint64(max(0, n))
-		}
+		n, _ := sized.Size().(types.Int)
+		return int(n)
 	}
 	return 0
 }

@@ -11,8 +11,11 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
 
-// PatternWorkShare is how much work of patterns costs as much as one unit of expressions.
-const PatternWorkShare = 16
+// PatternCost is what the work of a pattern costs in units of expressions.
+func PatternCost(work int64) uint64 {
+	const share = 16
+	return 1 + uint64(max(0, work))/share
+}
 
 // matching is the function matches behind a bound on the work of each pattern.
 type matching struct {
@@ -70,7 +73,7 @@ func (m matching) trackers() []cost.TrackerOption {
 		if pattern, known := m.known[textOf(args[1])]; known {
 			work = pattern.Work(text)
 		}
-		return uint64(1 + work/PatternWorkShare)
+		return PatternCost(work)
 	})
 	return []cost.TrackerOption{
 		cost.OverloadTracker(overloads.Matches, worst), cost.OverloadTracker(overloads.MatchesString, worst),

@@ -108,7 +108,7 @@ func showValue(value ref.Val, text func(string) string) string {
 	case types.Null:
 		return "nothing"
 	case traits.Lister:
-		return "a list of " + engine.Plural(int(length(v)), "element", "elements")
+		return "a list of " + engine.Plural(count(v), "element", "elements")
 	case traits.Mapper:
 		return "an object"
 	default:

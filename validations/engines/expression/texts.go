@@ -17,8 +17,8 @@ import (
 )
 
 // guards are functions of the libraries whose result may be much longer than what they are given, or which compare each
-// element of a list with each of another: a few characters in an expression could make a text of many gigabytes, or keep
-// a processor busy for hours. Each counts what it would make or compare before it calls the library's.
+// element of a list with each of another: a few characters in an expression could make a text of many gigabytes, or
+// keep a processor busy for hours. Each counts what it would make or compare before it calls the library's.
 var guards = map[string]func(limits engine.Limits, args []ref.Val) error{
 	"replace": makes, "join": makes, "split": makes, "format": makes,
 	"sets.contains": compares, "sets.equivalent": compares, "sets.intersects": compares,
@@ -66,14 +66,7 @@ func guarded(limits engine.Limits) ([]cel.EnvOption, error) {
 				if err := guard(limits, args); err != nil {
 					return types.WrapErr(err)
 				}
-				switch {
-				case call.Unary != nil:
-					return call.Unary(args[0])
-				case call.Binary != nil:
-					return call.Binary(args[0], args[1])
-				default:
-					return call.Function(args...)
-				}
+				return called(call, args)
 			})
 			if overload.IsMemberFunction() {
 				declare = cel.MemberOverload
@@ -83,6 +76,17 @@ func guarded(limits engine.Limits) ([]cel.EnvOption, error) {
 		options = append(options, cel.Function(name, overloads...))
 	}
 	return options, nil
+}
+
+func called(call *functions.Overload, args []ref.Val) ref.Val {
+	switch {
+	case call.Unary != nil:
+		return call.Unary(args[0])
+	case call.Binary != nil:
+		return call.Binary(args[0], args[1])
+	default:
+		return call.Function(args...)
+	}
 }
 
 // unguarded returns the functions of the libraries.
@@ -101,7 +105,7 @@ var unguarded = sync.OnceValues(func() (map[string]*decls.FunctionDecl, error) {
 func madeSize(args []ref.Val) int64 {
 	const header = 16
 	text, isText := args[0].(types.String)
-	size, places, inserted := int64(0), int64(length(args[0])), int64(header)
+	size, places, inserted := int64(0), int64(count(args[0])), int64(header)
 	for i, arg := range args {
 		size += textSize(arg)
 		if put, ok := arg.(types.String); ok && i > 0 && (i > 1 || !isText) {

@@ -343,7 +343,7 @@ func matches(o *operand) operator {
 		}
 		work := p.Work(text)
 		// Once the step has used up its work, this outcome is not reported.
-		if work > s.run.limits.MaxPatternWork || s.run.work.Spend(uint64(work/expression.PatternWorkShare)) != nil {
+		if work > s.run.limits.MaxPatternWork || s.run.work.Spend(expression.PatternCost(work)) != nil {
 			return outcome{verdict: verdictOpen, message: "the pattern costs too much on a text of this length"}
 		}
 		return s.judge(p.RE.MatchString(text), func() string {
