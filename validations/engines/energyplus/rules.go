@@ -45,7 +45,8 @@ func compileModelRules(configs []modelRuleConfig, limits engine.Limits) ([]model
 		const list = "rules"
 		rule := modelRule{id: config.ID, severity: compiler.Identity(list, i, config.ID, config.Severity)}
 		rule.assert = compiler.Condition(env, config.Assert, engine.ItemPointer(list, i, "assert"))
-		rule.message = compiler.Message(env, config.Message, config.ID, engine.ItemPointer(list, i, "message"))
+		at := engine.ItemPointer(list, i, "message")
+		rule.message = compiler.Message(env, rule.assert, config.Message, config.ID, at)
 		for _, e := range append(rule.message.Expressions(), rule.assert) {
 			if e != nil {
 				rule.classes = append(rule.classes, e.Reads("counts").Names...)
@@ -57,10 +58,11 @@ func compileModelRules(configs []modelRuleConfig, limits engine.Limits) ([]model
 }
 
 func (r *modelRun) checkRules(ctx context.Context, c *engine.Collector) error {
+	work := expression.NewWork(r.engine.limits)
 	for _, rule := range r.engine.rules {
 		f := engine.Finding{Severity: rule.severity, Code: "rule." + rule.id, AssertionID: rule.id}
 		variables := r.facts(rule.classes)
-		holds, reason, err := rule.assert.Holds(ctx, variables)
+		holds, reason, err := rule.assert.Holds(ctx, work, variables)
 		switch {
 		case err != nil:
 			return err
@@ -69,7 +71,7 @@ func (r *modelRun) checkRules(ctx context.Context, c *engine.Collector) error {
 		case holds:
 			continue
 		default:
-			if f.Message, err = rule.message.Render(ctx, variables); err != nil {
+			if f.Message, err = rule.message.Render(ctx, work, variables); err != nil {
 				return err
 			}
 		}

@@ -59,6 +59,10 @@ type Limits struct {
 	MaxRuleCost uint64
 	// MaxDocumentRuleCost is MaxRuleCost for expressions on whole documents.
 	MaxDocumentRuleCost uint64
+	// MaxStepCost is what all evaluations of a step may cost together. Each row of a table adds MaxRowCost to it, which
+	// is more than MaxRules ordinary rules need.
+	MaxStepCost uint64
+	MaxRowCost  uint64
 	// MaxPatternChars is the length of a regular expression, MaxPatternWork its compiled size times its input.
 	MaxPatternChars int
 	MaxPatternWork  int64
@@ -101,6 +105,8 @@ func DefaultLimits() Limits {
 		MaxRuleChars:        2000,
 		MaxRuleCost:         100_000,
 		MaxDocumentRuleCost: 30_000_000,
+		MaxStepCost:         300_000_000,
+		MaxRowCost:          5000,
 
 		MaxPatternChars: 2000,
 		MaxPatternWork:  100_000_000,

@@ -72,10 +72,7 @@ func costTrackers() []cost.TrackerOption {
 			return uint64(len(textOf(args[0])) + len(textOf(args[1])))
 		})),
 	}
-	for _, overload := range []string{
-		overloads.Equals, overloads.NotEquals, overloads.InList, "sum_list", "min_list", "max_list", "avg_list",
-		"mean_list", "percentile_list_dyn",
-	} {
+	for _, overload := range []string{overloads.Equals, overloads.NotEquals, overloads.InList, "list_contains"} {
 		trackers = append(trackers, cost.OverloadTracker(overload, tracked(func(args []ref.Val) uint64 {
 			total := uint64(1)
 			for _, arg := range args {
@@ -110,7 +107,7 @@ func (dynamicCosts) CallCost(function, overloadID string, args []ref.Val, _ ref.
 	case "sort", "@sortByAssociatedKeys":
 		n := length(args[0])
 		total += stepCost * n * uint64(max(0, bits.Len64(n)))
-	case "reverse", "math.@min", "math.@max":
+	case "reverse", "math.@min", "math.@max", "contains":
 		total += stepCost * weight(args[0])
 	default:
 		return nil
@@ -150,11 +147,12 @@ func distinctCost(args []ref.Val) uint64 {
 	return stepCost * (looked + compared*below)
 }
 
-func length(value ref.Val) uint64 {
+func length(value ref.Val) uint64 { return uint64(max(0, count(value))) }
+
+func count(value ref.Val) int {
 	if sized, ok := value.(traits.Sizer); ok {
-		if n, ok := sized.Size().(types.Int); ok {
-			return uint64(max(0, n))
-		}
+		n, _ := sized.Size().(types.Int)
+		return int(n)
 	}
 	return 0
 }

@@ -25,12 +25,16 @@ const (
 	expectedSize       = 100
 	maxComprehensions  = 2
 	maxBindings        = 10
+	// evaluationCost is what an evaluation costs beside its steps.
+	evaluationCost = 10
 )
 
 // Expression is a compiled CEL expression and the names it reads of each variable.
 type Expression struct {
 	program cel.Program
 	AST     *cel.Ast
+	// most is the limit of one evaluation.
+	most uint64
 	// loops says that it has a loop, which the end of a context interrupts.
 	loops bool
 	// cheaper says how to write a rule with loops that costs too much.
@@ -56,9 +60,9 @@ func NewEnv(limits engine.Limits, variables ...cel.EnvOption) (*cel.Env, error) 
 		cel.CrossTypeNumericComparisons(true),
 		cel.ExpressionNodeLimit(maxExpressionNodes),
 		cel.RegexProgramSizeLimit(maxRegexProgram),
-		cel.ASTValidators(patternValidator{limits}, comparisonValidator{},
+		cel.ASTValidators(patternValidator{limits}, constantValidator{},
 			cel.ValidateComprehensionNestingLimit(maxComprehensions),
-			cel.ValidateBindNestingLimit(maxBindings), cel.ValidateDurationLiterals()),
+			cel.ValidateBindNestingLimit(maxBindings)),
 	}, variables)
 	env, err := cel.NewCustomEnv(options...)
 	if err != nil {
@@ -72,7 +76,7 @@ func (c *Rules) compile(env *cel.Env, source string) (*Expression, error) {
 	if len(source) > c.Limits.MaxRuleChars {
 		return nil, fmt.Errorf("the expression is longer than %d characters", c.Limits.MaxRuleChars)
 	}
-	checked, issues := env.Compile(source)
+	checked, issues := check(env, source)
 	if issues.Err() != nil {
 		return nil, c.mistake(source, issues.Errors()[0])
 	}
@@ -84,22 +88,49 @@ func (c *Rules) compile(env *cel.Env, source string) (*Expression, error) {
 		return nil, fmt.Errorf("the expression may cost %d units, %d are allowed%s", estimate.Max, c.Limits.MaxRuleCost,
 			c.cheaper())
 	}
-	program, err := env.Program(checked, cel.CostLimit(c.Limits.MaxRuleCost), cel.CostTracking(dynamicCosts{}),
-		cel.CostTrackerOptions(costTrackers()...), cel.InterruptCheckFrequency(interruptEvery))
+	program, err := c.plan(env, checked)
 	if err != nil {
 		return nil, fmt.Errorf("plan expression: %w", err)
 	}
 	loops := ast.MatchDescendants(ast.NavigateAST(checked.NativeRep()), ast.KindMatcher(ast.ComprehensionKind))
-	e := &Expression{program: program, AST: checked, loops: len(loops) > 0}
+	e := &Expression{program: program, AST: checked, most: c.Limits.MaxRuleCost, loops: len(loops) > 0}
 	if e.loops {
 		e.cheaper = c.cheaper()
 	}
 	return e, nil
 }
 
-// Holds evaluates a condition. The reason is set where it could not be evaluated; the error is the context's.
-func (e *Expression) Holds(ctx context.Context, variables map[string]any) (bool, string, error) {
-	value, reason, err := e.value(ctx, variables)
+// plan makes a program that keeps within the costs.
+func (c *Rules) plan(env *cel.Env, checked *cel.Ast, options ...cel.EvalOption) (cel.Program, error) {
+	patterns := matching{c.Limits, map[string]engine.Pattern{}}
+	return env.Program(checked, cel.CostLimit(c.Limits.MaxRuleCost), cel.CostTracking(dynamicCosts{}),
+		cel.CostTrackerOptions(append(costTrackers(), patterns.trackers()...)...), patterns.compiled(),
+		cel.InterruptCheckFrequency(interruptEvery), cel.EvalOptions(options...))
+}
+
+// Work is what the expressions of one run may cost together.
+type Work struct{ most, spent uint64 }
+
+// NewWork returns the work that the rules of one step may take.
+func NewWork(limits engine.Limits) *Work {
+	return &Work{most: limits.MaxStepCost}
+}
+
+// Allow adds units of work to those that may be taken.
+func (w *Work) Allow(units uint64) { w.most += units }
+
+// Spend counts units of work. Its error says that the check has used up its share.
+func (w *Work) Spend(units uint64) error {
+	if w.spent += units; w.spent > w.most {
+		return &engine.ExhaustedError{Reason: fmt.Sprintf("needed more than %d units of work for its rules", w.most)}
+	}
+	return nil
+}
+
+// Holds evaluates a condition. The reason is set where it could not be evaluated; the error is that of the context or
+// of the work.
+func (e *Expression) Holds(ctx context.Context, work *Work, variables map[string]any) (bool, string, error) {
+	value, _, reason, err := e.value(ctx, work, variables)
 	if err != nil || reason != "" {
 		return false, reason, err
 	}
@@ -112,23 +143,29 @@ func (e *Expression) Holds(ctx context.Context, variables map[string]any) (bool,
 
 // value evaluates the expression. The results are those of Holds. It watches the context only where there is a loop: to
 // do so takes longer than most conditions on a row, and CEL looks at it in loops only.
-//
-//nolint:ireturn // CEL's values are known by this interface
-func (e *Expression) value(ctx context.Context, variables map[string]any) (ref.Val, string, error) {
+func (e *Expression) value(
+	ctx context.Context, work *Work, variables map[string]any,
+) (ref.Val, *cel.EvalDetails, string, error) {
 	var value ref.Val
+	var details *cel.EvalDetails
 	var err error
 	if e.loops {
-		value, _, err = e.program.ContextEval(ctx, variables)
+		value, details, err = e.program.ContextEval(ctx, variables)
 	} else {
-		value, _, err = e.program.Eval(variables)
+		value, details, err = e.program.Eval(variables)
+	}
+	if spent := details.ActualCost(); spent != nil {
+		if overspent := work.Spend(evaluationCost + min(*spent, e.most)); overspent != nil {
+			return nil, nil, "", overspent
+		}
 	}
 	switch {
 	case err == nil:
-		return value, "", nil
+		return value, details, "", nil
 	case ctx.Err() != nil:
-		return nil, "", fmt.Errorf("evaluate rule: %w", ctx.Err())
+		return nil, nil, "", fmt.Errorf("evaluate rule: %w", ctx.Err())
 	default:
-		return nil, e.reason(err.Error()), nil
+		return nil, nil, e.reason(err.Error()), nil
 	}
 }
 
@@ -162,8 +199,6 @@ func (e *Expression) reads(isMeant func(node ast.Expr) bool) Members {
 }
 
 // Selected returns what a node selects a member of, and the name of the member: of v.name and v["name"].
-//
-//nolint:ireturn // CEL's nodes are known by this interface
 func Selected(node ast.Expr) (ast.Expr, string, bool) {
 	switch node.Kind() {
 	case ast.SelectKind:

@@ -2,6 +2,7 @@ package expression
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"cel.dev/cel-go/cel"
@@ -25,51 +26,62 @@ const (
 // libraryFunctions are those that all expressions have beside the standard ones. What this package declares after a
 // library replaces functions of the library whose memory or time would have no bound.
 func libraryFunctions(limits engine.Limits) ([]cel.EnvOption, error) {
-	texts, err := textFunctions(limits)
+	bounded, err := guarded(limits)
 	if err != nil {
 		return nil, err
 	}
-	return slices.Concat(standardLibrary(), []cel.EnvOption{
+	standard, err := standardLibrary()
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(standard, libraries(limits), bounded, timeFunctions(),
+		shareFunctions(), argumentConversions(),
+		[]cel.EnvOption{matching{limits: limits}.declared()}, costModels()), nil
+}
+
+func libraries(limits engine.Limits) []cel.EnvOption {
+	return append([]cel.EnvOption{
 		ext.Strings(ext.StringsVersion(stringsVersion)),
 		ext.Math(ext.MathVersion(mathVersion)),
 		ext.Lists(ext.ListsVersion(listsVersion), ext.ListsMaxRangeSize(int64(limits.MaxValues))),
 		ext.Sets(ext.SetsVersion(setsVersion)),
 		ext.TwoVarComprehensions(ext.TwoVarComprehensionsVersion(loopsVersion)),
 		ext.Bindings(ext.BindingsVersion(bindingsVersion)),
-	}, texts, listFunctions(), timeFunctions(), shareFunctions(), costModels()), nil
+	}, listFunctions()...)
 }
 
+// shareFunctions are those on decimals: argumentConversions makes them of all numbers.
 func shareFunctions() []cel.EnvOption {
+	number := cel.DoubleType
 	return []cel.EnvOption{
-		cel.Function("percent", cel.Overload("percent_int_int", []*cel.Type{cel.IntType, cel.IntType}, cel.StringType,
-			cel.BinaryBinding(percent))),
-		cel.Function("share", cel.Overload("share_int_int", []*cel.Type{cel.IntType, cel.IntType}, cel.DoubleType,
-			cel.BinaryBinding(share))),
+		cel.Function("near", cel.Overload("near_double", []*cel.Type{number, number, number}, cel.BoolType,
+			cel.FunctionBinding(near))),
+		cel.Function("percent", cel.Overload("percent_double", []*cel.Type{number, number}, cel.StringType,
+			cel.BinaryBinding(func(part, whole ref.Val) ref.Val {
+				return types.String(fmt.Sprintf("%.1f", 100*share(part, whole)))
+			}))),
+		cel.Function("share", cel.Overload("share_double", []*cel.Type{number, number}, number,
+			cel.BinaryBinding(func(part, whole ref.Val) ref.Val { return types.Double(share(part, whole)) }))),
 	}
+}
+
+// near says whether two numbers differ by at most a tolerance. What was rounded to be held as a number does not count:
+// 0.3 and 0.295 differ by 0.005.
+func near(args ...ref.Val) ref.Val {
+	const rounding = 1e-12
+	a, b, tolerance := decimal(args[0]), decimal(args[1]), decimal(args[2])
+	return types.Bool(math.Abs(a-b) <= tolerance+rounding*max(math.Abs(a), math.Abs(b)))
 }
 
 // share is the part of a whole; of nothing it is 0, since an empty table breaks no limit.
-//
-//nolint:ireturn // CEL's functions return this interface
-func share(part, whole ref.Val) ref.Val {
-	a, okA := part.(types.Int)
-	b, okB := whole.(types.Int)
-	if !okA || !okB {
-		return types.MaybeNoSuchOverloadErr(part)
+func share(part, whole ref.Val) float64 {
+	if decimal(whole) == 0 {
+		return 0
 	}
-	if b == 0 {
-		return types.Double(0)
-	}
-	return types.Double(float64(a) / float64(b))
+	return decimal(part) / decimal(whole)
 }
 
-// percent is share as a text with one decimal.
-//
-//nolint:ireturn // CEL's functions return this interface
-func percent(part, whole ref.Val) ref.Val {
-	ratio, ok := share(part, whole).(types.Double)
-	if !ok {
-		return types.MaybeNoSuchOverloadErr(part)
-	}
-	return types.String(fmt.Sprintf("%.1f", 100*float64(ratio)))
+func decimal(value ref.Val) float64 {
+	number, _ := value.(types.Double)
+	return float64(number)
 }

@@ -26,6 +26,14 @@ func listFunctions() []cel.EnvOption {
 		unary("mean", ofSome(mean)),
 		cel.Function("percentile", cel.Overload("percentile_list_dyn", []*cel.Type{list, cel.DynType}, cel.DoubleType,
 			cel.BinaryBinding(percentile))),
+		cel.Function("contains", cel.MemberOverload("list_contains", []*cel.Type{anything, cel.TypeParamType("T")},
+			cel.BoolType, cel.BinaryBinding(func(list, item ref.Val) ref.Val {
+				items, ok := list.(traits.Lister)
+				if !ok {
+					return types.MaybeNoSuchOverloadErr(list)
+				}
+				return items.Contains(item)
+			}))),
 		cel.Function("distinct", cel.MemberOverload("list_distinct", []*cel.Type{anything}, anything,
 			cel.UnaryBinding(distinct))),
 	}
@@ -54,8 +62,6 @@ func ofSome(result func(numbers []float64) float64) func(numbers []float64) ref.
 }
 
 // ofNumbers calls a function on a list of numbers, or of texts that are numbers, as those of XML.
-//
-//nolint:ireturn // CEL's functions return this interface
 func ofNumbers(list ref.Val, result func(numbers []float64) ref.Val) ref.Val {
 	items, ok := list.(traits.Lister)
 	if !ok {
@@ -75,8 +81,6 @@ func ofNumbers(list ref.Val, result func(numbers []float64) ref.Val) ref.Val {
 
 // percentile is the value below which so many percent of a list are, interpolated between its two nearest numbers, as
 // spreadsheets do.
-//
-//nolint:ireturn // CEL's functions return this interface
 func percentile(list, percent ref.Val) ref.Val {
 	const whole = 100
 	p, ok := percent.ConvertToType(types.DoubleType).(types.Double)
@@ -93,8 +97,6 @@ func percentile(list, percent ref.Val) ref.Val {
 }
 
 // distinct are the different elements of a list. Lists and objects are compared with each other, all else is looked up.
-//
-//nolint:ireturn // CEL's functions return this interface
 func distinct(list ref.Val) ref.Val {
 	items, ok := list.(traits.Lister)
 	if !ok {

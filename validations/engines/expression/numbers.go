@@ -1,133 +1,153 @@
 package expression
 
 import (
+	"fmt"
 	"math"
+	"slices"
 
 	"cel.dev/cel-go/cel"
-	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/decls"
 	"cel.dev/cel-go/common/env"
+	"cel.dev/cel-go/common/functions"
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/overloads"
 	"cel.dev/cel-go/common/stdlib"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
-	"cel.dev/cel-go/common/types/traits"
 )
 
-// arithmetic are the operators of CEL that calculate. Each gets overloads for a decimal and a whole number.
-var arithmetic = map[string]func(a, b ref.Val) ref.Val{
-	operators.Add:      by(traits.Adder.Add),
-	operators.Subtract: by(traits.Subtractor.Subtract),
-	operators.Multiply: by(traits.Multiplier.Multiply),
-	operators.Divide:   by(traits.Divider.Divide),
-	operators.Modulo:   remainder,
-}
-
-// by calculates with what the type of the first operand has.
-func by[T any](calculate func(a T, b ref.Val) ref.Val) func(a, b ref.Val) ref.Val {
-	return func(a, b ref.Val) ref.Val {
-		if x, ok := a.(T); ok {
-			return calculate(x, b)
-		}
-		return types.MaybeNoSuchOverloadErr(a)
-	}
-}
-
-// equalities are CEL's comparisons and the ids of their overloads, by which their costs are counted.
-var equalities = map[string]string{
-	operators.Equals: overloads.Equals, operators.NotEquals: overloads.NotEquals,
+// calculating are CEL's operators on numbers and times.
+var calculating = []string{
+	operators.Add, operators.Subtract, operators.Multiply, operators.Divide, operators.Modulo,
+	operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals,
 }
 
 // standardLibrary is CEL's, in which numbers of all types can be calculated with and compared with each other. CEL
 // keeps decimals and whole numbers apart, while people write avg(x) / 2 and year % 2 == 0. A whole number beside a
-// decimal counts as a decimal; two whole numbers stay whole, so that 7 / 2 is 3.
-func standardLibrary() []cel.EnvOption {
+// decimal counts as a decimal, and a quotient is one: JSON has one type of numbers, so 7 / 2 is 3.5. Times are texts in
+// documents, so a text beside a time is one.
+func standardLibrary() ([]cel.EnvOption, error) {
 	standard := map[string]*decls.FunctionDecl{}
 	for _, function := range stdlib.Functions() {
 		standard[function.Name()] = function
 	}
-	subset := env.NewLibrarySubset()
+	// What is also declared elsewhere.
+	subset := env.NewLibrarySubset().AddExcludedFunctions(env.NewFunction(overloads.Matches))
 	var options []cel.EnvOption
-	for name, calculate := range arithmetic {
+	for _, name := range calculating {
 		subset.AddExcludedFunctions(env.NewFunction(name))
-		of := []cel.FunctionOpt{
-			cel.Overload(name+"double_int", []*cel.Type{cel.DoubleType, cel.IntType}, cel.DoubleType),
-			cel.Overload(name+"int_double", []*cel.Type{cel.IntType, cel.DoubleType}, cel.DoubleType),
-			cel.SingletonBinaryBinding(func(a, b ref.Val) ref.Val { return calculate(alike(a, b)) }),
-		}
-		for _, overload := range standard[name].OverloadDecls() {
-			of = append(of, cel.Overload(overload.ID(), overload.ArgTypes(), overload.ResultType()))
-		}
-		if name == operators.Modulo {
-			of = append(of, cel.Overload(name+"double", []*cel.Type{cel.DoubleType, cel.DoubleType}, cel.DoubleType))
+		of, err := operator(standard[name])
+		if err != nil {
+			return nil, err
 		}
 		options = append(options, cel.Function(name, of...))
 	}
-	// An overload for numbers would collide with the one for two values of any type: comparisons take all values here,
-	// and comparisonValidator refuses those that are never equal.
-	a, b := cel.TypeParamType("A"), cel.TypeParamType("B")
-	for name, id := range equalities {
-		subset.AddExcludedFunctions(env.NewFunction(name))
-		options = append(options, cel.Function(name, cel.Overload(id, []*cel.Type{a, b}, cel.BoolType)))
+	a := cel.TypeParamType("A")
+	return append(options, cel.StdLib(cel.StdLibSubset(subset)), cel.Function(operators.Index,
+		cel.Overload("index_list_double", []*cel.Type{cel.ListType(a), cel.DoubleType}, a))), nil
+}
+
+// operator declares an operator for the types that CEL has it for, for all pairs of numbers, and for a text in place of
+// a time.
+func operator(standard *decls.FunctionDecl) ([]cel.FunctionOpt, error) {
+	bindings, err := standard.Bindings()
+	if err != nil {
+		return nil, fmt.Errorf("read operator %s: %w", standard.Name(), err)
 	}
-	return append(options, cel.StdLib(cel.StdLibSubset(subset)))
-}
-
-// alike turns the whole one of two numbers into a decimal, if the other is one.
-//
-//nolint:ireturn // CEL's functions return this interface
-func alike(a, b ref.Val) (ref.Val, ref.Val) {
-	switch {
-	case a.Type() == b.Type():
-	case a.Type() == types.DoubleType && isWhole(b):
-		return a, b.ConvertToType(types.DoubleType)
-	case b.Type() == types.DoubleType && isWhole(a):
-		return a.ConvertToType(types.DoubleType), b
-	}
-	return a, b
-}
-
-func isWhole(value ref.Val) bool {
-	return value.Type() == types.IntType || value.Type() == types.UintType
-}
-
-// remainder has the sign of its first operand, for decimals as well.
-//
-//nolint:ireturn // CEL's functions return this interface
-func remainder(a, b ref.Val) ref.Val {
-	if x, ok := a.(types.Double); ok {
-		y, ok := b.(types.Double)
-		switch {
-		case !ok:
-			return types.MaybeNoSuchOverloadErr(b)
-		case y == 0:
-			return types.NewErr("modulus by zero")
+	of := []cel.FunctionOpt{cel.SingletonBinaryBinding(func(a, b ref.Val) ref.Val {
+		return calculate(standard.Name(), bindings[0], a, b)
+	})}
+	known := map[string]bool{}
+	declare := func(id string, result *cel.Type, args ...*cel.Type) {
+		if operands := fmt.Sprint(args); !known[operands] {
+			known[operands] = true
+			of = append(of, cel.Overload(id, args, result))
 		}
-		return types.Double(math.Mod(float64(x), float64(y)))
 	}
-	return by(traits.Modder.Modulo)(a, b)
-}
-
-// comparisonValidator refuses to compare values that are never equal, such as a text and a number.
-type comparisonValidator struct{}
-
-// Name tells it from CEL's validators.
-func (comparisonValidator) Name() string { return "comparisons" }
-
-// Validate looks at the types that are known without a document.
-func (comparisonValidator) Validate(_ *cel.Env, _ cel.ValidatorConfig, tree *ast.AST, issues *cel.Issues) {
-	for name := range equalities {
-		for _, call := range ast.MatchDescendants(ast.NavigateAST(tree), ast.FunctionMatcher(name)) {
-			a, b := tree.GetType(call.AsCall().Args()[0].ID()), tree.GetType(call.AsCall().Args()[1].ID())
-			if !a.IsAssignableType(b) && !b.IsAssignableType(a) && (!isNumeric(a) || !isNumeric(b)) {
-				issues.ReportErrorAtID(call.ID(), "found no matching overload for '%s' applied to '(%s, %s)'",
-					name, a, b)
+	for _, overload := range standard.OverloadDecls() {
+		args, result := overload.ArgTypes(), overload.ResultType()
+		if standard.Name() == operators.Divide {
+			result = cel.DoubleType
+		}
+		declare(overload.ID(), result, args...)
+		for i := range args {
+			if args[i] == cel.TimestampType {
+				text := slices.Clone(args)
+				text[i] = cel.StringType
+				declare(fmt.Sprint(overload.ID(), "_text", i), result, text...)
 			}
 		}
 	}
+	decimal, whole := cel.DoubleType, cel.IntType
+	declare(standard.Name()+"double", decimal, decimal, decimal)
+	declare(standard.Name()+"double_int", decimal, decimal, whole)
+	declare(standard.Name()+"int_double", decimal, whole, decimal)
+	if standard.Name() == operators.Subtract {
+		declare("subtract_text", cel.DurationType, cel.StringType, cel.StringType)
+	}
+	return of, nil
 }
 
-func isNumeric(t *cel.Type) bool {
-	return t.IsExactType(cel.DoubleType) || t.IsExactType(cel.IntType) || t.IsExactType(cel.UintType)
+// calculate makes a time of a text beside one, and a decimal of a whole number beside one, before it calls the operator
+// of CEL.
+func calculate(name string, standard *functions.Overload, a, b ref.Val) ref.Val {
+	texts := name == operators.Subtract && a.Type() == types.StringType && b.Type() == types.StringType
+	if isTime(b) || texts {
+		a = timeOf(a)
+	}
+	if isTime(a) {
+		b = timeOf(b)
+	}
+	x, okX := decimalOf(a)
+	y, okY := decimalOf(b)
+	if okX && okY && (a.Type() != b.Type() || name == operators.Divide || a.Type() == types.DoubleType) {
+		switch name {
+		case operators.Divide, operators.Modulo:
+			return quotient(name, x, y)
+		case operators.Add, operators.Subtract, operators.Multiply:
+			a, b = x, y
+		}
+	}
+	if !a.Type().HasTrait(standard.OperandTrait) {
+		return types.MaybeNoSuchOverloadErr(a)
+	}
+	return standard.Binary(a, b)
+}
+
+// quotient is a decimal, and none by zero: an infinite number would be above each limit. The remainder has the sign of
+// the first operand.
+func quotient(name string, x, y types.Double) ref.Val {
+	switch {
+	case name == operators.Divide && y == 0:
+		return types.NewErr("division by zero")
+	case name == operators.Divide:
+		return x / y
+	case y == 0:
+		return types.NewErr("modulus by zero")
+	default:
+		return types.Double(math.Mod(float64(x), float64(y)))
+	}
+}
+
+func decimalOf(number ref.Val) (types.Double, bool) {
+	switch n := number.(type) {
+	case types.Double:
+		return n, true
+	case types.Int:
+		return types.Double(n), true
+	case types.Uint:
+		return types.Double(n), true
+	}
+	return 0, false
+}
+
+func isTime(value ref.Val) bool {
+	return value.Type() == types.TimestampType || value.Type() == types.DurationType
+}
+
+func timeOf(value ref.Val) ref.Val {
+	if value.Type() == types.StringType {
+		return momentOf(value)
+	}
+	return value
 }

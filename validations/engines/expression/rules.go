@@ -56,10 +56,18 @@ func (c *Rules) Condition(env *cel.Env, source, at string) *Expression {
 	return e
 }
 
-// Message compiles the message of a rule. Without one it is a sentence with the id of the rule.
-func (c *Rules) Message(env *cel.Env, source, id, at string) *Template {
+// Message compiles the message of a rule. Without one it shows what the condition compares, if it compares something,
+// or is a sentence with the id of the rule.
+func (c *Rules) Message(env *cel.Env, condition *Expression, source, id, at string) *Template {
 	if source == "" {
-		return &Template{parts: []templatePart{{text: "the rule " + id + " does not hold"}}}
+		words := &Template{parts: []templatePart{{text: "the rule " + id + " does not hold"}}}
+		if condition != nil {
+			why := *condition
+			if program, err := c.plan(env, why.AST, cel.OptTrackState); err == nil {
+				why.program, words.why = program, &why
+			}
+		}
+		return words
 	}
 	t, err := c.template(env, source)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/common/types/traits"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
@@ -17,6 +18,8 @@ import (
 // Template is the message of a rule: text with expressions in braces. Doubled braces stand for themselves.
 type Template struct {
 	parts []templatePart
+	// why shows what the condition of a rule without a message compares.
+	why *Expression
 }
 
 // templatePart is a text, or an expression where there is one.
@@ -57,22 +60,29 @@ func (c *Rules) template(env *cel.Env, source string) (*Template, error) {
 }
 
 // Render fills in the values. What cannot be evaluated is shown as a question mark: the finding matters more.
-func (t *Template) Render(ctx context.Context, variables map[string]any) (string, error) {
+func (t *Template) Render(ctx context.Context, work *Work, variables map[string]any) (string, error) {
 	var b strings.Builder
 	for _, part := range t.parts {
 		b.WriteString(part.text)
 		if part.expression == nil {
 			continue
 		}
-		value, reason, err := part.expression.value(ctx, variables)
+		value, _, reason, err := part.expression.value(ctx, work, variables)
 		switch {
 		case err != nil:
 			return "", err
 		case reason != "":
 			b.WriteByte('?')
 		default:
-			b.WriteString(showValue(value))
+			b.WriteString(showValue(value, engine.Clip))
 		}
+	}
+	if t.why != nil {
+		_, details, _, err := t.why.value(ctx, work, variables)
+		if err != nil {
+			return "", err
+		}
+		b.WriteString(t.why.sides(details))
 	}
 	return engine.ClipTo(b.String(), engine.MaxMessage), nil
 }
@@ -88,19 +98,21 @@ func (t *Template) Expressions() []*Expression {
 	return found
 }
 
-func showValue(value ref.Val) string {
+// showValue shows a value, and a text as the function does.
+func showValue(value ref.Val, text func(string) string) string {
 	switch v := value.(type) {
 	case types.String:
-		return engine.Clip(string(v))
+		return text(string(v))
 	case types.Double:
-		return strconv.FormatFloat(float64(v), 'f', -1, 64)
+		return engine.Clip(strconv.FormatFloat(float64(v), 'f', -1, 64))
 	case types.Null:
 		return "nothing"
+	case traits.Lister:
+		return "a list of " + engine.Plural(count(v), "element", "elements")
+	case traits.Mapper:
+		return "an object"
 	default:
-		text, ok := value.ConvertToType(types.StringType).(types.String)
-		if !ok {
-			return "?"
-		}
-		return engine.Clip(string(text))
+		words, _ := value.ConvertToType(types.StringType).(types.String)
+		return engine.Clip(string(words))
 	}
 }

@@ -1,6 +1,8 @@
 package expression
 
 import (
+	"regexp"
+	"strconv"
 	"time"
 
 	"cel.dev/cel-go/cel"
@@ -23,6 +25,8 @@ func timeFunctions() []cel.EnvOption {
 	options := []cel.EnvOption{
 		cel.Function("timestamp", cel.Overload(overloads.StringToTimestamp, []*cel.Type{cel.StringType},
 			cel.TimestampType, cel.UnaryBinding(momentOf))),
+		cel.Function("duration", cel.Overload(overloads.StringToDuration, []*cel.Type{cel.StringType},
+			cel.DurationType, cel.UnaryBinding(spanOf))),
 	}
 	for _, name := range timeParts {
 		options = append(options, cel.Function(name,
@@ -35,7 +39,25 @@ func timeFunctions() []cel.EnvOption {
 	return options
 }
 
-//nolint:ireturn // CEL's functions return this interface
+// days are those of a duration, which CEL counts in hours at most, and its weeks.
+var days = regexp.MustCompile(`[\d.]+[dw]`)
+
+func spanOf(value ref.Val) ref.Val {
+	text := days.ReplaceAllStringFunc(textOf(value), func(days string) string {
+		hours := map[byte]float64{'d': 24, 'w': 7 * 24}[days[len(days)-1]]
+		number, err := strconv.ParseFloat(days[:len(days)-1], 64)
+		if err != nil {
+			return days
+		}
+		return strconv.FormatFloat(hours*number, 'f', -1, 64) + "h"
+	})
+	span, err := time.ParseDuration(text)
+	if err != nil {
+		return types.NewErr("%s is not a duration such as 90m, 1h30m or 30d", engine.Quote(textOf(value)))
+	}
+	return types.Duration{Duration: span}
+}
+
 func partOf(name string, text ref.Val, zone ...ref.Val) ref.Val {
 	moment, ok := momentOf(text).(types.Timestamp)
 	if !ok {
@@ -45,8 +67,6 @@ func partOf(name string, text ref.Val, zone ...ref.Val) ref.Val {
 }
 
 // momentOf reads a text as a time. A date is its first moment, and what names no time zone is in UTC.
-//
-//nolint:ireturn // CEL's functions return this interface
 func momentOf(value ref.Val) ref.Val {
 	text, ok := value.(types.String)
 	if !ok {

@@ -99,8 +99,10 @@ func (c *treeRuleCompiler) rule(raw json.RawMessage, i int) treeRule {
 	if config.When != "" {
 		rule.guard = c.expression(config.When, at+"/when")
 	}
-	if config.Message != "" {
-		rule.message = c.Message(c.env, config.Message, config.ID, at+"/message")
+	if condition := rule.condition; condition != nil {
+		rule.message = c.Message(c.env, condition.Expression, config.Message, config.ID, at+"/message")
+	} else if config.Message != "" {
+		rule.message = c.Message(c.env, nil, config.Message, config.ID, at+"/message")
 	}
 	return rule
 }

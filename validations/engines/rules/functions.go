@@ -19,8 +19,6 @@ type treeAdapter struct {
 }
 
 // NativeToValue converts a value, and those below it when they are read.
-//
-//nolint:ireturn // the signature is CEL's
 func (a treeAdapter) NativeToValue(value any) ref.Val {
 	switch v := value.(type) {
 	case json.Number:
@@ -36,16 +34,14 @@ func (a treeAdapter) NativeToValue(value any) ref.Val {
 
 // numberOf converts a number of JSON. Every whole number from 2^53 on is an integer, even one that a double could hold:
 // otherwise it would equal its rounded neighbors.
-//
-//nolint:ireturn // the adapter returns this interface
 func numberOf(literal string) ref.Val {
 	const (
 		exactInDoubles = 1 << 53
 		itsDigits      = 16
 	)
-	decimal := types.Double(newExact(literal).float())
-	if len(literal) < itsDigits || strings.ContainsAny(literal, ".eE") || math.Abs(float64(decimal)) < exactInDoubles {
-		return decimal
+	decimal, _ := strconv.ParseFloat(literal, 64) // numbers out of range were refused before
+	if len(literal) < itsDigits || strings.ContainsAny(literal, ".eE") || math.Abs(decimal) < exactInDoubles {
+		return types.Double(decimal)
 	}
 	if n, err := strconv.ParseInt(literal, 10, 64); err == nil {
 		return types.Int(n)
@@ -57,8 +53,6 @@ func numberOf(literal string) ref.Val {
 }
 
 // listed makes a list of what may occur once or several times, as elements of XML do.
-//
-//nolint:ireturn // CEL's functions return this interface
 func listed(value ref.Val) ref.Val {
 	if list, ok := value.(traits.Lister); ok {
 		return list

@@ -159,7 +159,7 @@ func TestFunctionsOnUnusualValues(t *testing.T) {
 		{"LoopOverANumber", "doc.n[0].all(i, i > 1)", []string{
 			"not evaluated: got 'types.Double', expected iterable type",
 		}},
-		{"Substring", "'abc'.substring(2, 9) == ''", []string{"not evaluated: index out of range: 9"}},
+		{"Substring", "doc.texts[0].substring(1, 9) == ''", []string{"not evaluated: index out of range: 9"}},
 		{"JoinOfNumbers", "doc.n.join(',') == ''", []string{
 			"not evaluated: it does not fit the types of the values, or a value is missing",
 		}},

@@ -73,6 +73,13 @@ func TestHostileRules(t *testing.T) {
 			"SetsOfLists", `"assert": "sets.equivalent(doc.v.w, doc.v.w)"`, many, "not evaluated: it costs too much",
 		},
 		{
+			"SetsOfNumbers", `"assert": "sets.intersects(doc.n, doc.n.map(n, n + 1.5))"`, numbers, tooMuch,
+		},
+		{
+			"PatternOfTheDocument", `"assert": "doc.s.matches(doc.t)"`,
+			strings.Replace(long, "{", `{"t": "(.{0,240}){0,2}z", `, 1), "not evaluated: it costs too much",
+		},
+		{
 			"Range", `"assert": "lists.range(int(doc.n)).size() > 1"`, `{"n": 100000000}`,
 			"not evaluated: lists.range: size 100000000 exceeds maximum allowed (1000000)",
 		},
@@ -100,6 +107,33 @@ func TestHostileRules(t *testing.T) {
 			report := run(t, engine, []byte(tt.document), "application/json")
 			same(t, 1, len(report.Findings))
 			same(t, tt.want, strings.TrimSpace(report.Findings[0].Path+" "+report.Findings[0].Message))
+		})
+	}
+
+	// Each evaluation keeps within its own limit.
+	values := strings.Repeat("["+strings.Repeat("12345, ", 105)+"1], ", 3500)
+	texts := strings.Repeat(`"`+strings.Repeat("a", 100_000)+`", `, 20)
+	sets := `"n": [` + strings.Repeat("1, ", 1500) + `1], "m": [` + strings.Repeat("2, ", 1500) + `2]`
+	for name, tt := range map[string]struct{ rule, document string }{
+		"Loops":                 {`"assert": "value.exists(x, value.exists(y, x + y == -1))"`, values},
+		"Patterns":              {`"assert": "value.matches('(.{0,240}){0,2}z')"`, texts},
+		"PatternsOfTheDocument": {`"assert": "value.matches(doc.p)"`, texts},
+		"PatternsOfAnOperator":  {`"operator": "matches", "value": "(.{0,240}){0,2}z"`, texts},
+		"Sets":                  {`"assert": "sets.intersects(doc.n, doc.m)"`, values},
+		"Guards":                {`"when": "value.all(x, value.all(y, x + y > 1))", "operator": "not_null"`, values},
+		"Messages":              {`"assert": "false", "message": "{value.all(x, value.all(y, x + y > 1))}"`, values},
+	} {
+		t.Run("TheStepEndsFor"+name, func(t *testing.T) {
+			t.Parallel()
+			limits := engines.DefaultLimits()
+			limits.MaxStepCost = 5_000_000
+			engine := compileWithin(t, engines.KindRules, oneRule(`"path": "/a/*", `+tt.rule), limits)
+			document := `{"p": "(.{0,240}){0,2}z", ` + sets + `, "a": [` + tt.document + `"x"]}`
+			_, err := engine.Run(t.Context(), engines.NewDocument([]byte(document), "application/json", ""))
+			if exhausted, ok := errors.AsType[*engines.ExhaustedError](err); !ok ||
+				exhausted.Reason != "needed more than 5000000 units of work for its rules" {
+				t.Errorf("error = %v, want that the work is used up", err)
+			}
 		})
 	}
 

@@ -20,14 +20,14 @@ type exact struct {
 	exponent int
 }
 
-// newExact reads a number of JSON. Its exponent was looked at before.
+// newExact reads a number of JSON or XML. Its exponent was looked at before.
 func newExact(literal string) exact {
 	mantissa, exponent := literal, 0
 	if at := strings.IndexAny(literal, "eE"); at >= 0 {
 		mantissa = literal[:at]
-		exponent, _ = strconv.Atoi(literal[at+1:]) // JSON's grammar leaves nothing else there
+		exponent, _ = strconv.Atoi(literal[at+1:]) // the grammar leaves nothing else there
 	}
-	mantissa, negative := strings.CutPrefix(mantissa, "-")
+	mantissa, negative := strings.CutPrefix(strings.TrimPrefix(mantissa, "+"), "-")
 	whole, fraction, _ := strings.Cut(mantissa, ".")
 	digits := strings.TrimLeft(whole+fraction, "0")
 	exponent += len(digits) - len(fraction)

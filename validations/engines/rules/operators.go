@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+	"github.com/simplevalidations/simplevalidations/validations/engines/expression"
 )
 
 // operator judges one value.
@@ -35,9 +37,9 @@ type outcome struct {
 // subject is a value that is judged. Textual values come from XML, which knows no types: a text counts as the number or
 // the truth value that it spells.
 type subject struct {
-	value          any
-	textual        bool
-	maxPatternWork int64
+	value   any
+	textual bool
+	run     *run
 	// quiet has the verdicts that are only counted from now on, and need no message.
 	quiet [verdictOpen + 1]bool
 }
@@ -146,17 +148,15 @@ func (s subject) number() (exact, bool) {
 	case json.Number:
 		return newExact(v.String()), true
 	case string:
-		if s.textual && isNumberText(v) {
+		if s.textual && len(v) <= engine.MaxNumberChars && numberText.MatchString(v) && engine.NumberInRange(v) {
 			return newExact(v), true
 		}
 	}
 	return exact{}, false
 }
 
-func isNumberText(text string) bool {
-	return len(text) <= engine.MaxNumberChars && text != "" && strings.IndexByte("-0123456789", text[0]) >= 0 &&
-		json.Valid([]byte(text)) && engine.NumberInRange(text)
-}
+// numberText is the notation of XML's decimals and doubles, which JSON's is part of.
+var numberText = regexp.MustCompile(`^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$`)
 
 // forms are the canonical texts that the value is equal to.
 func (s subject) forms() []string {
@@ -341,7 +341,9 @@ func matches(o *operand) operator {
 		if !ok {
 			return s.misfit("a string")
 		}
-		if p.Work(text) > s.maxPatternWork {
+		work := p.Work(text)
+		// Once the step has used up its work, this outcome is not reported.
+		if work > s.run.limits.MaxPatternWork || s.run.work.Spend(expression.PatternCost(work)) != nil {
 			return outcome{verdict: verdictOpen, message: "the pattern costs too much on a text of this length"}
 		}
 		return s.judge(p.RE.MatchString(text), func() string {

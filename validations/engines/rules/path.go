@@ -29,7 +29,7 @@ type placeState int
 
 const (
 	placeFound placeState = iota
-	// placeMissing is a place whose last token does not exist.
+	// placeMissing is a place whose last token does not exist. Its value is the one that lacks it.
 	placeMissing
 	// placeClosed is a value that a star was to open and that has no elements by its type.
 	placeClosed
@@ -117,7 +117,7 @@ func (w *walker) walk(value any, i int) error {
 	}
 	child, known := member(value, w.steps[i].name)
 	if !known {
-		return w.found(treePlace{append(w.tokens, w.steps[i].name), nil, placeMissing})
+		return w.found(treePlace{append(w.tokens, w.steps[i].name), value, placeMissing})
 	}
 	return w.walkBelow(w.steps[i].name, child, i)
 }

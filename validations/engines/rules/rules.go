@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
@@ -28,7 +30,7 @@ type treeRule struct {
 	guard     *treeExpression
 	check     operator
 	condition *treeExpression
-	// message is nil where the check or the rule's id say enough.
+	// message is nil where the check says enough.
 	message *expression.Template
 }
 
@@ -36,6 +38,7 @@ type treeRule struct {
 type run struct {
 	document *tree.Tree
 	limits   engine.Limits
+	work     *expression.Work
 	// tallies are two of each rule: what failed and what was not evaluated.
 	tallies []*ruleTally
 }
@@ -75,7 +78,7 @@ func (e *Engine) Run(ctx context.Context, doc engine.Document) (engine.Report, e
 		c.Add("", *unreadable)
 		return c.Finish(), nil
 	}
-	run := &run{document: t, limits: e.limits}
+	run := &run{document: t, limits: e.limits, work: expression.NewWork(e.limits)}
 	for i := range e.rules {
 		if err := run.check(ctx, &e.rules[i]); err != nil {
 			return engine.Report{}, err
@@ -96,13 +99,17 @@ func (r *run) check(ctx context.Context, rule *treeRule) error {
 			return err
 		}
 	}
-	return rule.path.visit(r.document, func(p treePlace) error {
+	err := rule.path.visit(r.document, func(p treePlace) error {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("check by rules: %w", err)
 		}
 		at.place = p
 		return at.check(ctx)
 	})
+	if at.idle != nil && !at.applied {
+		r.tallies = append(r.tallies, at.idle)
+	}
+	return err
 }
 
 // ruleSpot is a rule at one place of the document.
@@ -111,12 +118,17 @@ type ruleSpot struct {
 	rule         *treeRule
 	failed, open *ruleTally
 	place        treePlace
+	// applied says that the path has led somewhere. If it has not, idle says so if a name seems to be mistaken.
+	applied bool
+	idle    *ruleTally
 }
 
 func (s *ruleSpot) check(ctx context.Context) error {
 	switch s.place.state {
 	case placeMissing:
-		if !s.rule.optional {
+		if s.rule.optional {
+			s.skip()
+		} else {
 			s.fail(nil, "missing")
 		}
 		return nil
@@ -124,6 +136,7 @@ func (s *ruleSpot) check(ctx context.Context) error {
 		s.leaveOpen(func() string { return subject{value: s.place.value}.kind() + " has no elements" })
 		return nil
 	default:
+		s.applied = true
 	}
 	if s.rule.guard != nil && s.rule.guard.readsValue {
 		if applies, err := s.guarded(ctx); err != nil || !applies {
@@ -136,11 +149,27 @@ func (s *ruleSpot) check(ctx context.Context) error {
 	return s.checkValue(ctx)
 }
 
+// skip notes if the first place that is missing has a name like others of its parent.
+func (s *ruleSpot) skip() {
+	if s.applied || s.idle != nil {
+		return
+	}
+	s.idle = &ruleTally{rule: s.rule, severity: engine.SeverityInfo}
+	parent, _ := s.place.value.(map[string]any)
+	name := s.place.tokens[len(s.place.tokens)-1]
+	if likely := engine.Nearest(name, slices.Sorted(maps.Keys(parent))); likely != "" {
+		s.idle.add(s.run.limits, s.place, nil, "applied to nothing; did you mean "+engine.Clip(likely)+"?")
+	}
+}
+
 func (s *ruleSpot) checkValue(ctx context.Context) error {
 	found := s.rule.check(subject{
-		value: s.place.value, textual: s.run.document.Textual, maxPatternWork: s.run.limits.MaxPatternWork,
+		value: s.place.value, textual: s.run.document.Textual, run: s.run,
 		quiet: [...]bool{verdictFails: s.failed.full(s.run.limits), verdictOpen: s.open.full(s.run.limits)},
 	})
+	if err := s.run.work.Spend(1); err != nil {
+		return err
+	}
 	switch found.verdict {
 	case verdictOpen:
 		s.leaveOpen(func() string { return found.message })
@@ -153,7 +182,7 @@ func (s *ruleSpot) checkValue(ctx context.Context) error {
 
 // guarded reports whether the rule applies. A guard that cannot be evaluated leaves the rule open.
 func (s *ruleSpot) guarded(ctx context.Context) (bool, error) {
-	applies, reason, err := s.rule.guard.Holds(ctx, s.variables())
+	applies, reason, err := s.rule.guard.Holds(ctx, s.run.work, s.variables())
 	if reason != "" {
 		s.leaveOpen(func() string { return s.rule.guard.explain(s, reason) })
 	}
@@ -161,7 +190,7 @@ func (s *ruleSpot) guarded(ctx context.Context) (bool, error) {
 }
 
 func (s *ruleSpot) checkCondition(ctx context.Context) error {
-	holds, reason, err := s.rule.condition.Holds(ctx, s.variables())
+	holds, reason, err := s.rule.condition.Holds(ctx, s.run.work, s.variables())
 	switch {
 	case err != nil:
 		return err
@@ -171,18 +200,14 @@ func (s *ruleSpot) checkCondition(ctx context.Context) error {
 	case holds:
 		return nil
 	}
-	found := outcome{verdict: verdictFails}
-	if !s.failed.full(s.run.limits) {
-		found.message = "the rule " + s.rule.id + " does not hold"
-	}
-	return s.failWith(ctx, found)
+	return s.failWith(ctx, outcome{verdict: verdictFails})
 }
 
 // failWith uses the message of the rule where it has one. It is only made where it is shown.
 func (s *ruleSpot) failWith(ctx context.Context, found outcome) error {
 	message := found.message
 	if s.rule.message != nil && !s.failed.full(s.run.limits) {
-		rendered, err := s.rule.message.Render(ctx, s.variables())
+		rendered, err := s.rule.message.Render(ctx, s.run.work, s.variables())
 		if err != nil {
 			return err
 		}

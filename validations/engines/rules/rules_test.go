@@ -263,7 +263,7 @@ func TestRuleExpressions(t *testing.T) {
 			[]string{"/zones/1/area 20.5 is too large"},
 		},
 		{"Guard", `"path": "/zones/*", "when": "has(value.kind)", "assert": "value.kind == 'y'"`, []string{
-			"/zones/0 the rule r does not hold",
+			`/zones/0 the rule r does not hold: "x" is not "y"`,
 		}},
 		{"GuardOfTheDocument", `"path": "/gone", "when": "doc.floor > 50.0", "operator": "not_null"`, []string{}},
 		{"GuardThatHolds", `"path": "/gone", "when": "doc.floor < 50.0", "operator": "not_null"`, []string{
@@ -326,6 +326,21 @@ func TestRuleExpressions(t *testing.T) {
 		got := verdicts(t, `"path": "/zones/*/area", "operator": "le", "value": 20,
 			"message": "{value} m2 do not fit {doc.floor}"`, document, "")
 		same(t, []string{"/zones/1/area 20.5 m2 do not fit 40"}, got)
+	})
+
+	t.Run("AppliedToNothing", func(t *testing.T) {
+		t.Parallel()
+		for path, want := range map[string][]brief{
+			"/zone/*/area":  {{"rule.r", "/zone", 1, 1, 0, "applied to nothing; did you mean zones?"}},
+			"/zones/*/aera": {{"rule.r", "/zones/0/aera", 1, 12, 0, "applied to nothing; did you mean area?"}},
+			"/zones/*/kind": {}, "/storeys/*/id": {}, "/zones/7": {}, "/zones/*/area/x": {},
+		} {
+			rule := oneRule(`"path": "` + path + `", "operator": "gt", "value": 1, "missing": "skip"`)
+			engine := compile(t, engines.KindRules, rule)
+			report := run(t, engine, []byte(`{"zones": [{"area": 30}, {"area": 20, "kind": 7}]}`), "")
+			same(t, want, briefs(report))
+			same(t, [2]int{0, len(want)}, [2]int{report.Errors + report.Warnings, report.Infos})
+		}
 	})
 
 	t.Run("SeverityOfFailuresAlone", func(t *testing.T) {

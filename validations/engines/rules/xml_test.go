@@ -16,6 +16,7 @@ const buildingXML = `<?xml version="1.0" encoding="UTF-8"?>
   <site><x:city>Kiel</x:city></site>
   <open>true</open>
   <empty/>
+  <size>+7.50</size><size>007</size><size>.5</size>
 </building>`
 
 func TestRulesOnXML(t *testing.T) {
@@ -44,6 +45,12 @@ func TestRulesOnXML(t *testing.T) {
 		{"TextAsItIsWritten", `"path": "/building/zone/0/area/#text", "operator": "ne", "value": "320.0"`, []brief{
 			{"rule.r", "/building/zone/0/area/#text", 4, 34, 0, "320.0 is not allowed"},
 		}},
+		{"NumberWithASign", `"path": "/building/size/0", "operator": "eq", "value": 7.5`, []brief{}},
+		{"NumberWithZeros", `"path": "/building/size/1", "operator": "gt", "value": 7`, []brief{
+			{"rule.r", "/building/size/1", 10, 21, 0, "007 is not more than 7"},
+		}},
+		{"NumberWithoutWholes", `"path": "/building/size/2", "operator": "between", "value": [0.5, 0.5]`, []brief{}},
+		{"NumberInExpressions", `"path": "/building/size", "assert": "value.sum() == 15"`, []brief{}},
 		{"NoNumber", `"path": "/building/site/x:city", "operator": "gt", "value": 1`, []brief{{
 			"rule.r", "/building/site/x:city", 7, 9, 0, `not evaluated: wants a number, found the string "Kiel"`,
 		}}},
@@ -58,7 +65,7 @@ func TestRulesOnXML(t *testing.T) {
 			{"rule.r", "/building/zone/2/@id", 6, 9, 0, "element 2 equals element 1"},
 		}},
 		{"Members", `"path": "/building", "operator": "len_eq", "value": 0`, []brief{
-			{"rule.r", "/building", 2, 1, 0, "has 6 members, not 0"},
+			{"rule.r", "/building", 2, 1, 0, "has 7 members, not 0"},
 		}},
 		{"Expression", `"path": "/building",
 			"assert": "sum(value.zone.map(z, double(z.?area[?'#text'].orValue('0')))) < 1.0",

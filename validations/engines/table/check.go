@@ -100,6 +100,7 @@ func (r *run) notEvaluated(id, reason string) {
 }
 
 func (r *run) checkRules(ctx context.Context) error {
+	r.work.Allow(r.engine.limits.MaxRowCost)
 	for i := range r.engine.rowRules {
 		rule := &r.engine.rowRules[i]
 		if r.disabled[i] || r.anyBroken(rule.columns) || !r.recall(i) {
@@ -117,7 +118,7 @@ func (r *run) checkRule(ctx context.Context, rule *rowRule) error {
 		if condition == nil {
 			continue
 		}
-		holds, reason, err := condition.Holds(ctx, r.variables)
+		holds, reason, err := condition.Holds(ctx, r.work, r.variables)
 		switch {
 		case err != nil:
 			return err
@@ -133,7 +134,7 @@ func (r *run) checkRule(ctx context.Context, rule *rowRule) error {
 	path, _ := r.ruleTarget(rule)
 	if !r.collector.Full(engine.CheckKey{Code: "rule." + rule.id, Path: path, Severity: rule.severity}) {
 		var err error
-		if message, err = rule.message.Render(ctx, r.variables); err != nil {
+		if message, err = rule.message.Render(ctx, r.work, r.variables); err != nil {
 			return err
 		}
 	}
@@ -184,7 +185,7 @@ func (r *run) countRow(ctx context.Context) error {
 			if tally.reason = r.lacking(counted.columns); tally.reason != "" {
 				continue
 			}
-			met, reason, err := counted.condition.Holds(ctx, r.variables)
+			met, reason, err := counted.condition.Holds(ctx, r.work, r.variables)
 			if err != nil {
 				return err
 			}

@@ -63,7 +63,7 @@ func (r *run) checkTally(ctx context.Context, rule *datasetRule, judged *tally) 
 		return nil
 	}
 	variables := r.datasetVariables(rule, judged)
-	holds, reason, err := rule.assert.Holds(ctx, variables)
+	holds, reason, err := rule.assert.Holds(ctx, r.work, variables)
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (r *run) checkTally(ctx context.Context, rule *datasetRule, judged *tally) 
 	if holds {
 		return nil
 	}
-	message, err := rule.message.Render(ctx, variables)
+	message, err := rule.message.Render(ctx, r.work, variables)
 	if err != nil {
 		return err
 	}

@@ -97,11 +97,11 @@ func TestRulesOverRows(t *testing.T) {
 		"GapsInIntervals": {
 			`"row_rules": [{"id": "gap", "group": ["meter"], "assert": "row.at - previous.at == duration('15m')",
 				"column": "at"}]`,
-			[]brief{{"rule.gap", "at", 6, 3, 5, "the rule gap does not hold"}},
+			[]brief{{"rule.gap", "at", 6, 3, 5, "the rule gap does not hold: 1800s is not 900s"}},
 		},
 		"WithoutGroup": {
 			`"row_rules": [{"id": "other", "assert": "row.meter != previous.meter", "column": "meter"}]`,
-			[]brief{{"rule.other", "meter", 8, 1, 7, "the rule other does not hold"}},
+			[]brief{{"rule.other", "meter", 8, 1, 7, `the rule other does not hold: "B" equals "B"`}},
 		},
 		"SumsOfGroups": {
 			`"dataset_rules": [{"id": "sum", "group": ["meter"], "assert": "columns.total.sum < 100.0 && rows == 3",
@@ -111,7 +111,7 @@ func TestRulesOverRows(t *testing.T) {
 		"CountsOfGroups": {
 			`"dataset_rules": [{"id": "low", "group": ["meter"], "counts": {"low": "row.total < 10.0"},
 				"assert": "counts.low == 0"}]`,
-			[]brief{{"rule.low", "", 0, 0, 0, "the rule low does not hold"}},
+			[]brief{{"rule.low", "", 0, 0, 0, "the rule low does not hold: 3 is not 0"}},
 		},
 		"SpanOfTimes": {
 			`"dataset_rules": [{"id": "span", "assert": "columns.at.max - columns.at.min <= duration('30m')",

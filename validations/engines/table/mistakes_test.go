@@ -33,7 +33,7 @@ func TestMistakesInRulesOfTables(t *testing.T) {
 	t.Run("WholeNumbersAreCalculated", func(t *testing.T) {
 		t.Parallel()
 		engine := compile(t, engines.KindTable, `{`+fields+`, "row_rules": [
-			{"id": "r", "assert": "row.n / 2 == 2 && row.n % 2 == 1 && row.kwh / 2 == 1.25"}]}`)
+			{"id": "r", "assert": "row.n / 2 == 2.5 && row.n % 2 == 1 && row.kwh / 2 == 1.25"}]}`)
 		same(t, []brief{}, briefs(run(t, engine, []byte("kwh,n\n2.5,5\n"), "text/csv")))
 	})
 }

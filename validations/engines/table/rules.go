@@ -88,7 +88,7 @@ func (c *ruleCompiler) rowRule(config rowRuleConfig, i int) rowRule {
 	if config.When != "" {
 		rule.when = c.Condition(c.row, config.When, engine.ItemPointer(list, i, "when"))
 	}
-	rule.message = c.Message(c.row, config.Message, config.ID, engine.ItemPointer(list, i, "message"))
+	rule.message = c.Message(c.row, rule.assert, config.Message, config.ID, engine.ItemPointer(list, i, "message"))
 	rule.columns = c.rowColumns(rule.assert, engine.ItemPointer(list, i, "assert"))
 	if len(rule.columns) == 1 {
 		rule.column = rule.columns[0]
@@ -149,7 +149,7 @@ func (c *ruleCompiler) datasetRule(config datasetRuleConfig, i int) datasetRule 
 	rule.assert = c.Condition(c.dataset, config.Assert, at)
 	rule.read(c, rule.assert, config.Counts, at)
 	at = engine.ItemPointer(list, i, "message")
-	rule.message = c.Message(c.dataset, config.Message, config.ID, at)
+	rule.message = c.Message(c.dataset, rule.assert, config.Message, config.ID, at)
 	for _, e := range rule.message.Expressions() {
 		rule.read(c, e, config.Counts, at)
 	}

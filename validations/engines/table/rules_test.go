@@ -29,7 +29,7 @@ func TestTableRules(t *testing.T) {
 				"assert": "row.low <= row.high", "column": "high",
 				"severity": "INFO"}]`,
 			[]brief{
-				{"rule.order", "high", 3, 3, 2, "the rule order does not hold"},
+				{"rule.order", "high", 3, 3, 2, "the rule order does not hold: 3 is more than 2"},
 				broken,
 				{
 					"rule.order", "high", 5, 3, 4,
@@ -52,7 +52,7 @@ func TestTableRules(t *testing.T) {
 		{
 			"AggregatesCompareWithWholeNumbers",
 			`"dataset_rules": [{"id": "sums", "assert": "columns.low.sum > 8 && columns.n.count >= 4"}]`,
-			[]brief{broken, {"rule.sums", "", 0, 0, 0, "the rule sums does not hold"}},
+			[]brief{broken, {"rule.sums", "", 0, 0, 0, "the rule sums does not hold: 8 is not more than 8"}},
 		},
 		{
 			"SumsAndTimesCompare",

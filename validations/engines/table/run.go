@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+	"github.com/simplevalidations/simplevalidations/validations/engines/expression"
 	"github.com/simplevalidations/simplevalidations/validations/engines/table/tablefile"
 	"github.com/simplevalidations/simplevalidations/validations/engines/table/tableschema"
 )
@@ -38,6 +39,7 @@ type run struct {
 	budget   *uniqueness
 	// spreads is the memory for percentiles, where a rule reads some.
 	spreads    *uniqueness
+	work       *expression.Work
 	unique     []*seen
 	keys       []*seen
 	references []*references
@@ -64,6 +66,7 @@ func newRun(e *Engine, records tablefile.Source, c *engine.Collector) *run {
 		shown:      map[string]any{},
 		members:    map[string]bool{},
 		before:     map[string]any{},
+		work:       expression.NewWork(e.limits),
 		patterns:   tableschema.PatternWork{Most: e.limits.MaxPatternWork},
 		budget:     newUniqueness(e.limits.MaxUniqueBytes),
 		unique:     make([]*seen, len(e.columns)),

@@ -308,7 +308,8 @@ func TestTableSchemaConstraints(t *testing.T) {
 			{"name": "y", "type": "year"}]},
 			"row_rules": [{"id": "day", "assert": "row.v < '08:00:00' && row.y > 2000"}]}`)
 		report := run(t, engine, []byte("v,y\n7:59 AM,2026\n08:00,2026\n"), "text/csv")
-		same(t, []brief{{"rule.day", "", 3, 1, 2, "the rule day does not hold"}}, briefs(report))
+		const message = `the rule day does not hold: "08:00:00" is not less than "08:00:00"`
+		same(t, []brief{{"rule.day", "", 3, 1, 2, message}}, briefs(report))
 	})
 
 	t.Run("AnnotationsAreIgnored", func(t *testing.T) {
