@@ -106,6 +106,7 @@ func (s *stage) badCredentials(tb testing.TB) []badCredential {
 		"an unknown token":   {"Bearer sv_" + strings.Repeat("A", 43)},
 		"a token cut short":  {"Bearer " + s.Harbour.Tokens.Owner[:40]},
 		"a token too long":   {"Bearer " + s.Harbour.Tokens.Owner + strings.Repeat("A", 200)},
+		"a damaged token":    {"Bearer " + s.Harbour.Tokens.Owner[:47] + "000000"},
 		"a token in capital": {"Bearer " + strings.ToUpper(s.Harbour.Tokens.Owner)},
 		"bad UTF-8":          {"Bearer \xff\xfe"}, "a revoked token": {"Bearer " + revoked},
 		"an expired token": {"Bearer " + expired},
