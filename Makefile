@@ -44,7 +44,7 @@ run: programs ## start the service with a demonstration organization, data in .d
 
 .PHONY: test
 test: ## run the tests on a private PostgreSQL, with the race detector where goroutines share state
-	@.ci/setup gcc postgresql redis xmllint curl python3 promtool npm
+	@.ci/setup gcc postgresql redis xmllint curl python3 promtool npm ssh-keygen
 	@trap 'exit 130' INT TERM; failed=0; \
 	$(if $(PLAIN),$(TEST) -skip '^TestCrowd' $(PLAIN) || failed=$$?;) \
 	$(if $(RACED),$(TEST) -race -skip '^TestContract$$' $(RACED) || failed=$$?;) exit $$failed
@@ -52,7 +52,7 @@ test: ## run the tests on a private PostgreSQL, with the race detector where gor
 .PHONY: test-all
 test-all: ## run the tests and the slow ones (crashes, failovers, browsers), all with the race detector
 	@.ci/setup gcc postgresql redis xmllint curl python3 python3-venv mypy nginx pgbouncer promtool chromium \
-		npm skopeo umoci systemd
+		npm skopeo umoci systemd ssh-keygen
 	$(TEST) -race -tags slow $(PKG)
 
 API_TESTS = TestOpenAPI|TestGeneratedClients
@@ -116,8 +116,8 @@ programs: ## build bin/programs, the validators that are programs of their own
 
 # A version that is no tag, such as VERSION=1.2.3-rc1, can be built from any commit.
 .PHONY: release
-release: ## build the release into build/release: archives, OCI image, bills of materials, checksums
-	go run -C config/release . -version '$(VERSION)'
+release: ## build the release into build/release: archives, OCI image, bills of materials, checksums, signed by RELEASE_KEY
+	go run -C config/release . -version '$(VERSION)' -key '$(RELEASE_KEY)'
 
 .PHONY: test-release
 test-release: ## run the tests of the release, which is a module of its own
@@ -151,7 +151,7 @@ bench: ## hold this machine to every target of speed, FULL=1 with longer measure
 
 .PHONY: setup
 setup: $(LINT) ## install what the tests and the linter need
-	@.ci/setup gcc postgresql redis xmllint curl python3 promtool npm
+	@.ci/setup gcc postgresql redis xmllint curl python3 promtool npm ssh-keygen
 	go mod download
 
 .PHONY: clean

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/pprof"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -61,16 +62,28 @@ func newMetricsRouter(project *Project) *echo.Echo {
 
 // registerProfiles adds what "go tool pprof" reads.
 func registerProfiles(e *echo.Echo) {
-	const root = "/debug/pprof/"
-	e.GET(root+"cmdline/", echo.WrapHandler(http.HandlerFunc(pprof.Cmdline)))
-	e.GET(root+"profile/", echo.WrapHandler(http.HandlerFunc(pprof.Profile)))
-	e.GET(root+"symbol/", echo.WrapHandler(http.HandlerFunc(pprof.Symbol)))
-	e.GET(root+"trace/", echo.WrapHandler(http.HandlerFunc(pprof.Trace)))
-	e.GET(root, echo.WrapHandler(http.HandlerFunc(pprof.Index)))
-	e.GET(root+":profile/", func(c echo.Context) error {
+	own := e.Group("/debug/pprof/", fromThisMachine)
+	own.GET("cmdline/", echo.WrapHandler(http.HandlerFunc(pprof.Cmdline)))
+	own.GET("profile/", echo.WrapHandler(http.HandlerFunc(pprof.Profile)))
+	own.GET("symbol/", echo.WrapHandler(http.HandlerFunc(pprof.Symbol)))
+	own.GET("trace/", echo.WrapHandler(http.HandlerFunc(pprof.Trace)))
+	own.GET("", echo.WrapHandler(http.HandlerFunc(pprof.Index)))
+	own.GET(":profile/", func(c echo.Context) error {
 		pprof.Handler(c.Param("profile")).ServeHTTP(c.Response(), c.Request())
 		return nil
 	})
+}
+
+// fromThisMachine refuses requests from elsewhere. The metrics may be open to a network, but a profile costs processor
+// time, and shows the arguments of the process.
+func fromThisMachine(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		peer, err := netip.ParseAddrPort(c.Request().RemoteAddr)
+		if err != nil || !peer.Addr().Unmap().IsLoopback() {
+			return core.PermissionDenied("Profiles are served to this machine only. Use a tunnel to it.")
+		}
+		return next(c)
+	}
 }
 
 // collect adds what is read to what is counted.

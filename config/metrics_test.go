@@ -117,11 +117,26 @@ func TestMetrics(t *testing.T) {
 	})
 	t.Run("ComeWithProbes", func(t *testing.T) {
 		t.Parallel()
-		for _, path := range []string{"/livez", "/readyz/", "/debug/pprof/heap", "/debug/pprof/goroutine?debug=1"} {
+		for _, tt := range []struct {
+			path, peer string
+			status     int
+		}{
+			{"/livez", "192.0.2.1:1234", http.StatusOK},
+			{"/readyz/", "192.0.2.1:1234", http.StatusOK},
+			{"/debug/pprof/heap", "127.0.0.1:1234", http.StatusOK},
+			{"/debug/pprof/goroutine?debug=1", "[::1]:1234", http.StatusOK},
+			{"/debug/pprof/", "[::ffff:127.0.0.1]:1234", http.StatusOK},
+			{"/debug/pprof/heap", "192.0.2.1:1234", http.StatusForbidden},
+			{"/debug/pprof/cmdline", "10.0.0.1:1234", http.StatusForbidden},
+			{"/debug/pprof/", "[2001:db8::1]:1234", http.StatusForbidden},
+		} {
+			request := httptest.NewRequest(http.MethodGet, tt.path, http.NoBody)
+			request.RemoteAddr = tt.peer
+			request.Header.Set("X-Forwarded-For", "127.0.0.1")
 			answer := httptest.NewRecorder()
-			handler.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, http.NoBody))
-			if answer.Code != http.StatusOK {
-				t.Errorf("%s: status = %d, want 200", path, answer.Code)
+			handler.ServeHTTP(answer, request)
+			if answer.Code != tt.status {
+				t.Errorf("%s for %s: status = %d, want %d", tt.path, tt.peer, answer.Code, tt.status)
 			}
 		}
 	})

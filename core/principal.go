@@ -20,6 +20,8 @@ type Principal struct {
 	OrgName string
 	Role    api.Role
 	TokenID uuid.UUID
+	// Narrowed says that the membership has a higher role than the token.
+	Narrowed bool
 	// KeyRequired says that every request that creates something must carry an idempotency key.
 	KeyRequired bool
 	// KeyLifetime is how long the organization's keys are kept; zero is the default of the settings.

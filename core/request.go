@@ -52,6 +52,18 @@ func Changing(action string, view View) echo.HandlerFunc {
 	})
 }
 
+// WithWholeRole refuses tokens that may do less than their user. It guards what reaches beyond the organization of the
+// token: such a token neither uses nor ends what its user has elsewhere.
+func WithWholeRole(view View) View {
+	return func(c echo.Context, principal Principal) error {
+		if principal.Narrowed {
+			return PermissionDenied("This token has a lower role than its user. " +
+				"Use a token with the full role of its user, or the dashboard.")
+		}
+		return view(c, principal)
+	}
+}
+
 // PathID reads the id in the address. An address without a well-formed one is answered with not_found, which names
 // what was asked for.
 func PathID(c echo.Context, what string) (uuid.UUID, error) {

@@ -226,7 +226,7 @@ func (s *Service) makeLink(
 	if err != nil {
 		return issuedLink{}, err
 	}
-	secret, digest, _ := account.NewSecret()
+	secret, digest := account.NewSecret()
 	err = changeInvitation(ctx, tx, principal.OrgID, id, map[string]any{
 		"digest": digest, "invited_by": principal.UserID, "expires_at": gorm.Expr("now() + interval '7 days'"),
 	})

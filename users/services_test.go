@@ -12,6 +12,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/users"
 	"github.com/simplevalidations/simplevalidations/users/access"
+	"github.com/simplevalidations/simplevalidations/users/account"
 )
 
 func TestToken(t *testing.T) {
@@ -26,15 +27,15 @@ func TestToken(t *testing.T) {
 		secret := b.token(t, request)
 		sum := sha256.Sum256([]byte(secret))
 		row := one[string](t, b, `SELECT t::text FROM api_tokens AS t WHERE digest = $1`, sum[:])
-		if strings.Contains(row, secret[9:]) {
+		if strings.Contains(row, secret[10:]) {
 			t.Errorf("the row has the secret: %s", row)
 		}
 		if prefix := one[string](t, b, `SELECT prefix FROM api_tokens WHERE digest = $1`,
-			sum[:]); prefix != secret[:9] {
-			t.Errorf("prefix = %q, want %q", prefix, secret[:9])
+			sum[:]); prefix != secret[:10] {
+			t.Errorf("prefix = %q, want %q", prefix, secret[:10])
 		}
 		if audits := one[string](t, b, `SELECT string_agg(a::text, ' ') FROM audit_records AS a`); strings.Contains(
-			audits, secret[9:]) || !strings.Contains(audits, "token.create") {
+			audits, secret[10:]) || !strings.Contains(audits, "token.create") {
 			t.Error("the audit records have the secret, or nothing of the token")
 		}
 	})
@@ -42,8 +43,18 @@ func TestToken(t *testing.T) {
 	t.Run("IsLongAndNeverTheSame", func(t *testing.T) {
 		t.Parallel()
 		first, second := b.token(t, request), b.token(t, request)
-		if !strings.HasPrefix(first, "sv_") || len(first) < 40 || first == second {
-			t.Errorf("secrets = %q, %q, want two long ones that begin with sv_", first, second)
+		if !strings.HasPrefix(first, "svt_") || len(first) != 53 || first == second {
+			t.Errorf("secrets = %q, %q, want two long ones that begin with svt_", first, second)
+		}
+	})
+
+	t.Run("WorksWithoutAChecksumIfItIsOlder", func(t *testing.T) {
+		t.Parallel()
+		old, digest := account.NewSecret()
+		b.exec(t, `INSERT INTO api_tokens (org_id, id, user_id, digest, prefix, label, role)
+			VALUES ($1, gen_random_uuid(), $2, $3, 'sv_', 'old', 'viewer')`, org, user, digest)
+		if got, err := b.authenticate(t, old); err != nil || got.UserID != user {
+			t.Errorf("holder of the old token = %+v, %v, want its user", got, err)
 		}
 	})
 

@@ -24,13 +24,16 @@ func (a *App) Routes(routes *core.Routes) {
 	// A link is a secret, so its answer must not be kept for a key.
 	routes.POST("/members/invitations/:id/link/", core.As(admin, "invite members", a.linkInvitation))
 	routes.DELETE("/members/invitations/:id/", core.As(admin, "revoke invitations", a.revokeInvitation))
-	routes.DELETE("/members/me/", core.Changing("leave", a.leave))
+	routes.DELETE("/members/me/", core.Changing("leave", core.WithWholeRole(a.leave)))
 	routes.PATCH("/members/:id/", core.As(admin, "change members", a.changeMember))
 	routes.DELETE("/members/:id/", core.As(admin, "remove members", a.removeMember))
-	// The caller's own invitations, of all organizations.
-	routes.GET("/invitations/", core.As(viewer, "see invitations", a.ownInvitations))
-	routes.POST("/invitations/:id/accept/", core.Changing("accept invitations", a.acceptInvitation))
-	routes.POST("/invitations/:id/decline/", core.Changing("decline invitations", a.declineInvitation))
+	// The caller's own invitations, of all organizations. A token that only reads one does not answer for the others.
+	const executor = api.RoleExecutor
+	routes.GET("/invitations/", core.As(executor, "see invitations", core.WithWholeRole(a.ownInvitations)))
+	routes.POST("/invitations/:id/accept/",
+		core.As(executor, "accept invitations", core.WithWholeRole(a.acceptInvitation)))
+	routes.POST("/invitations/:id/decline/",
+		core.As(executor, "decline invitations", core.WithWholeRole(a.declineInvitation)))
 	routes.GET("/v1/auth/me/", core.As(viewer, "see the caller", a.meV1))
 	routes.GET("/v1/orgs/", core.As(viewer, "list organizations", a.orgs))
 }

@@ -43,7 +43,7 @@ func TestImportAsksPeopleWhoExist(t *testing.T) {
 		t.Fatal(err)
 	}
 	token := strings.TrimSpace(there.Must(t, "admin", "token", "create", "--org", to.Tiny.Slug,
-		"--user", owner))
+		"--user", owner, "--role", "owner"))
 	to.Must(t, http.StatusOK, call{
 		Method: http.MethodPost, Path: "/api/invitations/" + id + "/accept/", Token: token,
 	})

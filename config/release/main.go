@@ -1,6 +1,6 @@
 // Command release builds what a release consists of: a static binary for each platform with its programs and the
 // deployment files, in an archive; the software bill of materials of each; an OCI image for the Linux platforms; and
-// the checksums of all.
+// the checksums of all, which are signed if -key names an SSH key.
 //
 // It needs Go and the module proxy, and no container engine. The same source, version, time and Go release give the
 // same bytes on every machine.
@@ -47,6 +47,8 @@ type release struct {
 	moment time.Time
 	// root is the folder of the module, out the one of the results.
 	root, out string
+	// key is the file of the SSH key that signs, or "".
+	key       string
 	platforms []platform
 }
 
@@ -72,10 +74,11 @@ func run(ctx context.Context, args []string, said io.Writer) error {
 	version := flags.String("version", "", "the version, such as v1.2.3; by default what git describes")
 	platforms := flags.String("platforms", allPlatforms, "the platforms, separated by commas")
 	moment := flags.Int64("time", 0, "the time of all files, in seconds since 1970; by default that of the commit")
+	key := flags.String("key", "", "the file of the SSH key that signs the checksums")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	r := release{root: *root, out: *out, version: *version, moment: time.Unix(*moment, 0).UTC()}
+	r := release{root: *root, out: *out, version: *version, moment: time.Unix(*moment, 0).UTC(), key: *key}
 	for name := range strings.SplitSeq(*platforms, ",") {
 		system, architecture, ok := strings.Cut(name, "/")
 		if !ok {
@@ -187,7 +190,7 @@ func (r *release) build(ctx context.Context, said io.Writer) error {
 	if err := errors.Join(err, os.RemoveAll(work)); err != nil {
 		return err
 	}
-	return r.writeSums(said)
+	return errors.Join(r.writeSums(said), r.signSums(ctx, said))
 }
 
 // path is the path of a result.
@@ -214,4 +217,20 @@ func (r *release) writeSums(said io.Writer) error {
 	}
 	_, err = io.WriteString(said, sums.String())
 	return err
+}
+
+// signSums signs the checksums. ssh-keygen is on every system where a release may be checked, and takes keys in
+// hardware and in an agent.
+func (r *release) signSums(ctx context.Context, said io.Writer) error {
+	if r.key == "" {
+		_, err := io.WriteString(said, "NOT SIGNED: RELEASE_KEY names no SSH key to sign SHA256SUMS with\n")
+		return err
+	}
+	//nolint:gosec // G204: whoever builds a release names the key.
+	sign := exec.CommandContext(ctx, "ssh-keygen", "-Y", "sign", "-n", "file", "-f", r.key,
+		filepath.Join(r.out, "SHA256SUMS"))
+	if output, err := sign.CombinedOutput(); err != nil {
+		return fmt.Errorf("sign the checksums: %w: %s", err, output)
+	}
+	return nil
 }

@@ -78,6 +78,59 @@ func TestSumsAreThoseOfAllFiles(t *testing.T) {
 	}
 }
 
+// TestSignature signs checksums and has them checked by the command that the guide gives to users.
+func TestSignature(t *testing.T) {
+	t.Parallel()
+	guide := string(read(t, filepath.Join(moduleRoot, "docs", "guides", "deployment.md")))
+	_, check, found := strings.Cut(guide, "$ echo \"release ")
+	check, _, _ = strings.Cut("echo \"release "+check, "\nGood ")
+	if !found {
+		t.Fatal("the guide does not say how to check the signature")
+	}
+	home, foreign := t.TempDir(), filepath.Join(t.TempDir(), "foreign")
+	for _, key := range []string{filepath.Join(home, "release"), foreign} {
+		atHome(t, home, "ssh-keygen -q -t ed25519 -N '' -C '' -f "+key, true)
+	}
+	sums := filepath.Join(home, "SHA256SUMS")
+	r := release{out: home, key: filepath.Join(home, "release")}
+	write := func(content string) {
+		t.Helper()
+		if err := os.WriteFile(sums, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("the sums\n")
+	if err := r.signSums(t.Context(), io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	check = strings.ReplaceAll(check, "\n$ ", "\n")
+	atHome(t, home, check, true)
+	write("other sums\n")
+	atHome(t, home, check, false)
+	write("the sums\n")
+	atHome(t, home, check, true)
+	atHome(t, home, "rm SHA256SUMS.sig", true)
+	r.key = foreign
+	if err := r.signSums(t.Context(), io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	atHome(t, home, check, false)
+	var said strings.Builder
+	if err := new(release).signSums(t.Context(), &said); err != nil || !strings.HasPrefix(said.String(), "NOT SIGNED") {
+		t.Errorf("without a key: %v, said %q, want that it is not signed", err, said.String())
+	}
+}
+
+// atHome runs a script in a folder, which succeeds or does not.
+func atHome(tb testing.TB, home, script string, succeeds bool) {
+	tb.Helper()
+	cmd := exec.CommandContext(tb.Context(), "sh", "-ec", script)
+	cmd.Dir = home
+	if output, err := cmd.CombinedOutput(); (err == nil) != succeeds {
+		tb.Fatalf("%s: %v, want success: %t\n%s", script, err, succeeds, output)
+	}
+}
+
 func TestArchiveHasTheProgramAndItsDeployment(t *testing.T) {
 	t.Parallel()
 	files := untar(t, read(t, resultName(host()+".tar.gz")), true)

@@ -16,7 +16,7 @@ func Example() {
 	server := clienttest.New()
 	defer server.Close()
 
-	c, err := client.New(server.URL(), client.WithToken("sv_..."))
+	c, err := client.New(server.URL(), client.WithToken("svt_..."))
 	if err != nil {
 		fmt.Println(err)
 		return

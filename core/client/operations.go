@@ -336,7 +336,8 @@ func (c *Client) AcceptInvitation(ctx context.Context, id string) (api.Invitatio
 	})
 }
 
-// DeclineInvitation declines an invitation. Ends an invitation of the caller's.
+// DeclineInvitation declines an invitation. Ends an invitation of the caller's. Requires the role executor, and a
+// token with the full role of its user.
 func (c *Client) DeclineInvitation(ctx context.Context, id string) error {
 	return done(ctx, c, request{
 		method: "POST", path: "/api/invitations/" + url.PathEscape(id) + "/decline/",

@@ -2,6 +2,7 @@ package requestlog
 
 import (
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -13,9 +14,11 @@ const (
 	// maxHeaders is how many header fields of a request are kept, and maxHeaderValue how many characters of each.
 	maxHeaders     = 50
 	maxHeaderValue = 500
-	// tokenMark begins every token of the service. A value that has it is hidden, wherever a client has put it.
-	tokenMark = "sv_"
 )
+
+// secretMark begins every secret of the service: of tokens, links, sessions and signatures. A value that has it is
+// hidden, wherever a client has put it.
+var secretMark = regexp.MustCompile(`sv[st]?_`)
 
 // shown are the headers whose values are kept. Of all others only the names are, because a client may put a secret into
 // any header.
@@ -37,7 +40,7 @@ func keep(header http.Header) []api.LoggedHeader {
 		}
 		value := core.StorableUpTo(strings.Join(values, ", "), maxHeaderValue)
 		field := api.LoggedHeader{Name: core.StorableUpTo(name, maxHeaderValue), Value: value}
-		if !shown[name] || strings.Contains(value, tokenMark) {
+		if !shown[name] || secretMark.MatchString(value) {
 			field.Value, field.Hidden = "", true
 		}
 		kept = append(kept, field)

@@ -137,6 +137,10 @@ func bearer(headers []string) (string, error) {
 		return "", core.NewError(api.CodeNotAuthenticated,
 			"The Authorization header must be \"Bearer <token>\" with one of your API tokens.")
 	}
+	if isDamaged(secret) {
+		return "", core.NewError(api.CodeNotAuthenticated,
+			"The token is damaged: its checksum does not match. Copy all of it again.")
+	}
 	return secret, nil
 }
 

@@ -78,6 +78,7 @@ func scanHolderAnd(row pgx.CollectableRow, more ...any) (holder, error) {
 		return holder{principal: p}, err
 	}
 	p.Role = tokenRole.Lesser(*memberRole)
+	p.Narrowed = p.Role != *memberRole
 	p.KeyLifetime = core.Seconds(lifetime)
 	return holder{principal: p, isMember: true}, nil
 }

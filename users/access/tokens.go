@@ -2,6 +2,7 @@ package access
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"time"
@@ -13,6 +14,9 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/users/account"
 )
+
+// randomBytes is how many random bytes a secret has.
+const randomBytes = 32
 
 // ErrNotMember means that a token would be of no use: its owner has no role in the organization.
 var ErrNotMember = errors.New("the user is not a member of the organization")
@@ -64,7 +68,7 @@ func (s *Service) EnsureToken(
 ) (string, error) {
 	for generation := 0; ; generation++ {
 		request.Random = random(generation)
-		secret, digest, _ := account.SecretOf(request.Random)
+		secret, digest, _ := secretOf(request.Random)
 		switch state, err := s.tokenState(ctx, digest); {
 		case err != nil:
 			return "", err
@@ -213,10 +217,12 @@ func issueToken(
 			return issuedToken{}, err
 		}
 	}
-	secret, digest, prefix := account.NewSecret()
-	if len(request.Random) > 0 {
-		secret, digest, prefix = account.SecretOf(request.Random)
+	if len(request.Random) == 0 {
+		request.Random = make([]byte, randomBytes)
+		// Read never fails (since Go 1.24 it ends the process instead).
+		_, _ = rand.Read(request.Random)
 	}
+	secret, digest, prefix := secretOf(request.Random)
 	err := insertToken(ctx, tx, request, digest, prefix)
 	if errors.Is(err, errTokenMade) {
 		return issuedToken{}, core.InvalidPayload(

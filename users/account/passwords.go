@@ -49,8 +49,11 @@ func NewPasswords() *Passwords {
 	}
 }
 
-// Hash makes the hash of a password, which is to be stored.
+// Hash makes the hash of a password, which is to be stored. It refuses common ones.
 func (p *Passwords) Hash(ctx context.Context, password string) (string, error) {
+	if err := refuseCommon(password); err != nil {
+		return "", err
+	}
 	return inTurn(ctx, p, "", password, p.hash(password))
 }
 

@@ -98,7 +98,7 @@ func (s *Service) passCode(ctx context.Context, secret, code string, from Browse
 
 // beginChallenge returns the secret of the cookie.
 func (s *Service) beginChallenge(ctx context.Context, waiting challenge) (string, error) {
-	secret, digest, _ := account.NewSecret()
+	secret, digest := account.NewSecret()
 	err := s.db.Gorm.WithContext(ctx).Model(&challenge{}).Create(map[string]any{
 		"digest": digest, "purpose": waiting.Purpose, "user_id": db.NonZero(waiting.UserID),
 		"next": core.StorableUpTo(waiting.Next, maxNext), "issuer": waiting.Issuer, "subject": waiting.Subject,

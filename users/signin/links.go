@@ -164,7 +164,7 @@ func (s *Service) MakePasswordLink(
 
 // storeLink stores a link with a new secret. One that is given replaces the one that was given before.
 func storeLink(ctx context.Context, tx db.GormTx, link PasswordLink, life time.Duration) (PasswordLink, error) {
-	secret, digest, _ := account.NewSecret()
+	secret, digest := account.NewSecret()
 	err := lockUser(ctx, tx, link.UserID)
 	if err == nil && link.Origin == originGiven {
 		err = tx.Gorm(ctx).Where("user_id = ? AND origin = ?", link.UserID, originGiven).Delete(&PasswordLink{}).Error

@@ -149,7 +149,7 @@ func insertSession(ctx context.Context, tx db.GormTx, userID uuid.UUID, from Bro
 	if err != nil {
 		return "", fmt.Errorf("end the session so far: %w", err)
 	}
-	secret, digest, _ := account.NewSecret()
+	secret, digest := account.NewSecret()
 	err = tx.Gorm(ctx).Model(&Session{}).Create(map[string]any{
 		"digest": digest, "user_id": userID, "user_agent": core.StorableUpTo(from.UserAgent, maxUserAgent),
 		"expires_at": gorm.Expr("now() + " + sessionIdle),

@@ -112,7 +112,7 @@ func TestExternalStepReachesNoPrivateAddress(t *testing.T) {
 		0, 2, 1, false, false,
 	}, "")
 	text := one[string](t, b.testBundle, `SELECT error FROM validation_runs`)
-	if !strings.Contains(text, "its address is not public") || strings.Contains(text, "0.0.0.0") {
+	if !strings.Contains(text, "or its address is not public") || strings.Contains(text, "0.0.0.0") {
 		t.Errorf("error = %q, want that the address is not public, without the address", text)
 	}
 }

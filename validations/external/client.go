@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"net/netip"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -136,7 +137,11 @@ func (c *Client) attempt(ctx context.Context, call Call) (Answer, *CallError) {
 	response, err := client.Do(request)
 	if err != nil {
 		span.Fail(err.Error())
-		return Answer{}, unanswered(err, connected.Load())
+		failure := unanswered(err, connected.Load())
+		if _, err := netip.ParseAddr(request.URL.Hostname()); err == nil && errors.Is(failure, ErrAddress) {
+			failure.outcome = final
+		}
+		return Answer{}, failure
 	}
 	defer func() { _ = response.Body.Close() }() // Nothing more is wanted of it.
 	span.SetInt("http.response.status_code", response.StatusCode)
@@ -166,14 +171,14 @@ func newRequest(ctx context.Context, call Call) (*http.Request, error) {
 	return request, nil
 }
 
-// unanswered classifies an attempt without an answer. Without a connection, the validator has received nothing.
+// unanswered classifies an attempt without an answer. Without a connection, the validator has received nothing. A name
+// that leads to a forbidden address is treated like one that leads nowhere, retries included: otherwise authors could
+// find out which names the internal network has.
 func unanswered(err error, connected bool) *CallError {
 	switch {
-	case errors.Is(err, ErrAddress):
-		const reason = "its address is not public, and its network is not in the operator's SV_EXTERNAL_ALLOW"
-		return &CallError{Reason: reason, outcome: final, cause: err}
 	case !connected:
-		return &CallError{Reason: "it could not be reached", outcome: notDone, cause: err}
+		const reason = "it could not be reached, or its address is not public nor in the operator's SV_EXTERNAL_ALLOW"
+		return &CallError{Reason: reason, outcome: notDone, cause: err}
 	case errors.Is(err, context.DeadlineExceeded):
 		return &CallError{Reason: "it did not answer in time", outcome: unknown, cause: err}
 	default:

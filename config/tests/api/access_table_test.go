@@ -111,7 +111,7 @@ func (s *stage) accessToAccount(tb testing.TB) map[string]fixture.Access {
 	revoked := "/api/members/invitations/" + s.Invited(tb, "revoked@b.example") + "/"
 	// Those who are invited are none of the callers.
 	nobodys := func(path string) fixture.Access {
-		return fixture.Access{Call: sent(http.MethodPost, path, ""), Least: api.RoleViewer, OK: 404, Foreign: 404}
+		return fixture.Access{Call: sent(http.MethodPost, path, ""), Least: api.RoleExecutor, OK: 404, Foreign: 404}
 	}
 	own := "/api/invitations/" + s.Invited(tb, "viewer@tiny-quota.example") + "/"
 	change := sent(http.MethodPatch, changing, `{"role":"viewer"}`)
@@ -139,14 +139,16 @@ func (s *stage) accessToAccount(tb testing.TB) map[string]fixture.Access {
 		"GET /api/members/invitations/":           admin(call{Path: "/api/members/invitations/"}, 200, 200),
 		"POST /api/members/invitations/:id/link/": admin(sent(http.MethodPost, linked+"link/", ""), 201, 404),
 		"DELETE /api/members/invitations/:id/":    admin(call{Method: http.MethodDelete, Path: revoked}, 204, 204),
-		"GET /api/invitations/":                   readable("/api/invitations/", 200),
-		"POST /api/invitations/:id/accept/":       nobodys(own + "accept/"),
-		"POST /api/invitations/:id/decline/":      nobodys(own + "decline/"),
-		"PATCH /api/members/:id/":                 admin(change, 200, 404),
-		"DELETE /api/members/:id/":                admin(call{Method: http.MethodDelete, Path: leaving}, 204, 204),
-		"GET /api/tokens/":                        readable("/api/tokens/", 200),
-		"POST /api/tokens/":                       {Call: create, Least: api.RoleViewer, OK: 201, Foreign: 201},
-		"DELETE /api/tokens/:id/":                 revoke,
+		"GET /api/invitations/": {
+			Call: call{Path: "/api/invitations/"}, Least: api.RoleExecutor, OK: 200, Foreign: 200,
+		},
+		"POST /api/invitations/:id/accept/":  nobodys(own + "accept/"),
+		"POST /api/invitations/:id/decline/": nobodys(own + "decline/"),
+		"PATCH /api/members/:id/":            admin(change, 200, 404),
+		"DELETE /api/members/:id/":           admin(call{Method: http.MethodDelete, Path: leaving}, 204, 204),
+		"GET /api/tokens/":                   readable("/api/tokens/", 200),
+		"POST /api/tokens/":                  {Call: create, Least: api.RoleViewer, OK: 201, Foreign: 201},
+		"DELETE /api/tokens/:id/":            revoke,
 		// An admin may see the owner's token and not rotate it.
 		"POST /api/tokens/:id/rotate/": {
 			Call: rotate, Least: api.RoleOwner, OK: 201, Below: 404, But: map[api.Role]int{api.RoleAdmin: 403},

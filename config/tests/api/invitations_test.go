@@ -39,7 +39,7 @@ func TestInviteMember(t *testing.T) {
 
 	t.Run("AnswersTheSameForKnownAndUnknownAddresses", func(t *testing.T) {
 		t.Parallel()
-		for _, email := range []string{"Viewer@tiny-quota.example", "nobody@anywhere.example"} {
+		for _, email := range []string{"Executor@tiny-quota.example", "nobody@anywhere.example"} {
 			got := fixture.Decoded[api.Invitation](t, s.Must(t, http.StatusCreated,
 				fixture.Adding(owner, `{"email":"`+email+`","name":"As typed","role":"author"}`)))
 			want := api.Invitation{
@@ -54,8 +54,8 @@ func TestInviteMember(t *testing.T) {
 			wantAudits(t, s, got.ID, "invitation.create")
 		}
 		users := coretest.One[string](t, s.DB, `SELECT coalesce(string_agg(email || ' is ' || name, ', '), '')
-			FROM users WHERE lower(email) IN ('viewer@tiny-quota.example', 'nobody@anywhere.example')`)
-		if want := "viewer@tiny-quota.example is Demo viewer"; users != want {
+			FROM users WHERE lower(email) IN ('executor@tiny-quota.example', 'nobody@anywhere.example')`)
+		if want := "executor@tiny-quota.example is Demo executor"; users != want {
 			t.Errorf("users = %s, want %s as before", users, want)
 		}
 	})
@@ -96,9 +96,9 @@ func TestAcceptInvitation(t *testing.T) {
 	t.Run("ByThePersonWhoIsInvited", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		tiny := s.Tiny.Tokens.Viewer
-		id := s.Invited(t, "viewer@tiny-quota.example")
-		userID := coretest.One[uuid.UUID](t, s.DB, `SELECT id FROM users WHERE email = 'viewer@tiny-quota.example'`)
+		tiny := s.Tiny.Tokens.Executor
+		id := s.Invited(t, "executor@tiny-quota.example")
+		userID := coretest.One[uuid.UUID](t, s.DB, `SELECT id FROM users WHERE email = 'executor@tiny-quota.example'`)
 		if role := s.RoleOf(t, userID); role != "" {
 			t.Fatalf("role = %s before the acceptance, want none", role)
 		}
@@ -121,16 +121,16 @@ func TestAcceptInvitation(t *testing.T) {
 	t.Run("NotAfterItHasEnded", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		tiny, owner := s.Tiny.Tokens.Viewer, s.Harbour.Tokens.Owner
+		tiny, owner := s.Tiny.Tokens.Executor, s.Harbour.Tokens.Owner
 		decline := func(id string) call {
 			return accepting(id, tiny).To("/api/invitations/" + id + "/decline/")
 		}
-		declined := s.Invited(t, "viewer@tiny-quota.example")
+		declined := s.Invited(t, "executor@tiny-quota.example")
 		s.Must(t, http.StatusNoContent, decline(declined))
-		revoked := s.Invited(t, "viewer@tiny-quota.example")
+		revoked := s.Invited(t, "executor@tiny-quota.example")
 		s.Must(t, http.StatusNoContent, revoking(revoked, owner))
 		s.Must(t, http.StatusNoContent, revoking(revoked, owner))
-		expired := s.Invited(t, "viewer@tiny-quota.example")
+		expired := s.Invited(t, "executor@tiny-quota.example")
 		s.Exec(t, `UPDATE invitations SET expires_at = now() WHERE id = $1`, expired)
 		for _, id := range []string{declined, revoked, expired} {
 			s.Refused(t, api.CodeNotFound, accepting(id, tiny))
@@ -138,7 +138,7 @@ func TestAcceptInvitation(t *testing.T) {
 		wantActions(t, s, declined, "invitation.create", "invitation.decline")
 		wantActions(t, s, revoked, "invitation.create", "invitation.revoke")
 		// One that has expired makes room for another.
-		s.Must(t, http.StatusOK, accepting(s.Invited(t, "viewer@tiny-quota.example"), tiny))
+		s.Must(t, http.StatusOK, accepting(s.Invited(t, "executor@tiny-quota.example"), tiny))
 	})
 
 	t.Run("NotAfterItsMakerHasLostTheRight", func(t *testing.T) {
@@ -147,21 +147,32 @@ func TestAcceptInvitation(t *testing.T) {
 		admin := s.AddMember(t, "inviting", api.RoleAdmin)
 		token := s.TokenOf(t, admin, api.RoleAdmin)
 		id := fixture.Decoded[api.Invitation](t, s.Must(t, http.StatusCreated,
-			fixture.Adding(token, `{"email":"viewer@tiny-quota.example","role":"admin"}`))).ID
+			fixture.Adding(token, `{"email":"executor@tiny-quota.example","role":"admin"}`))).ID
 		s.Must(t, http.StatusOK, setRole(admin, s.Harbour.Tokens.Owner, api.RoleAuthor))
-		s.Refused(t, api.CodeNotFound, accepting(id, s.Tiny.Tokens.Viewer))
+		s.Refused(t, api.CodeNotFound, accepting(id, s.Tiny.Tokens.Executor))
 		// Another administrator may answer for it.
 		s.LinkOf(t, id)
-		s.Must(t, http.StatusOK, accepting(id, s.Tiny.Tokens.Viewer))
+		s.Must(t, http.StatusOK, accepting(id, s.Tiny.Tokens.Executor))
+	})
+
+	t.Run("NotByATokenThatMayDoLessThanItsUser", func(t *testing.T) {
+		t.Parallel()
+		s := setup(t)
+		narrow, _ := s.AddToken(t, s.Tiny, api.RoleOwner, api.RoleAdmin)
+		accept := accepting(s.Invited(t, "owner@tiny-quota.example"), narrow)
+		s.Refused(t, api.CodePermissionDenied, accept)
+		s.Refused(t, api.CodePermissionDenied, accept.To(strings.Replace(accept.Path, "accept", "decline", 1)))
+		s.Refused(t, api.CodePermissionDenied, call{Path: "/api/invitations/", Token: narrow})
+		s.Must(t, http.StatusOK, accept.By(s.Tiny.Tokens.Owner))
 	})
 
 	t.Run("NotWithoutTheLinkByAnAccountOfUnknownOrigin", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)
-		id := s.Invited(t, "viewer@tiny-quota.example")
-		s.Exec(t, `UPDATE users SET address_confirmed = false WHERE email = 'viewer@tiny-quota.example'`)
-		s.Refused(t, api.CodeNotFound, accepting(id, s.Tiny.Tokens.Viewer))
-		got := s.Must(t, http.StatusOK, call{Path: "/api/invitations/", Token: s.Tiny.Tokens.Viewer})
+		id := s.Invited(t, "executor@tiny-quota.example")
+		s.Exec(t, `UPDATE users SET address_confirmed = false WHERE email = 'executor@tiny-quota.example'`)
+		s.Refused(t, api.CodeNotFound, accepting(id, s.Tiny.Tokens.Executor))
+		got := s.Must(t, http.StatusOK, call{Path: "/api/invitations/", Token: s.Tiny.Tokens.Executor})
 		if page := fixture.Decoded[api.Page[api.Invitation]](t, got); len(page.Results) != 0 {
 			t.Errorf("invitations = %+v, want none", page.Results)
 		}
@@ -173,15 +184,15 @@ func TestAcceptInvitation(t *testing.T) {
 func TestInvitationsRace(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	userID := coretest.One[uuid.UUID](t, s.DB, `SELECT id FROM users WHERE email = 'viewer@tiny-quota.example'`)
+	userID := coretest.One[uuid.UUID](t, s.DB, `SELECT id FROM users WHERE email = 'executor@tiny-quota.example'`)
 	const rounds = 15
 	for round := range rounds {
-		invite := fixture.Adding(s.Harbour.Tokens.Owner, `{"email":"viewer@tiny-quota.example","role":"viewer"}`)
+		invite := fixture.Adding(s.Harbour.Tokens.Owner, `{"email":"executor@tiny-quota.example","role":"viewer"}`)
 		if created := s.AtOnce(t, []call{invite, invite, invite, invite})[http.StatusCreated]; created != 1 {
 			t.Fatalf("round %d: %d invitations were made at once, want 1", round, created)
 		}
 		id := coretest.One[string](t, s.DB, `SELECT id::text FROM invitations WHERE state = 'open'`)
-		accept := accepting(id, s.Tiny.Tokens.Viewer)
+		accept := accepting(id, s.Tiny.Tokens.Executor)
 		decline := accept.To("/api/invitations/" + id + "/decline/")
 		s.AtOnce(t, []call{accept, decline, revoking(id, s.Harbour.Tokens.Owner), accept})
 		state := coretest.One[string](t, s.DB, `SELECT state FROM invitations WHERE id = $1`, id)

@@ -323,7 +323,7 @@ func (s externalStage) exercisesOfMembers(tb testing.TB) []exercise {
 
 func (s externalStage) exercisesOfInvitations(tb testing.TB) []exercise {
 	tb.Helper()
-	owner, viewer := s.Harbour.Tokens.Owner, s.Harbour.Tokens.Viewer
+	owner, executor, viewer := s.Harbour.Tokens.Owner, s.Harbour.Tokens.Executor, s.Harbour.Tokens.Viewer
 	open := "/api/members/invitations/" + s.Invited(tb, "exercised-open@b.example") + "/"
 	// The members of harbour are invited to the other organization.
 	byTiny := func(email string) call {
@@ -332,7 +332,7 @@ func (s externalStage) exercisesOfInvitations(tb testing.TB) []exercise {
 		id := fixture.Decoded[api.Invitation](tb, made).ID
 		return call{Method: http.MethodPost, Path: "/api/invitations/" + id + "/", Token: owner}
 	}
-	accepted, declined := byTiny("owner@harbour-energy.example"), byTiny("viewer@harbour-energy.example").By(viewer)
+	accepted, declined := byTiny("owner@harbour-energy.example"), byTiny("executor@harbour-energy.example").By(executor)
 	linked := call{Method: http.MethodPost, Path: open + "link/", Token: owner}
 	revoked := call{Method: http.MethodDelete, Path: open, Token: owner}
 	own := call{Path: "/api/invitations/", Token: owner}
@@ -346,9 +346,11 @@ func (s externalStage) exercisesOfInvitations(tb testing.TB) []exercise {
 		{204, revoked},
 		{403, revoked.By(viewer)},
 		{200, own},
+		{403, own.By(viewer)},
 		{200, accepted.To(accepted.Path + "accept/")},
 		{200, accepted.To(accepted.Path + "accept/")},
-		{404, accepted.To(accepted.Path + "accept/").By(viewer)},
+		{404, accepted.To(accepted.Path + "accept/").By(executor)},
+		{403, accepted.To(accepted.Path + "accept/").By(viewer)},
 		{204, declined.To(declined.Path + "decline/")},
 		{404, declined.To(declined.Path + "decline/")},
 	}

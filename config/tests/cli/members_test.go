@@ -47,7 +47,7 @@ func TestTokenRotateCommand(t *testing.T) {
 	token, id := s.AddToken(t, s.Harbour, "owner", "author")
 	d := setupDesk(t, "http://"+s.Address, token)
 	made := d.run(ctx, "token", "rotate", id.String(), "--overlap", "1h")
-	made.want(t, 0, "sv_")
+	made.want(t, 0, "svt_")
 	setupDesk(t, "http://"+s.Address, strings.TrimSpace(made.output)).run(ctx, "whoami").want(t, 0, "author")
 	d.run(ctx, "whoami").want(t, 0, "author")
 	d.run(ctx, "token", "rotate", id.String()).want(t, 2, "token_not_rotatable")

@@ -296,7 +296,7 @@ func TestOtherRemoteCommands(t *testing.T) {
 	d.run(ctx, "--version").want(t, 0, "simplevalidations 1.2.3")
 	d.run(ctx, "openapi").want(t, 0, "openapi: 3.1.0")
 	made := d.run(ctx, "token", "create", "--label", "desk", "--role", "viewer")
-	made.want(t, 0, "sv_")
+	made.want(t, 0, "svt_")
 	holder := setupDesk(t, "http://"+s.Address, strings.TrimSpace(made.output))
 	me := holder.run(ctx, "whoami", "--json")
 	me.want(t, 0, `"viewer"`)

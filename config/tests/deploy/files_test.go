@@ -40,8 +40,14 @@ func TestDeployedProcessesAreUnderstood(t *testing.T) {
 			value = strings.NewReplacer("%i", "8001", "${SV_BASE_URL:-", "").Replace(value)
 			environ = append(environ, found[1]+"="+value)
 		}
-		if _, unknown, err := config.LoadSettings(environ); err != nil || len(unknown) > 0 {
+		settings, unknown, err := config.LoadSettings(environ)
+		if err != nil || len(unknown) > 0 {
 			t.Errorf("%s sets %v: unknown %v, %v", name, environ, unknown, err)
+		}
+		for _, network := range settings.TrustedProxies {
+			if network.Bits() < 24 {
+				t.Errorf("%s trusts all of %s, want proxies alone", name, network)
+			}
 		}
 		for _, found := range command.FindAllStringSubmatch(text, -1) {
 			commands++

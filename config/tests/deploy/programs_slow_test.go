@@ -63,11 +63,16 @@ func TestComposeFileAndManifests(t *testing.T) {
 		`(?m)^deployment simplevalidations-worker .* probes=3 preStop=false grace=30`,
 		`(?m)^deployment simplevalidations-scheduler .* probes=3`,
 		`(?m)^job simplevalidations-migrate- .* args=migrate up`,
+		`(?m)^policy lets \S+=ingress-nginx reach http of app\.kubernetes\.io/component=web,\S+=simplevalidations$`,
+		`(?m)^policy lets \S+=monitoring reach metrics of app\.kubernetes\.io/name=simplevalidations$`,
 		`(?m)^reached by selector=\S*component=web`,
 	} {
 		if !regexp.MustCompile(want).MatchString(said) {
 			t.Errorf("the models read no %s in\n%s", want, said)
 		}
+	}
+	if strings.Count(said, "policy lets") != 2 {
+		t.Error("others reach the pods as well")
 	}
 	for _, component := range []string{"web", "worker", "scheduler"} {
 		selector := "selector=app.kubernetes.io/component=" + component + ",app.kubernetes.io/name=simplevalidations"

@@ -163,7 +163,14 @@ func TestEveryPageChecksItsVisitor(t *testing.T) {
 			for _, role := range api.Roles() {
 				s.Visit(t, row.Status(role), row.Call.As(role).In(s.Visitor(t, role)))
 			}
-			fixture.Hides(t, s.Visit(t, row.Foreign, row.Call.As("foreign").In(s.Stranger(t))), "Harbour Energy")
+			for _, session := range []string{s.Stranger(t), s.formerMember(t)} {
+				foreign := row.Call.As("foreign").In(session)
+				fixture.Hides(t, s.Visit(t, row.Foreign, foreign), "Harbour Energy")
+				fixture.WantGhost(t, foreign, s.AnswerTo)
+				// The ids of one organization are nothing on the pages of another.
+				own := foreign.To(strings.Replace(foreign.Path, s.Harbour.Slug, s.Tiny.Slug, 1))
+				fixture.WantGhost(t, own, s.AnswerTo)
+			}
 		})
 	}
 }
@@ -173,7 +180,11 @@ func (s *stage) turnsAway(tb testing.TB, c call) {
 	tb.Helper()
 	expired := s.Visitor(tb, api.RoleOwner)
 	s.Exec(tb, `UPDATE sessions SET expires_at = now() WHERE digest = sha256($1::bytea)`, []byte(expired))
-	for _, session := range []string{"", "sv_made-up", expired, s.Harbour.Tokens.Owner} {
+	signedOut, disabledID := s.Visitor(tb, api.RoleOwner), s.AddMember(tb, "disabled-"+uuid.NewString(), api.RoleOwner)
+	s.Visit(tb, http.StatusSeeOther, fixture.Post("/app/sign-out/", signedOut, nil))
+	disabled := s.Session(tb, disabledID)
+	s.Exec(tb, `UPDATE users SET disabled_at = now() WHERE id = $1`, disabledID)
+	for _, session := range []string{"", "sv_made-up", expired, signedOut, disabled, s.Harbour.Tokens.Owner} {
 		got := s.AnswerTo(tb, c.In(session))
 		if c.Method == http.MethodPost {
 			if got.Status != http.StatusUnauthorized {
@@ -186,6 +197,19 @@ func (s *stage) turnsAway(tb testing.TB, c call) {
 			tb.Fatalf("with session %q: %d to %q, want 303 to sign in", session, got.Status, to)
 		}
 	}
+}
+
+// formerMember signs in a user who has been a member of harbour, and still is one of another organization.
+func (s *stage) formerMember(tb testing.TB) string {
+	tb.Helper()
+	userID := s.AddMember(tb, "former-"+uuid.NewString(), api.RoleOwner)
+	if err := s.Users.SetMembership(tb.Context(), s.Tiny.ID, userID, api.RoleOwner); err != nil {
+		tb.Fatal(err)
+	}
+	session := s.Session(tb, userID)
+	s.Visit(tb, http.StatusOK, harbour("", session))
+	s.Exec(tb, `DELETE FROM memberships WHERE user_id = $1 AND org_id = $2`, userID, s.Harbour.ID)
+	return session
 }
 
 func TestEveryPageIsInTheAccessTable(t *testing.T) {

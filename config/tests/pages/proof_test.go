@@ -104,7 +104,7 @@ func TestTokensNeedAProof(t *testing.T) {
 		form := harbourForm("tokens/"+token.String()+"/rotate/", session, nil)
 		html := s.Visit(t, http.StatusForbidden, form)
 		fixture.Shows(t, html, "Confirm that it is you")
-		fixture.Hides(t, html, "sv_")
+		fixture.Hides(t, html, "svt_")
 	}
 	token := coretest.One[uuid.UUID](t, s.DB, `SELECT id FROM api_tokens WHERE user_id = $1 AND role = 'owner'`, id)
 	form := harbourForm("tokens/"+token.String()+"/rotate/", session, nil)

@@ -28,11 +28,11 @@ func TestTokensPage(t *testing.T) {
 		t.Fatalf("status = %d, want 201: %s", created.Status, created.Body)
 	}
 	fixture.WantHeader(t, created, map[string]string{"Cache-Control": "no-store"})
-	secret := regexp.MustCompile(`sv_[A-Za-z0-9_-]{43}`).FindString(string(created.Body))
+	secret := regexp.MustCompile(`svt_[A-Za-z0-9]{49}`).FindString(string(created.Body))
 	s.Must(t, http.StatusOK, call{Path: "/api/me/", Token: secret})
 
 	list := s.see(t, harbour("tokens/", owner))
-	fixture.Shows(t, list, "&lt;script&gt;alert(1)&lt;/script&gt;", secret[:9])
+	fixture.Shows(t, list, "&lt;script&gt;alert(1)&lt;/script&gt;", secret[:10])
 	fixture.Hides(t, list, "<script>alert", secret)
 
 	again := s.Visit(t, http.StatusBadRequest, harbourForm("tokens/", owner, form))

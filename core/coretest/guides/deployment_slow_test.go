@@ -178,20 +178,27 @@ func (o *operator) placeRelease(tb testing.TB, version string) {
 	if err != nil {
 		tb.Fatal(err)
 	}
+	key := filepath.Join(tb.TempDir(), "release")
 	build := exec.CommandContext(tb.Context(), "go", "run", "-C", "config/release", ".", "-version", version, "-time",
-		"1700000000", "-platforms", runtime.GOOS+"/"+runtime.GOARCH, "-out", out)
+		"1700000000", "-platforms", runtime.GOOS+"/"+runtime.GOARCH, "-out", out, "-key", key)
 	build.Dir = root
+	if output, err := exec.CommandContext(tb.Context(), "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key).
+		CombinedOutput(); err != nil {
+		tb.Fatalf("make a key: %v\n%s", err, output)
+	}
 	if output, err := build.CombinedOutput(); err != nil {
 		tb.Fatalf("build a release: %v\n%s", err, output)
 	}
+	archive := "simplevalidations_" + version + "_" + runtime.GOOS + "_" + runtime.GOARCH + ".tar.gz"
 	for _, name := range []string{
-		"simplevalidations_" + version + "_" + runtime.GOOS + "_" + runtime.GOARCH + ".tar.gz", "SHA256SUMS",
+		filepath.Join(out, archive), filepath.Join(out, "SHA256SUMS"), filepath.Join(out, "SHA256SUMS.sig"),
+		key + ".pub",
 	} {
-		content, err := os.ReadFile(filepath.Join(out, name))
+		content, err := os.ReadFile(name)
 		if err != nil {
 			tb.Fatal(err)
 		}
-		placed := filepath.Join(o.home, name)
+		placed := filepath.Join(o.home, filepath.Base(name))
 		if err := os.WriteFile(placed, content, 0o600); err != nil {
 			tb.Fatal(err)
 		}

@@ -353,7 +353,10 @@ export class Operations {
     return this.#caller.read({ method: "POST", path: `/api/invitations/${segment(invitationId)}/accept/` }, options);
   }
 
-  /** Declines an invitation. Ends an invitation of the caller's. */
+  /**
+   * Declines an invitation. Ends an invitation of the caller's. Requires the role executor, and a token with the full
+   * role of its user.
+   */
   async declineInvitation(invitationId: string, options: CallOptions = {}): Promise<void> {
     return this.#caller.done({ method: "POST", path: `/api/invitations/${segment(invitationId)}/decline/` }, options);
   }

@@ -18,6 +18,7 @@ import (
 	apps "k8s.io/api/apps/v1"
 	batch "k8s.io/api/batch/v1"
 	core "k8s.io/api/core/v1"
+	networking "k8s.io/api/networking/v1"
 	policy "k8s.io/api/policy/v1"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
@@ -100,6 +101,8 @@ func manifest(document []byte) error {
 		object = &batch.Job{}
 	case "policy/v1 PodDisruptionBudget":
 		object = &policy.PodDisruptionBudget{}
+	case "networking.k8s.io/v1 NetworkPolicy":
+		object = &networking.NetworkPolicy{}
 	default:
 		return fmt.Errorf("unknown kind %s of %s", kind.Kind, kind.APIVersion)
 	}
@@ -113,6 +116,15 @@ func manifest(document []byte) error {
 		return pod("job "+o.GenerateName, o.Spec.Template, nil)
 	case *policy.PodDisruptionBudget:
 		fmt.Printf("budget %s selector=%s\n", o.Name, meta.FormatLabelSelector(o.Spec.Selector))
+	case *networking.NetworkPolicy:
+		for _, rule := range o.Spec.Ingress {
+			for _, port := range rule.Ports {
+				for _, from := range rule.From {
+					fmt.Printf("policy lets %s reach %s of %s\n", meta.FormatLabelSelector(from.NamespaceSelector),
+						port.Port.String(), meta.FormatLabelSelector(&o.Spec.PodSelector))
+				}
+			}
+		}
 	case *core.Service:
 		fmt.Printf("reached by selector=%s\n", meta.FormatLabelSelector(&meta.LabelSelector{MatchLabels: o.Spec.Selector}))
 	}

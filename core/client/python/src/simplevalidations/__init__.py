@@ -2,7 +2,7 @@
 
     from simplevalidations import Client
 
-    with Client("https://validations.example", token="sv_...") as client:
+    with Client("https://validations.example", token="svt_...") as client:
         started = client.start("meter-readings", "readings.csv", media_type="text/csv")
         run = client.wait(started.run.id)
         print(run.result)

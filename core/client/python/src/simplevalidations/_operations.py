@@ -264,7 +264,8 @@ class Operations:
         )))
 
     def decline_invitation(self, invitation_id: str) -> None:
-        """Declines an invitation. Ends an invitation of the caller's."""
+        """Declines an invitation. Ends an invitation of the caller's. Requires the role executor, and a token with the
+        full role of its user."""
         self._do(self._core.done(Request("POST", f"/api/invitations/{segment(invitation_id)}/decline/")))
 
     def tokens(self, *, user: str = "", state: TokenState = "", page_size: int = 100) -> Pages[Token]:
