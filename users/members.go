@@ -28,6 +28,8 @@ type Member struct {
 	Name      string
 	Role      api.Role
 	CreatedAt time.Time
+	// HasFactor says that the member has set up a second factor.
+	HasFactor bool
 }
 
 // membership is what makes a user a member.
@@ -147,7 +149,8 @@ func (a *App) leave(c echo.Context, principal core.Principal) error {
 // membersOf selects the members of an organization.
 func membersOf(query *gorm.DB, orgID uuid.UUID) *gorm.DB {
 	return query.Table("memberships AS m").Joins("JOIN users AS u ON u.id = m.user_id").Where("m.org_id = ?", orgID).
-		Select("u.id, u.email, u.name, m.role, m.created_at")
+		Select(`u.id, u.email, u.name, m.role, m.created_at, EXISTS (
+			SELECT FROM second_factors AS f WHERE f.user_id = u.id AND f.confirmed_at IS NOT NULL) AS has_factor`)
 }
 
 // members reads one page of the organization's members, the newest users first, and one row more.

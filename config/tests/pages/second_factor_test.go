@@ -294,3 +294,41 @@ func TestSecretsOfSecondFactors(t *testing.T) {
 		t.Errorf("under the new key alone: %v, want the secret", err)
 	}
 }
+
+func TestSecondFactorIsRequired(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	owner := s.Visitor(t, api.RoleOwner)
+	require := harbourForm("settings/", owner, url.Values{
+		"name": {"Harbour Energy"}, "second_factor_required": {"true"},
+	})
+	s.shows(t, fixture.Page(fixture.HarbourPages+"members/", owner), "no second factor")
+	fixture.Shows(t, s.Visit(t, http.StatusForbidden, require), "Set up a second factor for your own account")
+	s.enrolled(t, owner)
+	id := s.WithPassword(t)
+	session := s.Session(t, id)
+	s.Exec(t, `INSERT INTO memberships (org_id, user_id, role) VALUES ($1, $2, 'viewer')`, s.Tiny.ID, id)
+	s.see(t, fixture.Page(fixture.HarbourPages, session))
+	s.Visit(t, http.StatusSeeOther, require)
+	s.see(t, fixture.Page(fixture.HarbourPages, owner))
+
+	// The member signs in, and can do nothing there but get a second factor or leave.
+	session = sessionOf(t, s.AnswerTo(t, fixture.SignIn(fixture.VisitorEmail, fixture.VisitorPassword))).Value
+	for _, c := range []call{
+		fixture.Page(fixture.HarbourPages, session), fixture.Page(fixture.HarbourPages+"runs/", session),
+		fixture.Page(fixture.HarbourPages+"no-such-page/", session), harbourForm("tokens/", session, nil),
+	} {
+		fixture.Shows(t, s.Visit(t, http.StatusForbidden, c), "Harbour Energy requires a second factor",
+			`href="/app/account/second-factor/"`)
+	}
+	s.see(t, fixture.Page("/app/orgs/tiny-quota/", session))
+	s.shows(t, fixture.Page("/app/account/", session), "requires a second factor")
+	s.enrolled(t, session)
+	s.see(t, fixture.Page(fixture.HarbourPages, session))
+	s.shows(t, fixture.Page("/app/account/", session), "Harbour Energy requires a second factor: you and your tokens")
+	s.Visit(t, http.StatusSeeOther, fixture.Post("/app/account/second-factor/remove/", session, nil))
+	s.Visit(t, http.StatusForbidden, fixture.Page(fixture.HarbourPages, session))
+	s.Visit(t, http.StatusSeeOther, fixture.Post("/app/account/organizations/harbour-energy/leave/", session, nil))
+	coretest.WantRow(t, s.DB, coretest.Row{"records": "1"}, `SELECT count(*) AS records FROM audit_records
+		WHERE action = 'organization.change' AND detail LIKE '%optional -> % a second factor is required'`)
+}
