@@ -3,6 +3,7 @@ package users
 import (
 	"net/http"
 
+	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
@@ -87,12 +88,25 @@ func (a *App) changePassword(c echo.Context) error {
 
 // endSessions is POST /app/account/sessions/end/: all of the visitor's but this one.
 func (a *App) endSessions(c echo.Context) error {
-	visitor, _ := pages.VisitorFrom(c.Request().Context())
-	err := a.service.SignIn.EndOtherSessions(c.Request().Context(), visitor.UserID, signin.BrowserOf(c))
+	return a.endSessionsOf(c, uuid.Nil, "All other sessions have ended.")
+}
+
+// endSession is POST /app/account/sessions/{id}/end/.
+func (a *App) endSession(c echo.Context) error {
+	id, err := core.PathID(c, "session")
 	if err != nil {
 		return err
 	}
-	return pages.Redirect(c, signin.AccountAddress, "All other sessions have ended.")
+	return a.endSessionsOf(c, id, "The session has ended.")
+}
+
+func (a *App) endSessionsOf(c echo.Context, id uuid.UUID, notice string) error {
+	visitor, _ := pages.VisitorFrom(c.Request().Context())
+	err := a.service.SignIn.EndOtherSessions(c.Request().Context(), visitor.UserID, id, signin.BrowserOf(c))
+	if err != nil {
+		return err
+	}
+	return pages.Redirect(c, signin.AccountAddress, notice)
 }
 
 // leaveForm is POST /app/account/organizations/{org}/leave/.

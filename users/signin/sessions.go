@@ -19,10 +19,15 @@ import (
 // Session is a browser's session of a user.
 type Session struct {
 	Digest    []byte `gorm:"primaryKey"`
+	ID        uuid.UUID
 	UserID    uuid.UUID
 	UserAgent string
+	// Address is that of the client that has signed in; "" if it is not known.
+	Address   string
 	CreatedAt time.Time
 	ExpiresAt time.Time
+	// LastUsedAt is exact to five minutes.
+	LastUsedAt time.Time
 	// Current says that it is the session of the request.
 	Current bool `gorm:"-"`
 }
@@ -82,11 +87,16 @@ func (s *Service) Sessions(ctx context.Context, userID uuid.UUID, current string
 	return found, nil
 }
 
-// EndOtherSessions ends all sessions of the user but the browser's.
-func (s *Service) EndOtherSessions(ctx context.Context, userID uuid.UUID, from Browser) error {
+// EndOtherSessions ends the session of the user with the id, or all for the zero UUID, but never the browser's own.
+// Repeating it is not an error.
+func (s *Service) EndOtherSessions(ctx context.Context, userID, id uuid.UUID, from Browser) error {
 	return db.DoGorm(ctx, s.db, func(tx db.GormTx) error {
-		ended, err := gorm.G[Session](tx.Gorm(ctx)).
-			Where("user_id = ? AND digest <> ?", userID, account.Digest(from.Secret)).Delete(ctx)
+		others := gorm.G[Session](tx.Gorm(ctx)).
+			Where("user_id = ? AND digest <> ?", userID, account.Digest(from.Secret))
+		if id != uuid.Nil {
+			others = others.Where("id = ?", id)
+		}
+		ended, err := others.Delete(ctx)
 		if err != nil {
 			return fmt.Errorf("end sessions: %w", err)
 		}
@@ -152,6 +162,7 @@ func insertSession(ctx context.Context, tx db.GormTx, userID uuid.UUID, from Bro
 	secret, digest, _ := account.NewSecret()
 	err = tx.Gorm(ctx).Model(&Session{}).Create(map[string]any{
 		"digest": digest, "user_id": userID, "user_agent": core.StorableUpTo(from.UserAgent, maxUserAgent),
+		"address":    from.Address,
 		"expires_at": gorm.Expr("now() + " + sessionIdle),
 	}).Error
 	if err != nil {

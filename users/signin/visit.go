@@ -49,14 +49,14 @@ type seat struct {
 	Prolong bool
 }
 
-// seatColumns are those of a seat. A session is prolonged at most every five minutes, however often pages are loaded.
+// seatColumns are those of a seat. A session is prolonged, and its last use written, at most every five minutes, however
+// often pages are loaded.
 const seatColumns = `
 	u.id AS user_id, u.email, u.name, u.is_operator AS operator, u.last_org_id AS last_org,
 	m.role, o.id AS org_id, o.slug AS org_slug, o.name AS org_name, o.overage_billing AS overage, o.key_required,
 	(extract(epoch FROM o.key_lifetime) * 1e9)::bigint AS key_lifetime, o.suspended_at IS NOT NULL AS suspended,
 	o.second_factor_required AS factor_required, ` + account.LacksFactor + ` AS lacks_factor,
-	s.expires_at < least(s.created_at + ` + sessionLife + `,
-		now() + ` + sessionIdle + ` - interval '5 minutes') AS prolong`
+	s.last_used_at <= now() - interval '5 minutes' AS prolong`
 
 // sessionsOf selects the session with the secret and its user.
 func (s *Service) sessionsOf(ctx context.Context, secret string) *gorm.DB {
@@ -77,8 +77,11 @@ func (s *Service) visit(ctx context.Context, secret string) (guest, error) {
 		return guest{}, errSessionEnded()
 	}
 	if seats[0].Prolong {
-		_, err := gorm.G[Session](s.db.Gorm).Where("digest = ? AND expires_at > now()", account.Digest(secret)).
-			Update(ctx, "expires_at", gorm.Expr("least(created_at + "+sessionLife+", now() + "+sessionIdle+")"))
+		err := s.db.Gorm.WithContext(ctx).Model(&Session{}).
+			Where("digest = ? AND expires_at > now()", account.Digest(secret)).Updates(map[string]any{
+			"expires_at":   gorm.Expr("least(created_at + " + sessionLife + ", now() + " + sessionIdle + ")"),
+			"last_used_at": gorm.Expr("now()"),
+		}).Error
 		if err != nil {
 			return guest{}, core.Unavailable(fmt.Errorf("prolong a session: %w", err))
 		}
