@@ -17,7 +17,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/users/account"
-	"github.com/simplevalidations/simplevalidations/users/factors"
 	"github.com/simplevalidations/simplevalidations/users/signin"
 )
 
@@ -295,7 +294,7 @@ func (s *Service) removeMembersFactor(ctx context.Context, principal core.Princi
 		if _, err := lockAdministered(ctx, tx, principal, userID); err != nil {
 			return err
 		}
-		return factors.Remove(ctx, tx, principal.UserID, userID, "by an administrator")
+		return s.Factors.Remove(ctx, tx, principal.UserID, userID, "by an administrator")
 	})
 }
 

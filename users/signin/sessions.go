@@ -70,7 +70,7 @@ func (s *Service) SetPassword(ctx context.Context, userID uuid.UUID, password st
 		if err := updatePassword(ctx, tx, userID, columns); err != nil {
 			return err
 		}
-		return account.AuditUser(ctx, tx, uuid.Nil, userID, "password.set", "all sessions ended")
+		return s.accounts.RecordChange(ctx, tx, uuid.Nil, userID, "password.set", "all sessions ended")
 	})
 }
 
@@ -125,7 +125,8 @@ func (s *Service) ChangePassword(
 			return "", err
 		}
 		detail := "all sessions ended, " + revoked + from.Origin()
-		if err := account.AuditUser(ctx, tx, visitor.UserID, visitor.UserID, "password.change", detail); err != nil {
+		err = s.accounts.RecordChange(ctx, tx, visitor.UserID, visitor.UserID, "password.change", detail)
+		if err != nil {
 			return "", err
 		}
 		return insertSession(ctx, tx, visitor.UserID, from)

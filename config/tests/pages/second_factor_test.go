@@ -18,6 +18,9 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/keyring"
 )
 
+// recoveryCode is one on the page that shows them.
+var recoveryCode = regexp.MustCompile(`<li>([a-z2-7-]{19})</li>`)
+
 // authenticator is the app of a user.
 type authenticator struct {
 	secret   string
@@ -75,7 +78,7 @@ func (s *stage) enrolled(tb testing.TB, session string) authenticator {
 	app := s.pending(tb, session)
 	s.Visit(tb, http.StatusBadRequest, confirming(session, s.code(tb, app, 5)))
 	shown := s.Visit(tb, http.StatusCreated, confirming(session, s.code(tb, app, -1)))
-	for _, match := range regexp.MustCompile(`<li>([a-z2-7-]{19})</li>`).FindAllStringSubmatch(shown, -1) {
+	for _, match := range recoveryCode.FindAllStringSubmatch(shown, -1) {
 		app.recovery = append(app.recovery, match[1])
 	}
 	if len(app.recovery) != 10 {
