@@ -157,7 +157,8 @@ func (s *Service) Remove(ctx context.Context, tx db.GormTx, actor, userID uuid.U
 }
 
 // Use checks a code of the app or a recovery code, and uses it up. A refused code is counted even if the caller
-// does nothing further.
+// does nothing further. Recovery codes neither count nor wait: nobody guesses 80 bits, and whoever has the password alone
+// must not lock the user out by wrong codes.
 func (s *Service) Use(ctx context.Context, userID uuid.UUID, code, origin string) error {
 	refusal, err := db.InGormTx(ctx, s.db, func(tx db.GormTx) (error, error) {
 		factor, err := findFactor(locked(ctx, tx), userID)
@@ -167,9 +168,11 @@ func (s *Service) Use(ctx context.Context, userID uuid.UUID, code, origin string
 		if factor.ConfirmedAt == nil {
 			return wrongCode("is of no use: you have no second factor"), nil
 		}
-		if wait := core.Seconds(factor.Wait).Truncate(time.Millisecond); wait > 0 {
+		wait := core.Seconds(factor.Wait).Truncate(time.Millisecond)
+		if wait > 0 && isAppCode(bare(code)) {
 			refused := core.RateLimited("", wait)
-			refused.Detail = "Too many wrong codes. Try again in " + core.Plural(refused.RetrySeconds(), "second") + "."
+			refused.Detail = "Too many wrong codes. Try again in " + core.Plural(refused.RetrySeconds(), "second") +
+				", or enter a recovery code."
 			return refused, nil
 		}
 		used, detail, err := s.useIn(ctx, tx, factor, bare(code), origin)
@@ -179,9 +182,11 @@ func (s *Service) Use(ctx context.Context, userID uuid.UUID, code, origin string
 		if used {
 			return nil, nil //nolint:nilnil // no refusal and no error: the code was right
 		}
-		_, err = changeFactor(ctx, tx, userID, map[string]any{
-			"failures": gorm.Expr("failures + 1"), "failed_at": gorm.Expr("now()"),
-		})
+		if isAppCode(bare(code)) {
+			_, err = changeFactor(ctx, tx, userID, map[string]any{
+				"failures": gorm.Expr("failures + 1"), "failed_at": gorm.Expr("now()"),
+			})
+		}
 		if err != nil {
 			return nil, err
 		}

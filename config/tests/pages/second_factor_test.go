@@ -191,6 +191,15 @@ func TestSecondFactor(t *testing.T) {
 			got.Header.Get("Retry-After") == "" {
 			t.Fatalf("status = %d, want 429 with the time to wait: %s", got.Status, got.Body)
 		}
+		// Whoever has the password alone does not keep the owner out by wrong codes.
+		other := s.passed(t)
+		s.Visit(t, http.StatusBadRequest, entering(other, "aaaa-aaaa-aaaa-aaaa"))
+		s.Visit(t, http.StatusTooManyRequests, entering(other, s.code(t, app, 7)))
+		s.Visit(t, http.StatusSeeOther, entering(other, app.recovery[0]))
+		for range 5 {
+			s.Visit(t, http.StatusBadRequest, entering(step, s.code(t, app, 7)))
+		}
+		s.Visit(t, http.StatusTooManyRequests, right)
 		s.Exec(t, `UPDATE second_factors SET failed_at = now() - interval '1 minute'`)
 		s.Visit(t, http.StatusSeeOther, right)
 	})
