@@ -86,9 +86,18 @@ func (a *App) changePassword(c echo.Context) error {
 	return pages.Redirect(c, signin.AccountAddress, "The password is changed. All other sessions have ended.")
 }
 
+// endForm says what else is to end with all other sessions.
+type endForm struct {
+	RevokeTokens bool `form:"revoke_tokens"`
+}
+
 // endSessions is POST /app/account/sessions/end/: all of the visitor's but this one.
 func (a *App) endSessions(c echo.Context) error {
-	return a.endSessionsOf(c, uuid.Nil, "All other sessions have ended.")
+	var form endForm
+	if err := core.BindForm(c, a.check, &form); err != nil {
+		return err
+	}
+	return a.endSessionsOf(c, uuid.Nil, form.RevokeTokens, "All other sessions have ended.")
 }
 
 // endSession is POST /app/account/sessions/{id}/end/.
@@ -97,12 +106,12 @@ func (a *App) endSession(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.endSessionsOf(c, id, "The session has ended.")
+	return a.endSessionsOf(c, id, false, "The session has ended.")
 }
 
-func (a *App) endSessionsOf(c echo.Context, id uuid.UUID, notice string) error {
+func (a *App) endSessionsOf(c echo.Context, id uuid.UUID, tokens bool, notice string) error {
 	visitor, _ := pages.VisitorFrom(c.Request().Context())
-	err := a.service.SignIn.EndOtherSessions(c.Request().Context(), visitor.UserID, id, signin.BrowserOf(c))
+	err := a.service.SignIn.EndOtherSessions(c.Request().Context(), visitor.UserID, id, tokens, signin.BrowserOf(c))
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,8 @@ func readSettings(query *gorm.DB, orgID uuid.UUID) (orgSettings, error) {
 	var settings orgSettings
 	err := query.Table("organizations").Where("id = ?", orgID).Select(`
 		id, slug, name, created_at, suspended_at IS NOT NULL AS suspended, key_required, run_quota,
-		overage_billing AS overage, max_tokens, second_factor_required, (extract(epoch FROM key_lifetime) * 1e9)::bigint AS key_lifetime,
+		overage_billing AS overage, max_tokens, second_factor_required,
+		(extract(epoch FROM key_lifetime) * 1e9)::bigint AS key_lifetime,
 		(extract(epoch FROM content_retention) * 1e9)::bigint AS content,
 		(extract(epoch FROM findings_retention) * 1e9)::bigint AS findings`).Take(&settings).Error
 	if err != nil {
@@ -72,12 +73,8 @@ func (s *Service) changeOrganization(
 			return orgSettings{}, err
 		}
 		settings.Name = strings.TrimSpace(settings.Name)
-		if settings.Name == "" {
-			return orgSettings{}, core.InvalidField(
-				api.FieldError{Pointer: "/name", Code: "required", Detail: "must not be empty"})
-		}
-		if settings.KeyLifetime != nil && *settings.KeyLifetime == 0 {
-			return orgSettings{}, core.InvalidPayload(keyLifetimeBounds)
+		if err := settings.check(); err != nil {
+			return orgSettings{}, err
 		}
 		if settings.SecondFactorRequired && !required {
 			if err := mayRequireFactor(ctx, tx, principal); err != nil {
@@ -109,6 +106,17 @@ func (s *Service) changeOrganization(
 			"Documents and findings are kept for an hour at least and a hundred years at most, or for ever (0).")
 	}
 	return changed, err
+}
+
+// check refuses what the database does not.
+func (o orgSettings) check() error {
+	if o.Name == "" {
+		return core.InvalidField(api.FieldError{Pointer: "/name", Code: "required", Detail: "must not be empty"})
+	}
+	if o.KeyLifetime != nil && *o.KeyLifetime == 0 {
+		return core.InvalidPayload(keyLifetimeBounds)
+	}
+	return nil
 }
 
 // mayRequireFactor refuses an owner without a second factor, who could not even take the requirement back.

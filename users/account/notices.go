@@ -15,7 +15,7 @@ import (
 
 // notices are the actions on an account of which its user is told by mail, with what the letter says.
 func notices() map[string]string {
-	return map[string]string{
+	return map[string]string{ //nolint:gosec // no credentials
 		"password.change":           "The password was changed",
 		"password.reset":            "A new password was set",
 		"password.set":              "The operator of the service has set a new password",

@@ -9,24 +9,39 @@ import (
 // whole User-Agent.
 func (s Session) Browser() string {
 	// The order counts: most browsers also name those whose pages they want to get.
-	browser := firstIn(s.UserAgent, "Edg", "Edge", "OPR/", "Opera", "SamsungBrowser/", "Samsung Internet",
-		"Firefox/", "Firefox", "FxiOS/", "Firefox", "CriOS/", "Chrome", "Chrome/", "Chrome", "Safari/", "Safari")
+	browser := firstIn(s.UserAgent, [][2]string{
+		{"Edg", "Edge"},
+		{"OPR/", "Opera"},
+		{"SamsungBrowser/", "Samsung Internet"},
+		{"Firefox/", "Firefox"},
+		{"FxiOS/", "Firefox"},
+		{"CriOS/", "Chrome"},
+		{"Chrome/", "Chrome"},
+		{"Safari/", "Safari"},
+	})
 	if browser == "" {
 		return cmp.Or(s.UserAgent, "unknown")
 	}
-	system := firstIn(s.UserAgent, "iPhone", "iPhone", "iPad", "iPad", "Android", "Android", "Windows", "Windows",
-		"CrOS", "ChromeOS", "Mac OS X", "macOS", "Linux", "Linux")
+	system := firstIn(s.UserAgent, [][2]string{
+		{"iPhone", "iPhone"},
+		{"iPad", "iPad"},
+		{"Android", "Android"},
+		{"Windows", "Windows"},
+		{"CrOS", "ChromeOS"},
+		{"Mac OS X", "macOS"},
+		{"Linux", "Linux"},
+	})
 	if system == "" {
 		return browser
 	}
 	return browser + " on " + system
 }
 
-// firstIn returns the name that follows the first of the marks that a text has; "" if it has none.
-func firstIn(text string, marksAndNames ...string) string {
-	for i := 0; i < len(marksAndNames); i += 2 {
-		if strings.Contains(text, marksAndNames[i]) {
-			return marksAndNames[i+1]
+// firstIn returns the name of the first mark that a text has; "" if it has none.
+func firstIn(text string, marks [][2]string) string {
+	for _, mark := range marks {
+		if strings.Contains(text, mark[0]) {
+			return mark[1]
 		}
 	}
 	return ""

@@ -88,8 +88,8 @@ func (s *Service) Sessions(ctx context.Context, userID uuid.UUID, current string
 }
 
 // EndOtherSessions ends the session of the user with the id, or all for the zero UUID, but never the browser's own.
-// Repeating it is not an error.
-func (s *Service) EndOtherSessions(ctx context.Context, userID, id uuid.UUID, from Browser) error {
+// If wanted, all tokens of the user end with them. Repeating it is not an error.
+func (s *Service) EndOtherSessions(ctx context.Context, userID, id uuid.UUID, tokens bool, from Browser) error {
 	return db.DoGorm(ctx, s.db, func(tx db.GormTx) error {
 		others := gorm.G[Session](tx.Gorm(ctx)).
 			Where("user_id = ? AND digest <> ?", userID, account.Digest(from.Secret))
@@ -100,7 +100,11 @@ func (s *Service) EndOtherSessions(ctx context.Context, userID, id uuid.UUID, fr
 		if err != nil {
 			return fmt.Errorf("end sessions: %w", err)
 		}
-		detail := core.Plural(ended, "other session") + " " + from.Origin()
+		revoked, err := revokeIf(ctx, tx, userID, tokens)
+		if err != nil {
+			return err
+		}
+		detail := core.Plural(ended, "other session") + ", " + revoked + from.Origin()
 		return account.AuditUser(ctx, tx, userID, userID, "session.end", detail)
 	})
 }

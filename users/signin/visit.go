@@ -49,8 +49,8 @@ type seat struct {
 	Prolong bool
 }
 
-// seatColumns are those of a seat. A session is prolonged, and its last use written, at most every five minutes, however
-// often pages are loaded.
+// seatColumns are those of a seat. A session is prolonged, and its last use written, at most every five minutes,
+// however often pages are loaded.
 const seatColumns = `
 	u.id AS user_id, u.email, u.name, u.is_operator AS operator, u.last_org_id AS last_org,
 	m.role, o.id AS org_id, o.slug AS org_slug, o.name AS org_name, o.overage_billing AS overage, o.key_required,

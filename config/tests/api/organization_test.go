@@ -58,7 +58,8 @@ func TestOrganizationSettings(t *testing.T) {
 	// An owner without a second factor would be the first to be refused.
 	require := patching(owner, `{"second_factor_required":true}`)
 	s.Refused(t, api.CodeSecondFactorRequired, require)
-	s.AddFactor(t, coretest.One[uuid.UUID](t, s.DB, `SELECT id FROM users WHERE email = 'owner@harbour-energy.example'`))
+	s.AddFactor(t, coretest.One[uuid.UUID](t, s.DB,
+		`SELECT id FROM users WHERE email = 'owner@harbour-energy.example'`))
 	if required := fixture.Decoded[api.OrganizationSettings](t, s.Must(t, http.StatusOK, require)); !required.
 		SecondFactorRequired {
 		t.Errorf("settings = %+v, want a second factor to be required", required)

@@ -211,7 +211,8 @@ func TestSessionsAreListedAndEndedOneByOne(t *testing.T) {
 	fixture.Hides(t, html, "<script>alert")
 	const idOf = `SELECT id::text FROM sessions WHERE digest = sha256($1::bytea)`
 	end := func(session, by string) call {
-		return fixture.Post("/app/account/sessions/"+coretest.One[string](t, s.DB, idOf, []byte(session))+"/end/", by, nil)
+		id := coretest.One[string](t, s.DB, idOf, []byte(session))
+		return fixture.Post("/app/account/sessions/"+id+"/end/", by, nil)
 	}
 	// Neither one's own nor that of another user.
 	s.Visit(t, http.StatusSeeOther, end(own, own))
