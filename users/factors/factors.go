@@ -157,8 +157,8 @@ func (s *Service) Remove(ctx context.Context, tx db.GormTx, actor, userID uuid.U
 }
 
 // Use checks a code of the app or a recovery code, and uses it up. A refused code is counted even if the caller
-// does nothing further. Recovery codes neither count nor wait: nobody guesses 80 bits, and whoever has the password
-// alone must not lock the user out by wrong codes.
+// does nothing further. Recovery codes do not wait: nobody guesses 80 bits, and whoever has the password alone must not
+// lock the user out by wrong codes.
 func (s *Service) Use(ctx context.Context, userID uuid.UUID, code, origin string) error {
 	refusal, err := db.InGormTx(ctx, s.db, func(tx db.GormTx) (error, error) {
 		factor, err := findFactor(locked(ctx, tx), userID)
@@ -182,11 +182,9 @@ func (s *Service) Use(ctx context.Context, userID uuid.UUID, code, origin string
 		if used {
 			return nil, nil //nolint:nilnil // no refusal and no error: the code was right
 		}
-		if isAppCode(bare(code)) {
-			_, err = changeFactor(ctx, tx, userID, map[string]any{
-				"failures": gorm.Expr("failures + 1"), "failed_at": gorm.Expr("now()"),
-			})
-		}
+		_, err = changeFactor(ctx, tx, userID, map[string]any{
+			"failures": gorm.Expr("failures + 1"), "failed_at": gorm.Expr("now()"),
+		})
 		if err != nil {
 			return nil, err
 		}
