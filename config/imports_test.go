@@ -83,15 +83,15 @@ func layers() []layer {
 				"core/metrics", "docs", "migrations",
 			},
 		},
-		{folder: "users/account", may: foundation},
+		{folder: "users/mails", may: foundation},
+		{folder: "users/account", may: append([]string{"users/mails"}, foundation...)},
 		{folder: "users/quota", may: foundation},
-		{folder: "users/mails", may: append([]string{"users/account"}, foundation...)},
 		{folder: "users/factors", may: append([]string{"users/account"}, foundation...)},
 		{
 			folder: "users/signin",
 			may:    append([]string{"users/account", "users/factors", "users/mails"}, foundation...),
 		},
-		{folder: "users/access", may: append([]string{"users/account", "users/signin"}, foundation...)},
+		{folder: "users/access", may: append([]string{"users/account", "users/mails", "users/signin"}, foundation...)},
 		{folder: "users/audit", may: append([]string{"users/access", "users/account"}, foundation...)},
 		{
 			folder: "users",

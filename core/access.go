@@ -14,8 +14,8 @@ type Access struct {
 	GrantedAt time.Time
 	// Trust is for how long the body may arrive before the right is looked up again.
 	Trust time.Duration
-	// Confirm looks the right up again. It answers not_authenticated or permission_denied where the right has ended,
-	// and unavailable where it has changed, because the view has begun with the former one.
+	// Confirm looks the right up again. It answers not_authenticated, permission_denied or second_factor_required where
+	// the right has ended, and unavailable where it has changed, because the view has begun with the former one.
 	Confirm func(ctx context.Context) error
 }
 

@@ -28,6 +28,7 @@ var specs = []CodeSpec{
 	{api.CodePaymentRequired, http.StatusPaymentRequired, "Payment required", false},
 	{api.CodePermissionDenied, http.StatusForbidden, "Permission denied", false},
 	{api.CodeOrganizationSuspended, http.StatusForbidden, "Organization suspended", false},
+	{api.CodeSecondFactorRequired, http.StatusForbidden, "Second factor required", false},
 	{api.CodeNotFound, http.StatusNotFound, "Not found", false},
 	{api.CodeMethodNotAllowed, http.StatusMethodNotAllowed, "Method not allowed", false},
 	{api.CodeRequestTimeout, http.StatusRequestTimeout, "Request not received in time", true},

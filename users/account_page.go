@@ -85,16 +85,6 @@ func (a *App) changePassword(c echo.Context) error {
 	return pages.Redirect(c, signin.AccountAddress, "The password is changed. All other sessions have ended.")
 }
 
-// endSessions is POST /app/account/sessions/end/: all of the visitor's but this one.
-func (a *App) endSessions(c echo.Context) error {
-	visitor, _ := pages.VisitorFrom(c.Request().Context())
-	err := a.service.SignIn.EndOtherSessions(c.Request().Context(), visitor.UserID, signin.BrowserOf(c))
-	if err != nil {
-		return err
-	}
-	return pages.Redirect(c, signin.AccountAddress, "All other sessions have ended.")
-}
-
 // leaveForm is POST /app/account/organizations/{org}/leave/.
 func (a *App) leaveForm(c echo.Context) error {
 	principal, err := signin.MemberOf(c.Request().Context(), c.Param("org"))

@@ -17,7 +17,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/users/account"
-	"github.com/simplevalidations/simplevalidations/users/factors"
 	"github.com/simplevalidations/simplevalidations/users/signin"
 )
 
@@ -28,6 +27,8 @@ type Member struct {
 	Name      string
 	Role      api.Role
 	CreatedAt time.Time
+	// HasFactor says that the member has set up a second factor.
+	HasFactor bool
 }
 
 // membership is what makes a user a member.
@@ -147,7 +148,8 @@ func (a *App) leave(c echo.Context, principal core.Principal) error {
 // membersOf selects the members of an organization.
 func membersOf(query *gorm.DB, orgID uuid.UUID) *gorm.DB {
 	return query.Table("memberships AS m").Joins("JOIN users AS u ON u.id = m.user_id").Where("m.org_id = ?", orgID).
-		Select("u.id, u.email, u.name, m.role, m.created_at")
+		Select(`u.id, u.email, u.name, m.role, m.created_at, EXISTS (
+			SELECT FROM second_factors AS f WHERE f.user_id = u.id AND f.confirmed_at IS NOT NULL) AS has_factor`)
 }
 
 // members reads one page of the organization's members, the newest users first, and one row more.
@@ -288,7 +290,7 @@ func (s *Service) removeMembersFactor(ctx context.Context, principal core.Princi
 		if _, err := lockAdministered(ctx, tx, principal, userID); err != nil {
 			return err
 		}
-		return factors.Remove(ctx, tx, principal.UserID, userID, "by an administrator")
+		return s.Factors.Remove(ctx, tx, principal.UserID, userID, "by an administrator")
 	})
 }
 

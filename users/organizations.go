@@ -116,6 +116,12 @@ func (s *Service) SetOverage(ctx context.Context, orgID uuid.UUID, allowed bool)
 		map[string]any{"overage_billing": allowed})
 }
 
+// RequireFactor sets whether members without a second factor are refused, from their next request on.
+func (s *Service) RequireFactor(ctx context.Context, orgID uuid.UUID, required bool) error {
+	return s.setColumns(ctx, orgID, "organization.set_second_factor", DescribeFactor(required),
+		map[string]any{"second_factor_required": required})
+}
+
 // setColumns sets columns of an organization on the operator's behalf, and audits it in the same transaction.
 func (s *Service) setColumns(
 	ctx context.Context, orgID uuid.UUID, action, detail string, columns map[string]any,
@@ -193,6 +199,14 @@ func DescribeOverage(allowed bool) string {
 		return "runs beyond the quota are charged one by one"
 	}
 	return "no runs beyond the quota"
+}
+
+// DescribeFactor says whether members need a second factor, for operators.
+func DescribeFactor(required bool) string {
+	if required {
+		return "a second factor is required"
+	}
+	return "a second factor is optional"
 }
 
 // DescribeQuota says what a quota allows, for operators.

@@ -31,13 +31,13 @@ type Service struct {
 
 // NewService makes the service.
 func NewService(database *db.DB, check *core.Validator, cfg Config) (*Service, error) {
-	tokens, err := access.NewService(database, check)
+	letters := mails.NewService(database, cfg.Config)
+	accounts := account.NewService(database, check, letters, cfg.Address)
+	tokens, err := access.NewService(database, check, accounts)
 	if err != nil {
 		return nil, err
 	}
-	accounts := account.NewService(database, check)
 	second := factors.NewService(database, cfg.Keys, accounts)
-	letters := mails.NewService(database, cfg.Config)
 	return &Service{
 		Access: tokens, Accounts: accounts, Factors: second, Mails: letters, Quota: quota.NewService(database),
 		SignIn: signin.NewService(database, check, accounts, second, letters, cfg),

@@ -17,10 +17,11 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/users/account"
+	"github.com/simplevalidations/simplevalidations/users/factors"
 )
 
 // orgSettings are what members see of their organization, and what its owners may change: the name, the policy for
-// keys and the periods. The rest is the operator's.
+// keys, the periods and whether a second factor is required. The rest is the operator's.
 type orgSettings struct {
 	ID          uuid.UUID
 	Slug        string
@@ -34,6 +35,8 @@ type orgSettings struct {
 	RunQuota          *int64
 	Overage           bool
 	MaxTokens         int
+	// SecondFactorRequired says that members without a second factor may do nothing here.
+	SecondFactorRequired bool
 }
 
 func (s *Service) orgSettings(ctx context.Context, orgID uuid.UUID) (orgSettings, error) {
@@ -44,7 +47,8 @@ func readSettings(query *gorm.DB, orgID uuid.UUID) (orgSettings, error) {
 	var settings orgSettings
 	err := query.Table("organizations").Where("id = ?", orgID).Select(`
 		id, slug, name, created_at, suspended_at IS NOT NULL AS suspended, key_required, run_quota,
-		overage_billing AS overage, max_tokens, (extract(epoch FROM key_lifetime) * 1e9)::bigint AS key_lifetime,
+		overage_billing AS overage, max_tokens, second_factor_required,
+		(extract(epoch FROM key_lifetime) * 1e9)::bigint AS key_lifetime,
 		(extract(epoch FROM content_retention) * 1e9)::bigint AS content,
 		(extract(epoch FROM findings_retention) * 1e9)::bigint AS findings`).Take(&settings).Error
 	if err != nil {
@@ -64,17 +68,18 @@ func (s *Service) changeOrganization(
 		if err != nil {
 			return orgSettings{}, err
 		}
-		before := settings.describe()
+		before, required := settings.describe(), settings.SecondFactorRequired
 		if err := change(&settings); err != nil {
 			return orgSettings{}, err
 		}
 		settings.Name = strings.TrimSpace(settings.Name)
-		if settings.Name == "" {
-			return orgSettings{}, core.InvalidField(
-				api.FieldError{Pointer: "/name", Code: "required", Detail: "must not be empty"})
+		if err := settings.check(); err != nil {
+			return orgSettings{}, err
 		}
-		if settings.KeyLifetime != nil && *settings.KeyLifetime == 0 {
-			return orgSettings{}, core.InvalidPayload(keyLifetimeBounds)
+		if settings.SecondFactorRequired && !required {
+			if err := mayRequireFactor(ctx, tx, principal); err != nil {
+				return orgSettings{}, err
+			}
 		}
 		after := settings.describe()
 		if after == before {
@@ -83,6 +88,7 @@ func (s *Service) changeOrganization(
 		err = tx.Gorm(ctx).Model(&Organization{ID: settings.ID}).Updates(map[string]any{
 			"name": settings.Name, "key_required": settings.KeyRequired, "key_lifetime": interval(settings.KeyLifetime),
 			"content_retention": interval(settings.Content), "findings_retention": interval(settings.Findings),
+			"second_factor_required": settings.SecondFactorRequired,
 		}).Error
 		if err != nil {
 			return orgSettings{}, fmt.Errorf("change the settings of organization %s: %w", settings.ID, err)
@@ -102,14 +108,35 @@ func (s *Service) changeOrganization(
 	return changed, err
 }
 
+// check refuses what the database does not.
+func (o orgSettings) check() error {
+	if o.Name == "" {
+		return core.InvalidField(api.FieldError{Pointer: "/name", Code: "required", Detail: "must not be empty"})
+	}
+	if o.KeyLifetime != nil && *o.KeyLifetime == 0 {
+		return core.InvalidPayload(keyLifetimeBounds)
+	}
+	return nil
+}
+
+// mayRequireFactor refuses an owner without a second factor, who could not even take the requirement back.
+func mayRequireFactor(ctx context.Context, tx db.GormTx, principal core.Principal) error {
+	hasFactor, err := factors.HasIn(ctx, tx, principal.UserID)
+	if err != nil || hasFactor {
+		return err
+	}
+	return core.NewError(api.CodeSecondFactorRequired,
+		"Set up a second factor for your own account before you require one of all members.")
+}
+
 // describe says the settings that owners may change, for the audit records.
 func (o orgSettings) describe() string {
 	policy := KeyPolicy{Required: o.KeyRequired}
 	if o.KeyLifetime != nil {
 		policy.Lifetime = *o.KeyLifetime
 	}
-	return fmt.Sprintf("%s, %s, %s", o.Name, DescribeKeys(policy),
-		DescribeRetention(Retention{Content: o.Content, Findings: o.Findings}))
+	return fmt.Sprintf("%s, %s, %s, %s", o.Name, DescribeKeys(policy),
+		DescribeRetention(Retention{Content: o.Content, Findings: o.Findings}), DescribeFactor(o.SecondFactorRequired))
 }
 
 // The limits of periods; maxPeriodMS is a hundred years.
@@ -125,6 +152,7 @@ func renderOrganization(o orgSettings) api.OrganizationSettings {
 		ID: o.ID.String(), Slug: o.Slug, Name: o.Name, CreatedAt: api.At(o.CreatedAt), Suspended: o.Suspended,
 		KeyRequired: o.KeyRequired, KeyLifetimeMS: inMS(o.KeyLifetime), ContentRetentionMS: inMS(o.Content),
 		FindingsRetentionMS: inMS(o.Findings), RunQuota: o.RunQuota, Overage: o.Overage, MaxTokens: o.MaxTokens,
+		SecondFactorRequired: o.SecondFactorRequired,
 	}
 }
 
@@ -137,11 +165,12 @@ func inMS(period *time.Duration) *int64 {
 
 // organizationChange says what of the settings may change. What is left out stays as it is.
 type organizationChange struct {
-	Name                *string  `json:"name"         validate:"omitempty,min=1,max=200,excludesrune=\x00"`
-	KeyRequired         *bool    `json:"key_required"`
-	KeyLifetimeMS       periodMS `json:"key_lifetime_ms"`
-	ContentRetentionMS  periodMS `json:"content_retention_ms"`
-	FindingsRetentionMS periodMS `json:"findings_retention_ms"`
+	Name                 *string  `json:"name"         validate:"omitempty,min=1,max=200,excludesrune=\x00"`
+	KeyRequired          *bool    `json:"key_required"`
+	KeyLifetimeMS        periodMS `json:"key_lifetime_ms"`
+	ContentRetentionMS   periodMS `json:"content_retention_ms"`
+	FindingsRetentionMS  periodMS `json:"findings_retention_ms"`
+	SecondFactorRequired *bool    `json:"second_factor_required"`
 }
 
 // check refuses periods that the service does not keep.
@@ -189,6 +218,9 @@ func (c *organizationChange) apply(o *orgSettings) {
 	}
 	if c.KeyRequired != nil {
 		o.KeyRequired = *c.KeyRequired
+	}
+	if c.SecondFactorRequired != nil {
+		o.SecondFactorRequired = *c.SecondFactorRequired
 	}
 	for period, wanted := range map[**time.Duration]periodMS{
 		&o.KeyLifetime: c.KeyLifetimeMS, &o.Content: c.ContentRetentionMS, &o.Findings: c.FindingsRetentionMS,

@@ -19,6 +19,8 @@ type settingsForm struct {
 	KeyHours     string `form:"key_hours"     validate:"omitempty,numeric,max=12"`
 	ContentDays  string `form:"content_days"  validate:"omitempty,numeric,max=12"`
 	FindingsDays string `form:"findings_days" validate:"omitempty,numeric,max=12"`
+	// SecondFactorRequired is what owners with a second factor may turn on.
+	SecondFactorRequired bool `form:"second_factor_required"`
 }
 
 // daysLong is the length of a day.
@@ -28,6 +30,7 @@ func newSettingsForm(o orgSettings) settingsForm {
 	return settingsForm{
 		Name: o.Name, KeyRequired: o.KeyRequired, KeyHours: countOf(o.KeyLifetime, time.Hour),
 		ContentDays: countOf(o.Content, daysLong), FindingsDays: countOf(o.Findings, daysLong),
+		SecondFactorRequired: o.SecondFactorRequired,
 	}
 }
 
@@ -104,6 +107,7 @@ func (a *App) settingsForm(c echo.Context, principal core.Principal) error {
 	if err == nil {
 		_, err = a.service.changeOrganization(c.Request().Context(), principal, func(o *orgSettings) error {
 			o.Name, o.KeyRequired = form.Name, form.KeyRequired
+			o.SecondFactorRequired = form.SecondFactorRequired
 			o.KeyLifetime, o.Content, o.Findings = lifetime, content, findings
 			return nil
 		})

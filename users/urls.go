@@ -55,7 +55,6 @@ func (a *App) visitorPages(web *echo.Group) {
 	web.GET("/users/api-key/", a.tokensOfHome)
 	web.GET("/account/", a.accountPage)
 	web.POST("/account/password/", a.changePassword)
-	web.POST("/account/sessions/end/", a.endSessions)
 	web.POST("/account/organizations/:org/leave/", a.leaveForm)
 	web.POST("/account/invitations/:id/accept/", a.acceptForm)
 	web.POST("/account/invitations/:id/decline/", a.declineForm)

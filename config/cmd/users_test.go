@@ -115,6 +115,22 @@ func TestSetKeys(t *testing.T) {
 	}
 }
 
+func TestSetSecondFactor(t *testing.T) {
+	t.Parallel()
+	s, operator := acme(t)
+	for flag, want := range map[string]string{
+		"--second-factor-required": "required", "--second-factor-required=false": "optional",
+	} {
+		if out := operator.Must(t, "org", "set", "acme", flag); !strings.Contains(out, "a second factor is "+want) {
+			t.Errorf("%s printed %q", flag, out)
+		}
+		stored := dbtest.One[bool](t, s.DB, `SELECT second_factor_required FROM organizations WHERE slug = 'acme'`)
+		if stored != (want == "required") {
+			t.Errorf("%s stored %t", flag, stored)
+		}
+	}
+}
+
 func TestSetRetention(t *testing.T) {
 	t.Parallel()
 	s, operator := acme(t)

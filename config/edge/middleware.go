@@ -115,7 +115,8 @@ func lastSegment(path string) string {
 	return path[strings.LastIndexByte(path, '/')+1:]
 }
 
-// FixedHeaders tells browsers to guess no types, to frame nothing and to name no page to others. If clients reach the
+// FixedHeaders tells browsers to guess no types, to frame nothing, to name no page to others, to keep pages apart from
+// windows of other sites, and to lend no device to a page. If clients reach the
 // service by https, browsers are told to use nothing else (HSTS); subdomains are not included, because they may belong
 // to others. All answers share the values, to save memory.
 func FixedHeaders(isEncrypted bool) echo.MiddlewareFunc {
@@ -123,6 +124,8 @@ func FixedHeaders(isEncrypted bool) echo.MiddlewareFunc {
 		echo.HeaderXContentTypeOptions: {"nosniff"},
 		echo.HeaderXFrameOptions:       {"DENY"},
 		echo.HeaderReferrerPolicy:      {"same-origin"},
+		"Cross-Origin-Opener-Policy":   {"same-origin"},
+		"Permissions-Policy":           {"camera=(), geolocation=(), microphone=(), payment=(), usb=()"},
 	}
 	if isEncrypted {
 		fixed.Set(echo.HeaderStrictTransportSecurity, "max-age=31536000")

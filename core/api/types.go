@@ -144,6 +144,7 @@ const (
 	CodePaymentRequired       Code = "payment_required"
 	CodePermissionDenied      Code = "permission_denied"
 	CodeOrganizationSuspended Code = "organization_suspended"
+	CodeSecondFactorRequired  Code = "second_factor_required"
 	CodeNotFound              Code = "not_found"
 	CodeMethodNotAllowed      Code = "method_not_allowed"
 	CodePreconditionFailed    Code = "precondition_failed"
@@ -572,27 +573,29 @@ type AuditRecord struct {
 
 // OrganizationSettings: An organization with its settings.
 type OrganizationSettings struct {
-	ID                  string `json:"id"`
-	Slug                string `json:"slug"`
-	Name                string `json:"name"`
-	CreatedAt           Time   `json:"created_at"`
-	Suspended           bool   `json:"suspended"`             // Whether its members can only read.
-	KeyRequired         bool   `json:"key_required"`          // Whether requests that create something are refused without an idempotency key.
-	KeyLifetimeMS       *int64 `json:"key_lifetime_ms"`       // How long idempotency keys are kept.
-	ContentRetentionMS  *int64 `json:"content_retention_ms"`  // How long documents are kept after the end of their run; 0 means for ever.
-	FindingsRetentionMS *int64 `json:"findings_retention_ms"` // How long findings are kept after the end of their run; 0 means for ever.
-	RunQuota            *int64 `json:"run_quota"`             // How many runs a month the organization may start; null if there is no limit.
-	Overage             bool   `json:"overage"`               // Whether runs beyond the quota are started and charged one by one.
-	MaxTokens           int    `json:"max_tokens"`            // How many active tokens each member may have.
+	ID                   string `json:"id"`
+	Slug                 string `json:"slug"`
+	Name                 string `json:"name"`
+	CreatedAt            Time   `json:"created_at"`
+	Suspended            bool   `json:"suspended"`              // Whether its members can only read.
+	KeyRequired          bool   `json:"key_required"`           // Whether requests that create something are refused without an idempotency key.
+	KeyLifetimeMS        *int64 `json:"key_lifetime_ms"`        // How long idempotency keys are kept.
+	ContentRetentionMS   *int64 `json:"content_retention_ms"`   // How long documents are kept after the end of their run; 0 means for ever.
+	FindingsRetentionMS  *int64 `json:"findings_retention_ms"`  // How long findings are kept after the end of their run; 0 means for ever.
+	RunQuota             *int64 `json:"run_quota"`              // How many runs a month the organization may start; null if there is no limit.
+	Overage              bool   `json:"overage"`                // Whether runs beyond the quota are started and charged one by one.
+	MaxTokens            int    `json:"max_tokens"`             // How many active tokens each member may have.
+	SecondFactorRequired bool   `json:"second_factor_required"` // Whether members without a second factor are refused, and their tokens.
 }
 
 // OrganizationChange: The changes of an organization.
 type OrganizationChange struct {
-	Name                *string `json:"name,omitempty"`
-	KeyRequired         *bool   `json:"key_required,omitempty"`
-	KeyLifetimeMS       **int64 `json:"key_lifetime_ms,omitempty"`
-	ContentRetentionMS  **int64 `json:"content_retention_ms,omitempty"`  // 0, or an hour at least.
-	FindingsRetentionMS **int64 `json:"findings_retention_ms,omitempty"` // 0, or an hour at least.
+	Name                 *string `json:"name,omitempty"`
+	KeyRequired          *bool   `json:"key_required,omitempty"`
+	KeyLifetimeMS        **int64 `json:"key_lifetime_ms,omitempty"`
+	ContentRetentionMS   **int64 `json:"content_retention_ms,omitempty"`   // 0, or an hour at least.
+	FindingsRetentionMS  **int64 `json:"findings_retention_ms,omitempty"`  // 0, or an hour at least.
+	SecondFactorRequired *bool   `json:"second_factor_required,omitempty"` // Only an owner who has a second factor may require it.
 }
 
 // Usage: The usage of the organization in the current month.

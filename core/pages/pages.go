@@ -148,12 +148,12 @@ func (s *Set) html(c echo.Context, name string, page Page) ([]byte, error) {
 }
 
 // secure sets the header fields that every page has. Browsers do not store what a visitor has seen, so that Back does
-// not show it after the end of the session, nor a secret again.
+// not show it after the end of the session, nor a secret again, such as the one of a link.
 func secure(c echo.Context, page Page) {
 	header := c.Response().Header()
 	header.Set(echo.HeaderContentSecurityPolicy, policy)
 	control := "no-store"
-	if _, signedIn := VisitorFrom(c.Request().Context()); page.KeepsForm || !signedIn {
+	if page.KeepsForm {
 		control = "private, no-cache"
 	}
 	header.Set(echo.HeaderCacheControl, control)

@@ -37,6 +37,8 @@ type Organization struct {
 	Slug string
 	Name string
 	Role api.Role
+	// FactorRequired says that the organization requires a second factor.
+	FactorRequired bool
 }
 
 type visitorKey struct{}

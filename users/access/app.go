@@ -14,6 +14,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/flush"
 	"github.com/simplevalidations/simplevalidations/core/pages"
+	"github.com/simplevalidations/simplevalidations/users/account"
 	"github.com/simplevalidations/simplevalidations/users/signin"
 )
 
@@ -22,21 +23,22 @@ var templates embed.FS
 
 // Service makes, finds and ends tokens.
 type Service struct {
-	db    *db.DB
-	check *core.Validator
-	used  *flush.Collector[usedTokens]
+	db       *db.DB
+	check    *core.Validator
+	accounts *account.Service
+	used     *flush.Collector[usedTokens]
 	// tokenCache caches the holders of recently used tokens.
 	tokenCache *lru.Cache[tokenDigest, tokenHolder]
 }
 
 // NewService makes the service.
-func NewService(database *db.DB, check *core.Validator) (*Service, error) {
+func NewService(database *db.DB, check *core.Validator, accounts *account.Service) (*Service, error) {
 	tokens, err := lru.New[tokenDigest, tokenHolder](maxCachedTokens)
 	if err != nil {
 		return nil, fmt.Errorf("make the cache of tokens: %w", err)
 	}
 	return &Service{
-		db: database, check: check, used: flush.NewCollector(newUsedTokens), tokenCache: tokens,
+		db: database, check: check, accounts: accounts, used: flush.NewCollector(newUsedTokens), tokenCache: tokens,
 	}, nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/users/account"
 )
 
 const maxTokenLength = 200
@@ -188,6 +189,8 @@ func (s *Service) identifyByToken(
 	case !holder.isMember:
 		return core.Principal{}, core.PermissionDenied(
 			"You are no longer a member of " + holder.principal.OrgName + ".")
+	case holder.lacksFactor:
+		return core.Principal{}, account.FactorRequired(holder.principal.OrgName)
 	default:
 		s.tokenCache.Add(digest, *holder)
 		return holder.principal, nil

@@ -12,10 +12,12 @@ import (
 // maxCachedTokens bounds the cache of the holders of tokens.
 const maxCachedTokens = 10_000
 
-// holder is the user of a valid token. A user who has left the organization is known but may do nothing.
+// holder is the user of a valid token. A user who has left the organization, or lacks the second factor that it
+// requires, is known but may do nothing.
 type holder struct {
-	principal core.Principal
-	isMember  bool
+	principal   core.Principal
+	isMember    bool
+	lacksFactor bool
 }
 
 // tokenHolder is the holder of a token as of an access tag of the organization (docs/adr/0007-access-tags.md).

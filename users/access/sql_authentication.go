@@ -9,6 +9,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/users/account"
 )
 
 // orgParam is the organization of a caller who is known.
@@ -56,7 +57,7 @@ func lookUpHolder(loader *db.Loader, digest tokenDigest) *db.Future[*tokenHolder
 const holderQuery = `
 	SELECT t.id, t.role, m.role, u.id, u.email, u.name, o.id, o.slug, o.name, o.overage_billing, o.key_required,
 		coalesce(extract(epoch FROM o.key_lifetime), 0)::float8,
-		o.suspended_at IS NOT NULL, o.access_tag, t.expires_at
+		o.suspended_at IS NOT NULL, ` + account.LacksFactor + `, o.access_tag, t.expires_at
 	FROM api_tokens AS t
 	JOIN organizations AS o ON o.id = t.org_id
 	JOIN users AS u ON u.id = t.user_id
@@ -70,9 +71,11 @@ func scanHolderAnd(row pgx.CollectableRow, more ...any) (holder, error) {
 	var tokenRole api.Role
 	var memberRole *api.Role
 	var lifetime float64
+	var lacksFactor bool
 	err := row.Scan(append([]any{
 		&p.TokenID, &tokenRole, &memberRole, &p.UserID, &p.Email, &p.Name,
 		&p.OrgID, &p.OrgSlug, &p.OrgName, &p.Overage, &p.KeyRequired, &lifetime, &p.Suspended,
+		&lacksFactor,
 	}, more...)...)
 	if err != nil || memberRole == nil {
 		return holder{principal: p}, err
@@ -80,5 +83,5 @@ func scanHolderAnd(row pgx.CollectableRow, more ...any) (holder, error) {
 	p.Role = tokenRole.Lesser(*memberRole)
 	p.Narrowed = p.Role != *memberRole
 	p.KeyLifetime = core.Seconds(lifetime)
-	return holder{principal: p, isMember: true}, nil
+	return holder{principal: p, isMember: true, lacksFactor: lacksFactor}, nil
 }

@@ -146,6 +146,17 @@ func countTokens(
 	return active, new(core.Seconds(*left)), nil
 }
 
+// countMade counts the tokens that were made for a member within a day.
+func countMade(ctx context.Context, tx db.Tx, orgID, userID uuid.UUID) (int, error) {
+	var made int
+	err := tx.QueryRow(ctx, `SELECT count(*) FROM api_tokens
+		WHERE org_id = $1 AND user_id = $2 AND created_at > now() - interval '1 day'`, orgID, userID).Scan(&made)
+	if err != nil {
+		return 0, fmt.Errorf("count the tokens that a member has made: %w", err)
+	}
+	return made, nil
+}
+
 func updateRevoked(ctx context.Context, tx db.Tx, orgID, id uuid.UUID) error {
 	_, err := tx.Exec(ctx, `UPDATE api_tokens SET revoked_at = now() WHERE org_id = $1 AND id = $2`, orgID, id)
 	if err != nil {

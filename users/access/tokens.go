@@ -13,6 +13,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/users/account"
+	"github.com/simplevalidations/simplevalidations/users/mails"
 )
 
 // randomBytes is how many random bytes a secret has.
@@ -50,11 +51,7 @@ func (s *Service) CreateToken(ctx context.Context, request TokenRequest) (string
 	if err := s.check.Body(request); err != nil {
 		return "", err
 	}
-	issued, err := db.InTx(ctx, s.db, func(tx db.Tx) (issuedToken, error) {
-		return withinTokenLimit(ctx, tx, request.OrgID, request.UserID, func() (issuedToken, error) {
-			return issueToken(ctx, tx, core.Principal{OrgID: request.OrgID}, request)
-		})
-	})
+	issued, err := s.makeToken(ctx, core.Principal{OrgID: request.OrgID}, request)
 	if err != nil {
 		return "", fmt.Errorf("create a token: %w", err)
 	}
@@ -80,6 +77,9 @@ func (s *Service) EnsureToken(
 	}
 }
 
+// maxTold is of how many new tokens a day a user is told by mail.
+const maxTold = 10
+
 // TokenFilter narrows a list of tokens; empty members do not narrow.
 type TokenFilter struct {
 	User  string `query:"user"  validate:"omitempty,uuid"`
@@ -99,10 +99,29 @@ func (s *Service) createToken(
 	if err := principal.Require(request.Role, "create such a token"); err != nil {
 		return issuedToken{}, err
 	}
-	return db.InTx(ctx, s.db, func(tx db.Tx) (issuedToken, error) {
-		return withinTokenLimit(ctx, tx, request.OrgID, request.UserID, func() (issuedToken, error) {
-			return issueToken(ctx, tx, principal, request)
+	return s.makeToken(ctx, principal, request)
+}
+
+// makeToken issues a token and tells its user, unless a program makes one token after the other.
+func (s *Service) makeToken(
+	ctx context.Context, principal core.Principal, request TokenRequest,
+) (issuedToken, error) {
+	return db.InGormTx(ctx, s.db, func(tx db.GormTx) (issuedToken, error) {
+		issued, err := withinTokenLimit(ctx, tx.Tx, request.OrgID, request.UserID, func() (issuedToken, error) {
+			return issueToken(ctx, tx.Tx, principal, request)
 		})
+		if err != nil {
+			return issuedToken{}, err
+		}
+		made, err := countMade(ctx, tx.Tx, request.OrgID, request.UserID)
+		if err != nil || made > maxTold {
+			return issued, err
+		}
+		by := "by the operator of the service"
+		if principal.UserID != uuid.Nil {
+			by = "for " + mails.Quoted(principal.OrgName)
+		}
+		return issued, s.accounts.Tell(ctx, tx, request.UserID, "token.create", mails.Quoted(issued.Label)+" "+by)
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/pages"
@@ -29,6 +30,17 @@ const Administered = `(NOT u.is_operator AND EXISTS (SELECT FROM memberships AS 
 		SELECT FROM memberships AS m WHERE m.user_id = u.id AND NOT EXISTS (
 			SELECT FROM memberships AS a WHERE a.org_id = m.org_id AND a.user_id = ?
 				AND (a.role = 'owner' OR (a.role = 'admin' AND m.role <> 'owner')))))`
+
+// LacksFactor is SQL that holds where the organization of the row o requires a second factor, and the user of the row u
+// has none. Whoever lacks it may do nothing in the organization.
+const LacksFactor = `(o.second_factor_required AND NOT EXISTS (
+	SELECT FROM second_factors AS f WHERE f.user_id = u.id AND f.confirmed_at IS NOT NULL))`
+
+// FactorRequired answers somebody who may do nothing in an organization for want of a second factor.
+func FactorRequired(orgName string) *core.Error {
+	return core.NewError(api.CodeSecondFactorRequired,
+		orgName+" requires a second factor. Set up an authenticator app on the page of your account.")
+}
 
 // AdministersAll reports whether one user may take over the account of another: whether everything that the account may
 // do is in organizations that the first user manages.

@@ -15,18 +15,21 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/users/mails"
 )
 
-// Service finds and makes users, and checks their passwords.
+// Service finds and makes users, checks their passwords, and tells them what has changed.
 type Service struct {
-	db    *db.DB
-	check *core.Validator
+	db      *db.DB
+	check   *core.Validator
+	letters *mails.Service
+	address string
 	*Passwords
 }
 
-// NewService makes the service.
-func NewService(database *db.DB, check *core.Validator) *Service {
-	return &Service{db: database, check: check, Passwords: NewPasswords()}
+// NewService makes the service. The address is its public URL, without a slash at its end, for letters.
+func NewService(database *db.DB, check *core.Validator, letters *mails.Service, address string) *Service {
+	return &Service{db: database, check: check, letters: letters, address: address, Passwords: NewPasswords()}
 }
 
 // User is a person or a machine account.

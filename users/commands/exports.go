@@ -48,7 +48,8 @@ func userRows() [][2]string {
 		{"api_tokens", `SELECT o.slug AS organization, t.id, t.label, t.prefix, t.role, t.created_at, t.expires_at,
 				t.revoked_at, t.last_used_at
 			FROM api_tokens AS t JOIN organizations AS o ON o.id = t.org_id WHERE t.user_id = @id`},
-		{"sessions", `SELECT user_agent, created_at, expires_at FROM sessions WHERE user_id = @id`},
+		{"sessions", `SELECT user_agent, address, created_at, last_used_at, expires_at
+			FROM sessions WHERE user_id = @id`},
 		{"second_factors", `SELECT created_at, confirmed_at, cardinality(recovery) AS recovery_codes_left
 			FROM second_factors WHERE user_id = @id`},
 		{"identities", `SELECT issuer, subject, created_at FROM identities WHERE user_id = @id`},

@@ -49,13 +49,14 @@ type orgFlags struct {
 	overage                 bool
 	keys                    users.KeyPolicy
 	tokens                  int32
+	factor                  bool
 }
 
 func setOrgCommand(open Open) *cobra.Command {
 	var to orgFlags
 	command := &cobra.Command{
 		Use: "set SLUG", Args: cobra.ExactArgs(1),
-		Short: "Set the quota, keys, retention and tokens of an organization",
+		Short: "Set the quota, keys, retention, tokens and second factor of an organization",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			changes, err := to.changes(cmd)
 			if err != nil {
@@ -76,6 +77,8 @@ func setOrgCommand(open Open) *cobra.Command {
 		"how long documents are kept after the end of their runs: a time such as 720h, forever, or default")
 	flags.StringVar(&to.findings, "findings-retention", "", "the same for findings")
 	flags.Int32Var(&to.tokens, "tokens", 0, "how many active tokens each member may have, from 1 to 10000")
+	flags.BoolVar(&to.factor, "second-factor-required", false,
+		"refuse members without a second factor, and their tokens; =false lets them in again")
 	return command
 }
 
@@ -117,6 +120,11 @@ func (to *orgFlags) changes(cmd *cobra.Command) ([]change, error) {
 	if cmd.Flags().Changed("tokens") {
 		all = append(all, func(ctx context.Context, s *Service, id uuid.UUID) (string, error) {
 			return users.DescribeTokenLimit(int(to.tokens)), s.Users.SetTokenLimit(ctx, id, int(to.tokens))
+		})
+	}
+	if cmd.Flags().Changed("second-factor-required") {
+		all = append(all, func(ctx context.Context, s *Service, id uuid.UUID) (string, error) {
+			return users.DescribeFactor(to.factor), s.Users.RequireFactor(ctx, id, to.factor)
 		})
 	}
 	return atLeastOne(cmd, all)

@@ -105,7 +105,7 @@ func (s *Service) Confirm(ctx context.Context, userID uuid.UUID, code, origin st
 		if err != nil {
 			return nil, err
 		}
-		return codes, account.AuditUser(ctx, tx, userID, userID, "second_factor.add", origin)
+		return codes, s.accounts.RecordChange(ctx, tx, userID, userID, "second_factor.add", origin)
 	})
 }
 
@@ -121,7 +121,7 @@ func (s *Service) RenewCodes(ctx context.Context, userID uuid.UUID, origin strin
 		if !renewed {
 			return nil, core.NewError(api.CodeNotFound, "You have no second factor.")
 		}
-		return codes, account.AuditUser(ctx, tx, userID, userID, "second_factor.renew_codes", origin)
+		return codes, s.accounts.RecordChange(ctx, tx, userID, userID, "second_factor.renew_codes", origin)
 	})
 }
 
@@ -129,7 +129,7 @@ func (s *Service) RenewCodes(ctx context.Context, userID uuid.UUID, origin strin
 // is none.
 func (s *Service) RemoveOwn(ctx context.Context, userID uuid.UUID, origin string) error {
 	return db.DoGorm(ctx, s.db, func(tx db.GormTx) error {
-		return Remove(ctx, tx, userID, userID, origin)
+		return s.Remove(ctx, tx, userID, userID, origin)
 	})
 }
 
@@ -143,21 +143,22 @@ func (s *Service) RemoveOf(ctx context.Context, email string) error {
 		if _, err := deleteFactor(ctx, tx, user.ID); err != nil {
 			return err
 		}
-		return account.AuditUser(ctx, tx, uuid.Nil, user.ID, "second_factor.remove", "by the operator")
+		return s.accounts.RecordChange(ctx, tx, uuid.Nil, user.ID, "second_factor.remove", "by the operator")
 	})
 }
 
 // Remove removes the second factor of a user, if there is one, and leaves an audit record with the detail.
-func Remove(ctx context.Context, tx db.GormTx, actor, userID uuid.UUID, detail string) error {
+func (s *Service) Remove(ctx context.Context, tx db.GormTx, actor, userID uuid.UUID, detail string) error {
 	removed, err := deleteFactor(ctx, tx, userID)
 	if err != nil || !removed {
 		return err
 	}
-	return account.AuditUser(ctx, tx, actor, userID, "second_factor.remove", detail)
+	return s.accounts.RecordChange(ctx, tx, actor, userID, "second_factor.remove", detail)
 }
 
 // Use checks a code of the app or a recovery code, and uses it up. A refused code is counted even if the caller
-// does nothing further.
+// does nothing further. Recovery codes do not wait: nobody guesses 80 bits, and whoever has the password alone must not
+// lock the user out by wrong codes.
 func (s *Service) Use(ctx context.Context, userID uuid.UUID, code, origin string) error {
 	refusal, err := db.InGormTx(ctx, s.db, func(tx db.GormTx) (error, error) {
 		factor, err := findFactor(locked(ctx, tx), userID)
@@ -167,12 +168,14 @@ func (s *Service) Use(ctx context.Context, userID uuid.UUID, code, origin string
 		if factor.ConfirmedAt == nil {
 			return wrongCode("is of no use: you have no second factor"), nil
 		}
-		if wait := core.Seconds(factor.Wait).Truncate(time.Millisecond); wait > 0 {
+		wait := core.Seconds(factor.Wait).Truncate(time.Millisecond)
+		if wait > 0 && isAppCode(bare(code)) {
 			refused := core.RateLimited("", wait)
-			refused.Detail = "Too many wrong codes. Try again in " + core.Plural(refused.RetrySeconds(), "second") + "."
+			refused.Detail = "Too many wrong codes. Try again in " + core.Plural(refused.RetrySeconds(), "second") +
+				", or enter a recovery code."
 			return refused, nil
 		}
-		used, detail, err := s.useIn(ctx, tx, factor, bare(code))
+		used, detail, err := s.useIn(ctx, tx, factor, bare(code), origin)
 		if err != nil {
 			return nil, err
 		}
@@ -195,15 +198,16 @@ func (s *Service) Use(ctx context.Context, userID uuid.UUID, code, origin string
 }
 
 // useIn reports whether the code was right, and else why not.
-func (s *Service) useIn(ctx context.Context, tx db.GormTx, factor factor, code string) (bool, string, error) {
+func (s *Service) useIn(
+	ctx context.Context, tx db.GormTx, factor factor, code, origin string,
+) (bool, string, error) {
 	if !isAppCode(code) {
 		digest := recoveryDigest(code)
 		used, err := changeFactor(ctx, tx, factor.UserID, map[string]any{
 			"recovery": gorm.Expr("array_remove(recovery, ?)", digest), "failures": 0,
 		}, "? = ANY (recovery)", digest)
 		if used && err == nil {
-			err = account.AuditUser(ctx, tx, factor.UserID, factor.UserID, "second_factor.recover",
-				"a recovery code was used")
+			err = s.accounts.RecordChange(ctx, tx, factor.UserID, factor.UserID, "second_factor.recover", origin)
 		}
 		return used, "is not an unused recovery code", err
 	}

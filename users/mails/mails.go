@@ -52,6 +52,8 @@ const (
 	// KindForgotten is written when it is sent, so that requesting it takes equally long for addresses with and without
 	// an account.
 	KindForgotten = "forgotten"
+	// KindNotice tells of a change of the account.
+	KindNotice = "notice"
 )
 
 // sealColumn is the place of encrypted mails in the database.

@@ -88,6 +88,8 @@ func (a *App) Pages(web *echo.Group) {
 	web.GET("/sign-in/provider/", a.toProvider)
 	web.GET("/sign-in/provider/callback/", a.fromProvider)
 	web.POST("/sign-out/", a.signOut)
+	web.POST("/account/sessions/end/", a.endSessions)
+	web.POST("/account/sessions/:id/end/", a.endSession)
 	web.GET("/account/second-factor/", a.factorPage)
 	web.POST("/account/second-factor/confirm/", a.RequireRecentSignInOfVisitor(a.confirmFactorForm))
 	web.POST("/account/second-factor/codes/", a.RequireRecentSignInOfVisitor(a.renewCodesForm))

@@ -83,7 +83,7 @@ func (s *Service) passCode(ctx context.Context, secret, code string, from Browse
 		}
 		if waiting.Subject != "" {
 			who := person{Issuer: waiting.Issuer, Subject: waiting.Subject}
-			if err := linkIdentity(ctx, tx, waiting.UserID, who); err != nil {
+			if err := s.linkIdentity(ctx, tx, waiting.UserID, who); err != nil {
 				return "", err
 			}
 		}

@@ -10,13 +10,12 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/users/account"
-	"github.com/simplevalidations/simplevalidations/users/factors"
 )
 
 // claim notes that a person has proven to own the address of an account. The first proof ends what others may have left
 // on it: whoever made the account with an invitation, or imported it, may be somebody else and could otherwise keep the
 // owner out, or act as the owner. It reports whether it was the first.
-func claim(ctx context.Context, tx db.GormTx, userID uuid.UUID, way string) (bool, error) {
+func (s *Service) claim(ctx context.Context, tx db.GormTx, userID uuid.UUID, way string) (bool, error) {
 	confirmed, err := gorm.G[account.User](tx.Gorm(ctx)).Where("id = ? AND NOT address_confirmed", userID).
 		Update(ctx, "address_confirmed", true)
 	if err != nil {
@@ -25,7 +24,7 @@ func claim(ctx context.Context, tx db.GormTx, userID uuid.UUID, way string) (boo
 	if confirmed == 0 {
 		return false, nil
 	}
-	if err := factors.Remove(ctx, tx, userID, userID, "the address was proven"); err != nil {
+	if err := s.factors.Remove(ctx, tx, userID, userID, "the address was proven"); err != nil {
 		return false, err
 	}
 	if err := tx.Gorm(ctx).Where("user_id = ?", userID).Delete(&identity{}).Error; err != nil {

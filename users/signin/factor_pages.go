@@ -92,6 +92,3 @@ func (a *App) removeFactorForm(c echo.Context) error {
 	}
 	return pages.Redirect(c, AccountAddress, "The authenticator app is removed. Your password alone signs you in now.")
 }
-
-// AccountAddress is the page of the own account.
-const AccountAddress = pages.Root + "account/"

@@ -15,6 +15,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/users/account"
 	"github.com/simplevalidations/simplevalidations/users/factors"
+	"github.com/simplevalidations/simplevalidations/users/mails"
 )
 
 // finishProvider ends the sign-in that a browser has begun at the provider. The step is used up first, so that an
@@ -95,7 +96,7 @@ func (s *Service) userOf(ctx context.Context, who person) (challenge, error) {
 			waiting := challenge{UserID: holder.ID, Issuer: who.Issuer, Subject: who.Subject}
 			return waiting, mayBeLinked(ctx, tx, holder.ID, who)
 		}
-		return challenge{UserID: holder.ID}, linkIdentity(ctx, tx, holder.ID, who)
+		return challenge{UserID: holder.ID}, s.linkIdentity(ctx, tx, holder.ID, who)
 	})
 }
 
@@ -105,7 +106,7 @@ func (s *Service) claimAtProvider(ctx context.Context, tx db.GormTx, holder acco
 	if holder.DisabledAt != nil {
 		return accountDisabled()
 	}
-	first, err := claim(ctx, tx, holder.ID, "at the provider")
+	first, err := s.claim(ctx, tx, holder.ID, "at the provider")
 	if err != nil || !first {
 		return err
 	}
@@ -164,10 +165,10 @@ func (s *Service) makeUserOf(ctx context.Context, tx db.GormTx, id uuid.UUID, wh
 	if err := account.AuditUser(ctx, tx, id, id, "user.create", who.Email+" at the provider"); err != nil {
 		return uuid.Nil, err
 	}
-	return id, linkIdentity(ctx, tx, id, who)
+	return id, s.linkIdentity(ctx, tx, id, who)
 }
 
-func linkIdentity(ctx context.Context, tx db.GormTx, userID uuid.UUID, who person) error {
+func (s *Service) linkIdentity(ctx context.Context, tx db.GormTx, userID uuid.UUID, who person) error {
 	if err := mayBeLinked(ctx, tx, userID, who); err != nil {
 		return err
 	}
@@ -175,7 +176,10 @@ func linkIdentity(ctx context.Context, tx db.GormTx, userID uuid.UUID, who perso
 	if err := gorm.G[identity](tx.Gorm(ctx)).Create(ctx, &link); err != nil {
 		return fmt.Errorf("link an identity: %w", err)
 	}
-	return account.AuditUser(ctx, tx, userID, userID, "identity.link", who.Issuer)
+	if err := account.AuditUser(ctx, tx, userID, userID, "identity.link", who.Issuer); err != nil {
+		return err
+	}
+	return s.accounts.Tell(ctx, tx, userID, "identity.link", mails.Quoted(who.Issuer))
 }
 
 // Unlink removes the links of a user to accounts at the provider. The next sign-in there links again, by the address.

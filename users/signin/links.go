@@ -227,7 +227,7 @@ func (s *Service) resetPassword(ctx context.Context, secret string, form newPass
 			return err
 		}
 		if used.Origin == originMailed { // The link has arrived at the address.
-			if _, err := claim(ctx, tx, used.UserID, "with a link that was mailed"); err != nil {
+			if _, err := s.claim(ctx, tx, used.UserID, "with a link that was mailed"); err != nil {
 				return err
 			}
 		}
@@ -239,7 +239,7 @@ func (s *Service) resetPassword(ctx context.Context, secret string, form newPass
 			return err
 		}
 		detail := fmt.Sprintf("with a link that was %s, all sessions ended, %s%s", used.Origin, revoked, from.Origin())
-		return account.AuditUser(ctx, tx, used.UserID, used.UserID, "password.reset", detail)
+		return s.accounts.RecordChange(ctx, tx, used.UserID, used.UserID, "password.reset", detail)
 	})
 }
 

@@ -19,10 +19,15 @@ import (
 // Session is a browser's session of a user.
 type Session struct {
 	Digest    []byte `gorm:"primaryKey"`
+	ID        uuid.UUID
 	UserID    uuid.UUID
 	UserAgent string
+	// Address is that of the client that has signed in; "" if it is not known.
+	Address   string
 	CreatedAt time.Time
 	ExpiresAt time.Time
+	// LastUsedAt is exact to five minutes.
+	LastUsedAt time.Time
 	// Current says that it is the session of the request.
 	Current bool `gorm:"-"`
 }
@@ -65,7 +70,7 @@ func (s *Service) SetPassword(ctx context.Context, userID uuid.UUID, password st
 		if err := updatePassword(ctx, tx, userID, columns); err != nil {
 			return err
 		}
-		return account.AuditUser(ctx, tx, uuid.Nil, userID, "password.set", "all sessions ended")
+		return s.accounts.RecordChange(ctx, tx, uuid.Nil, userID, "password.set", "all sessions ended")
 	})
 }
 
@@ -82,15 +87,24 @@ func (s *Service) Sessions(ctx context.Context, userID uuid.UUID, current string
 	return found, nil
 }
 
-// EndOtherSessions ends all sessions of the user but the browser's.
-func (s *Service) EndOtherSessions(ctx context.Context, userID uuid.UUID, from Browser) error {
+// EndOtherSessions ends the session of the user with the id, or all for the zero UUID, but never the browser's own.
+// If wanted, all tokens of the user end with them. Repeating it is not an error.
+func (s *Service) EndOtherSessions(ctx context.Context, userID, id uuid.UUID, tokens bool, from Browser) error {
 	return db.DoGorm(ctx, s.db, func(tx db.GormTx) error {
-		ended, err := gorm.G[Session](tx.Gorm(ctx)).
-			Where("user_id = ? AND digest <> ?", userID, account.Digest(from.Secret)).Delete(ctx)
+		others := gorm.G[Session](tx.Gorm(ctx)).
+			Where("user_id = ? AND digest <> ?", userID, account.Digest(from.Secret))
+		if id != uuid.Nil {
+			others = others.Where("id = ?", id)
+		}
+		ended, err := others.Delete(ctx)
 		if err != nil {
 			return fmt.Errorf("end sessions: %w", err)
 		}
-		detail := core.Plural(ended, "other session") + " " + from.Origin()
+		revoked, err := revokeIf(ctx, tx, userID, tokens)
+		if err != nil {
+			return err
+		}
+		detail := core.Plural(ended, "other session") + ", " + revoked + from.Origin()
 		return account.AuditUser(ctx, tx, userID, userID, "session.end", detail)
 	})
 }
@@ -115,7 +129,8 @@ func (s *Service) ChangePassword(
 			return "", err
 		}
 		detail := "all sessions ended, " + revoked + from.Origin()
-		if err := account.AuditUser(ctx, tx, visitor.UserID, visitor.UserID, "password.change", detail); err != nil {
+		err = s.accounts.RecordChange(ctx, tx, visitor.UserID, visitor.UserID, "password.change", detail)
+		if err != nil {
 			return "", err
 		}
 		return insertSession(ctx, tx, visitor.UserID, from)
@@ -152,6 +167,7 @@ func insertSession(ctx context.Context, tx db.GormTx, userID uuid.UUID, from Bro
 	secret, digest := account.NewSecret()
 	err = tx.Gorm(ctx).Model(&Session{}).Create(map[string]any{
 		"digest": digest, "user_id": userID, "user_agent": core.StorableUpTo(from.UserAgent, maxUserAgent),
+		"address":    from.Address,
 		"expires_at": gorm.Expr("now() + " + sessionIdle),
 	}).Error
 	if err != nil {

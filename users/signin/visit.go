@@ -29,10 +29,10 @@ func SignedIn(c echo.Context) (pages.Visitor, error) {
 	return visitor, nil
 }
 
-// guest is the visitor of a session, and what the visitor may do in each organization.
+// guest is the visitor of a session, and what the visitor may do in each organization, by its slug.
 type guest struct {
-	visitor    pages.Visitor
-	principals map[string]core.Principal
+	visitor pages.Visitor
+	seats   map[string]seat
 	// lastOrg is the organization whose pages the visitor has seen last.
 	lastOrg uuid.UUID
 }
@@ -43,17 +43,20 @@ type seat struct {
 
 	Operator bool
 	LastOrg  uuid.UUID
+	// FactorRequired says that the organization requires a second factor, and LacksFactor that the user has none.
+	FactorRequired, LacksFactor bool
 	// Prolong says that the session is to be prolonged.
 	Prolong bool
 }
 
-// seatColumns are those of a seat. A session is prolonged at most every five minutes, however often pages are loaded.
+// seatColumns are those of a seat. A session is prolonged, and its last use written, at most every five minutes,
+// however often pages are loaded.
 const seatColumns = `
 	u.id AS user_id, u.email, u.name, u.is_operator AS operator, u.last_org_id AS last_org,
 	m.role, o.id AS org_id, o.slug AS org_slug, o.name AS org_name, o.overage_billing AS overage, o.key_required,
 	(extract(epoch FROM o.key_lifetime) * 1e9)::bigint AS key_lifetime, o.suspended_at IS NOT NULL AS suspended,
-	s.expires_at < least(s.created_at + ` + sessionLife + `,
-		now() + ` + sessionIdle + ` - interval '5 minutes') AS prolong`
+	o.second_factor_required AS factor_required, ` + account.LacksFactor + ` AS lacks_factor,
+	s.last_used_at <= now() - interval '5 minutes' AS prolong`
 
 // sessionsOf selects the session with the secret and its user.
 func (s *Service) sessionsOf(ctx context.Context, secret string) *gorm.DB {
@@ -74,8 +77,11 @@ func (s *Service) visit(ctx context.Context, secret string) (guest, error) {
 		return guest{}, errSessionEnded()
 	}
 	if seats[0].Prolong {
-		_, err := gorm.G[Session](s.db.Gorm).Where("digest = ? AND expires_at > now()", account.Digest(secret)).
-			Update(ctx, "expires_at", gorm.Expr("least(created_at + "+sessionLife+", now() + "+sessionIdle+")"))
+		err := s.db.Gorm.WithContext(ctx).Model(&Session{}).
+			Where("digest = ? AND expires_at > now()", account.Digest(secret)).Updates(map[string]any{
+			"expires_at":   gorm.Expr("least(created_at + " + sessionLife + ", now() + " + sessionIdle + ")"),
+			"last_used_at": gorm.Expr("now()"),
+		}).Error
 		if err != nil {
 			return guest{}, core.Unavailable(fmt.Errorf("prolong a session: %w", err))
 		}
@@ -86,19 +92,19 @@ func (s *Service) visit(ctx context.Context, secret string) (guest, error) {
 func newGuest(seats []seat) guest {
 	user := seats[0]
 	found := guest{
-		visitor:    pages.Visitor{UserID: user.UserID, Email: user.Email, Name: user.Name, Operator: user.Operator},
-		principals: make(map[string]core.Principal, len(seats)), lastOrg: user.LastOrg,
+		visitor: pages.Visitor{UserID: user.UserID, Email: user.Email, Name: user.Name, Operator: user.Operator},
+		seats:   make(map[string]seat, len(seats)), lastOrg: user.LastOrg,
 	}
 	for _, m := range seats {
 		if m.OrgID == uuid.Nil {
 			continue
 		}
-		found.principals[m.OrgSlug] = m.Principal
+		found.seats[m.OrgSlug] = m
 		if m.OrgID == user.LastOrg || found.visitor.Home == "" {
 			found.visitor.Home = m.OrgSlug
 		}
 		found.visitor.Orgs = append(found.visitor.Orgs,
-			pages.Organization{Slug: m.OrgSlug, Name: m.OrgName, Role: m.Role})
+			pages.Organization{Slug: m.OrgSlug, Name: m.OrgName, Role: m.Role, FactorRequired: m.FactorRequired})
 	}
 	return found
 }
@@ -106,9 +112,10 @@ func newGuest(seats []seat) guest {
 // confirmSession answers an error unless a session has not ended and its user has the role in the organization that the
 // principal has. Without an organization the session alone counts. Asking does not prolong the session.
 func (s *Service) confirmSession(ctx context.Context, secret string, principal core.Principal) error {
-	var found []core.Principal
-	err := s.sessionsOf(ctx, secret).Select("m.role").
-		Joins("LEFT JOIN memberships AS m ON m.user_id = u.id AND m.org_id = ?", principal.OrgID).Find(&found).Error
+	var found []seat
+	err := s.sessionsOf(ctx, secret).Select("m.role, "+account.LacksFactor+" AS lacks_factor").
+		Joins("LEFT JOIN memberships AS m ON m.user_id = u.id AND m.org_id = ?", principal.OrgID).
+		Joins("LEFT JOIN organizations AS o ON o.id = m.org_id").Find(&found).Error
 	switch {
 	case err != nil:
 		return core.Unavailable(fmt.Errorf("confirm a session: %w", err))
@@ -118,6 +125,8 @@ func (s *Service) confirmSession(ctx context.Context, secret string, principal c
 		return nil
 	case found[0].Role == "":
 		return core.PermissionDenied("You are no longer a member of " + principal.OrgName + ".")
+	case found[0].LacksFactor:
+		return account.FactorRequired(principal.OrgName)
 	case found[0].Role != principal.Role:
 		return core.AccessChanged()
 	default:
@@ -185,6 +194,9 @@ func (a *App) enter(c echo.Context, found guest, slug string) (core.Principal, e
 	if err != nil {
 		return core.Principal{}, err
 	}
+	if found.seats[slug].LacksFactor {
+		return core.Principal{}, account.FactorRequired(principal.OrgName)
+	}
 	if principal.OrgID != found.lastOrg {
 		if err := a.service.noteOrg(ctx, principal.UserID, principal.OrgID); err != nil {
 			return core.Principal{}, err
@@ -213,12 +225,12 @@ func withGuest(ctx context.Context, found guest) context.Context {
 // MemberOf is the visitor as a member of the organization.
 func MemberOf(ctx context.Context, slug string) (core.Principal, error) {
 	found, _ := ctx.Value(guestKey{}).(guest)
-	principal, isMember := found.principals[slug]
+	member, isMember := found.seats[slug]
 	if !isMember {
 		return core.Principal{}, core.NewError(api.CodeNotFound,
 			"There is no such organization, or you are not a member of it.")
 	}
-	return principal, nil
+	return member.Principal, nil
 }
 
 // SessionSecret is the secret of the session that a browser has sent, "" without one.

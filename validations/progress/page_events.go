@@ -307,7 +307,7 @@ func (s *pageStream) follow(ctx context.Context) error {
 func (s *pageStream) expire(reason error) error {
 	refused := core.AsError(reason)
 	switch refused.Code {
-	case api.CodeNotAuthenticated, api.CodePermissionDenied, api.CodeNotFound:
+	case api.CodeNotAuthenticated, api.CodePermissionDenied, api.CodeSecondFactorRequired, api.CodeNotFound:
 	default:
 		return reason
 	}

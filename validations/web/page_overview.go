@@ -195,7 +195,8 @@ func refusedStarts(refusals []requestlog.Refusal) (requestlog.Refusal, url.Value
 func stoppers() []api.Code {
 	return []api.Code{
 		api.CodeQuotaExceeded, api.CodePaymentRequired, api.CodeNotAuthenticated, api.CodePermissionDenied,
-		api.CodeOrganizationSuspended, api.CodeWorkflowInactive, api.CodeUnsupportedMediaType,
+		api.CodeOrganizationSuspended, api.CodeSecondFactorRequired, api.CodeWorkflowInactive,
+		api.CodeUnsupportedMediaType,
 	}
 }
 

@@ -60,7 +60,9 @@ func (a *App) showRun(
 // if the visitor may not see the run.
 func (a *App) ShowRefused(c echo.Context, principal core.Principal, id uuid.UUID, err error) error {
 	problem := pages.Refusal(err)
-	if problem == nil || problem.Code == api.CodeNotFound || problem.Code == api.CodePermissionDenied {
+	switch {
+	case problem == nil, problem.Code == api.CodeNotFound, problem.Code == api.CodePermissionDenied,
+		problem.Code == api.CodeSecondFactorRequired:
 		return err
 	}
 	return a.showRun(c, principal, id, pages.RefusalStatus(c, problem), problem)

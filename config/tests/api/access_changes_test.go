@@ -116,6 +116,11 @@ func TestChangesOfAccessCountAtOnce(t *testing.T) {
 			startIs(api.CodeKeyRequired),
 		},
 		{
+			"FactorRequired",
+			`UPDATE organizations SET second_factor_required = true WHERE id = $1 AND $2::uuid IS NOT NULL`,
+			startIs(api.CodeSecondFactorRequired),
+		},
+		{
 			"WorkflowInactive", `UPDATE workflows SET is_active = false WHERE org_id = $1 AND $2::uuid IS NOT NULL`,
 			startIs(api.CodeWorkflowInactive),
 		},
@@ -150,6 +155,20 @@ func TestChangesOfAccessCountAtOnce(t *testing.T) {
 			tt.check(t, c)
 		})
 	}
+
+	t.Run("FactorRemoved", func(t *testing.T) {
+		t.Parallel()
+		c := s.accessCast(t)
+		s.Exec(t, `UPDATE organizations SET second_factor_required = true WHERE id = $1`, c.orgID)
+		s.AddFactor(t, c.userID)
+		for range 2 {
+			s.Started(t, c.start(t, s))
+		}
+		s.Exec(t, `DELETE FROM second_factors WHERE user_id = $1`, c.userID)
+		startIs(api.CodeSecondFactorRequired)(t, c)
+		s.AddFactor(t, c.userID)
+		s.Must(t, http.StatusOK, c.me())
+	})
 
 	t.Run("WorkflowDeleted", func(t *testing.T) {
 		t.Parallel()

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
@@ -52,6 +54,19 @@ func TestOrganizationSettings(t *testing.T) {
 		`SELECT count(*) FROM audit_records WHERE action = 'organization.change' AND actor_id IS NOT NULL`); n != 3 {
 		t.Errorf("changes in the audit log = %d, want 3", n)
 	}
+
+	// An owner without a second factor would be the first to be refused.
+	require := patching(owner, `{"second_factor_required":true}`)
+	s.Refused(t, api.CodeSecondFactorRequired, require)
+	s.AddFactor(t, coretest.One[uuid.UUID](t, s.DB,
+		`SELECT id FROM users WHERE email = 'owner@harbour-energy.example'`))
+	if required := fixture.Decoded[api.OrganizationSettings](t, s.Must(t, http.StatusOK, require)); !required.
+		SecondFactorRequired {
+		t.Errorf("settings = %+v, want a second factor to be required", required)
+	}
+	s.Refused(t, api.CodeSecondFactorRequired, call{Path: "/api/me/", Token: s.Harbour.Tokens.Viewer})
+	s.Must(t, http.StatusOK, patching(owner, `{"second_factor_required":false}`))
+	s.Must(t, http.StatusOK, call{Path: "/api/me/", Token: s.Harbour.Tokens.Viewer})
 
 	for name, body := range map[string]string{
 		"NoLife":      `{"key_lifetime_ms":0}`,

@@ -82,6 +82,8 @@ func (s *stage) accessToOwnPages(tb testing.TB) map[string]fixture.Access {
 		"POST /app/account/second-factor/remove/": everybody(
 			fixture.Post("/app/account/second-factor/remove/", "", nil), http.StatusSeeOther),
 		"POST /app/shortcut/": everybody(fixture.Post("/app/shortcut/", "", nil), http.StatusBadRequest),
+		"POST /app/account/sessions/:id/end/": everybody(
+			fixture.Post("/app/account/sessions/"+uuid.NewString()+"/end/", "", nil), http.StatusSeeOther),
 		"POST /app/account/sessions/end/": everybody(fixture.Post("/app/account/sessions/end/", "", nil),
 			http.StatusSeeOther),
 	}

@@ -123,6 +123,8 @@ func TestStreamsEndWithTheirSession(t *testing.T) {
 		"Expired":   `UPDATE sessions SET expires_at = now() WHERE digest = sha256($1::bytea)`,
 		"NoLongerMember": `DELETE FROM memberships
 			WHERE user_id = (SELECT user_id FROM sessions WHERE digest = sha256($1::bytea))`,
+		"FactorRequired": `UPDATE organizations SET second_factor_required = true
+			WHERE slug = 'harbour-energy' AND $1::bytea IS NOT NULL`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -11,8 +11,10 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/emersion/go-smtp"
+	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
@@ -23,11 +25,13 @@ import (
 // mailServer is an SMTP server on this machine. Its answers to letters are taken from refusals; without one a letter is
 // accepted.
 type mailServer struct {
-	letters  chan letter
+	letters chan letter
+	// notices are the letters that tell of a change of an account.
+	notices  chan letter
 	refusals chan error
 }
 
-type letter struct{ to, text string }
+type letter struct{ to, subject, text string }
 
 // NewSession answers a connection.
 //
@@ -62,7 +66,14 @@ func (m *mailSession) Data(r io.Reader) error {
 	case refusal := <-m.refusals:
 		return refusal
 	default:
-		m.letters <- letter{to: m.to, text: string(text)}
+		got := letter{
+			to: m.to, subject: message.Header.Get("Subject"), text: strings.ReplaceAll(string(text), "\r\n", "\n"),
+		}
+		if strings.HasSuffix(got.text, "/app/account/\n") {
+			m.notices <- got
+		} else {
+			m.letters <- got
+		}
 		return nil
 	}
 }
@@ -78,7 +89,7 @@ func setupMail(tb testing.TB) (*stage, *mailServer) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	m := &mailServer{letters: make(chan letter, 10), refusals: make(chan error, 10)}
+	m := &mailServer{letters: make(chan letter, 10), notices: make(chan letter, 100), refusals: make(chan error, 10)}
 	server := smtp.NewServer(m)
 	server.Domain = "localhost"
 	go func() { _ = server.Serve(listener) }() // It ends with the test.
@@ -217,6 +228,7 @@ func TestForgottenPassword(t *testing.T) {
 		t.Parallel()
 		s, m := setupMail(t)
 		s.WithPassword(t)
+		s.Work(t) // It tells of the password.
 		m.refusals <- &smtp.SMTPError{Code: 451, Message: "try again"}
 		s.Visit(t, http.StatusOK, forgetting(fixture.VisitorEmail))
 		if err := s.TryWork(t.Context()); err == nil || !strings.Contains(err.Error(), "try again") {
@@ -261,6 +273,115 @@ func TestNamesAddNothingToLetters(t *testing.T) {
 	const want = "invited to “Harbour Unlock at http: //www. evil. example/now, or else yo…” as"
 	if got := <-m.letters; !strings.Contains(got.text, want) {
 		t.Errorf("letter = %s, want %s in it", got.text, want)
+	}
+}
+
+// changing has what somebody with a session, or the operator, may do to the account of a user, with the begin of the
+// letter that tells of it. The changes are made in this order.
+func (s *stage) changing(tb testing.TB, id uuid.UUID, session *string) []struct {
+	want string
+	do   func()
+} {
+	tb.Helper()
+	var app authenticator
+	post := func(path string, fields url.Values) call { return fixture.Post(path, *session, fields) }
+	form := func(current, fresh string) url.Values {
+		return url.Values{"current": {current}, "new": {fresh}, "again": {fresh}}
+	}
+	return []struct {
+		want string
+		do   func()
+	}{
+		{"The password was changed: all sessions ended, from 127.0.0.1.", func() {
+			got := s.AnswerTo(tb, post("/app/account/password/", form(fixture.VisitorPassword, newPassword)))
+			*session = sessionOf(tb, got).Value
+		}},
+		{"An authenticator app was set up: from 127.0.0.1.", func() { app = s.enrolled(tb, *session) }},
+		{"New recovery codes were made, and the former ones no longer work: from", func() {
+			html := s.Visit(tb, http.StatusCreated, post("/app/account/second-factor/codes/", nil))
+			app.recovery = app.recovery[:0]
+			for _, code := range recoveryCode.FindAllStringSubmatch(html, -1) {
+				app.recovery = append(app.recovery, code[1])
+			}
+		}},
+		{"A recovery code was used: from 127.0.0.1.", func() {
+			got := s.AnswerTo(tb, fixture.SignIn(fixture.VisitorEmail, newPassword))
+			step := (&http.Response{Header: got.Header}).Cookies()[0].Value
+			s.Visit(tb, http.StatusSeeOther, entering(step, app.recovery[0]))
+		}},
+		{"The second factor was removed: from 127.0.0.1.", func() {
+			s.Visit(tb, http.StatusSeeOther, post("/app/account/second-factor/remove/", nil))
+		}},
+		{"An API token was made: “Look at www. evil. example” for “Harbour Energy”.", func() {
+			s.Visit(tb, http.StatusCreated, post(fixture.HarbourPages+"tokens/", url.Values{
+				"id": {uuid.NewString()}, "label": {"Look at www.evil.example"}, "role": {"viewer"}, "days": {"1"},
+			}))
+		}},
+		{"An API token was made: “test” by the operator of the service.", func() { s.TokenOf(tb, id, api.RoleViewer) }},
+		{"The operator of the service has set a new password: all sessions ended.", func() {
+			if err := s.Users.SignIn.SetPassword(tb.Context(), id, fixture.VisitorPassword); err != nil {
+				tb.Fatal(err)
+			}
+		}},
+		{"A new password was set: with a link that was given, all sessions ended, from 127.0.0.1.", func() {
+			link, _, err := s.Users.SignIn.LinkPassword(tb.Context(), fixture.VisitorEmail, time.Hour)
+			if err != nil {
+				tb.Fatal(err)
+			}
+			s.Visit(tb, http.StatusSeeOther, setting(link, newPassword))
+		}},
+	}
+}
+
+// Whoever has got into an account cannot change it without the knowledge of its user.
+func TestChangesOfAccountsAreMailed(t *testing.T) {
+	t.Parallel()
+	s, m := setupMail(t)
+	id := s.WithPassword(t)
+	s.stopClock(t, 0)
+	s.Work(t)
+	session := s.Session(t, id)
+	for _, change := range s.changing(t, id, &session) {
+		for len(m.notices) > 0 {
+			<-m.notices
+		}
+		change.do()
+		s.Work(t)
+		var last letter
+		for len(m.notices) > 0 {
+			last = <-m.notices
+		}
+		if last.to != fixture.VisitorEmail || !strings.HasPrefix(last.text, change.want) ||
+			!strings.HasPrefix(change.want, last.subject) ||
+			!strings.HasSuffix(last.text, "\nhttp://validations.example/app/account/\n") ||
+			strings.Count(last.text, "://") != 2 {
+			t.Errorf("letter = %+v, want %s and the page of the account as its only link", last, change.want)
+		}
+	}
+	// A program that makes one token after the other tells of ten a day.
+	for range 12 {
+		s.TokenOf(t, id, api.RoleViewer)
+	}
+	s.Work(t)
+	if n := len(m.notices); n != 8 {
+		t.Errorf("letters about 12 further tokens = %d, want 8", n)
+	}
+}
+
+// The address of an account that nobody has confirmed may belong to somebody who knows nothing of it.
+func TestChangesAreNotMailedToUnconfirmedAddresses(t *testing.T) {
+	t.Parallel()
+	s, _ := setupMail(t)
+	id := s.WithPassword(t)
+	s.Exec(t, `DELETE FROM mails`)
+	s.Exec(t, `UPDATE users SET address_confirmed = false`)
+	s.TokenOf(t, id, api.RoleViewer)
+	without := setup(t) // It sends no mail at all.
+	without.TokenOf(t, without.WithPassword(t), api.RoleViewer)
+	for _, database := range []*stage{s, without} {
+		if n := coretest.One[int64](t, database.DB, `SELECT count(*) FROM mails`); n != 0 {
+			t.Errorf("letters that wait = %d, want none", n)
+		}
 	}
 }
 

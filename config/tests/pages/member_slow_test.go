@@ -37,8 +37,10 @@ func TestInvitedMemberInABrowser(t *testing.T) {
 		t.Fatalf("accepting leads to %s", got)
 	}
 
-	// Set up an authenticator app.
-	tab.Go(address + "/app/account/")
+	// Set up an authenticator app, because the organization requires one.
+	s.Exec(t, `UPDATE organizations SET second_factor_required = true WHERE id = $1`, s.Harbour.ID)
+	tab.Go(address + fixture.HarbourPages)
+	tab.Follow("main a.btn.main")
 	tab.Follow(`form[action$="/second-factor/"] .btn`)
 	tab.Await("svg.qr path")
 	app := authenticator{secret: strings.ReplaceAll(tab.Text("#factor-key"), " ", "")}

@@ -160,9 +160,14 @@ func TestOpenID(t *testing.T) {
 
 	t.Run("LinksAnAccountWhoseAddressIsConfirmed", func(t *testing.T) {
 		t.Parallel()
-		p := setupProvider(t)
+		p := setupProvider(t, func(settings *config.Settings) {
+			settings.SMTPAddress, settings.MailFrom = "127.0.0.1:1", "Validations <from@validations.example>"
+		})
 		id := p.WithPassword(t)
+		p.Exec(t, `DELETE FROM mails`)
 		sessionOf(t, p.come(t, claimant{subject: "v", email: fixture.VisitorEmail}))
+		coretest.WantRow(t, p.DB, coretest.Row{"kind": "notice", "recipient": fixture.VisitorEmail},
+			`SELECT kind, recipient FROM mails`)
 		if owner := coretest.One[uuid.UUID](t, p.DB, `SELECT user_id FROM identities`); owner != id {
 			t.Errorf("linked to %s, want %s", owner, id)
 		}

@@ -61,6 +61,13 @@ func TestNewPasswordsOfferToRevokeTokens(t *testing.T) {
 	sessionOf(t, s.AnswerTo(t, fixture.Post("/app/account/password/", session, changing)))
 	s.Refused(t, api.CodeNotAuthenticated, works)
 	works.Token = s.TokenOf(t, id, api.RoleAuthor)
+	session = s.Session(t, id)
+	s.Visit(t, http.StatusSeeOther, fixture.Post("/app/account/sessions/end/", session, nil))
+	s.Must(t, http.StatusOK, works)
+	s.Visit(t, http.StatusSeeOther, fixture.Post("/app/account/sessions/end/", session,
+		url.Values{"revoke_tokens": {"true"}}))
+	s.Refused(t, api.CodeNotAuthenticated, works)
+	works.Token = s.TokenOf(t, id, api.RoleAuthor)
 	s.Console(t).Must(t, "user", "set", fixture.VisitorEmail, "--revoke-tokens")
 	s.Refused(t, api.CodeNotAuthenticated, works)
 	if n := coretest.One[int64](t, s.DB, `SELECT count(*) FROM audit_records WHERE action LIKE 'password.%'

@@ -18,6 +18,9 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/keyring"
 )
 
+// recoveryCode is one on the page that shows them.
+var recoveryCode = regexp.MustCompile(`<li>([a-z2-7-]{19})</li>`)
+
 // authenticator is the app of a user.
 type authenticator struct {
 	secret   string
@@ -75,7 +78,7 @@ func (s *stage) enrolled(tb testing.TB, session string) authenticator {
 	app := s.pending(tb, session)
 	s.Visit(tb, http.StatusBadRequest, confirming(session, s.code(tb, app, 5)))
 	shown := s.Visit(tb, http.StatusCreated, confirming(session, s.code(tb, app, -1)))
-	for _, match := range regexp.MustCompile(`<li>([a-z2-7-]{19})</li>`).FindAllStringSubmatch(shown, -1) {
+	for _, match := range recoveryCode.FindAllStringSubmatch(shown, -1) {
 		app.recovery = append(app.recovery, match[1])
 	}
 	if len(app.recovery) != 10 {
@@ -188,6 +191,15 @@ func TestSecondFactor(t *testing.T) {
 			got.Header.Get("Retry-After") == "" {
 			t.Fatalf("status = %d, want 429 with the time to wait: %s", got.Status, got.Body)
 		}
+		// Whoever has the password alone does not keep the owner out by wrong codes.
+		other := s.passed(t)
+		s.Visit(t, http.StatusBadRequest, entering(other, "aaaa-aaaa-aaaa-aaaa"))
+		s.Visit(t, http.StatusTooManyRequests, entering(other, s.code(t, app, 7)))
+		s.Visit(t, http.StatusSeeOther, entering(other, app.recovery[0]))
+		for range 5 {
+			s.Visit(t, http.StatusBadRequest, entering(step, s.code(t, app, 7)))
+		}
+		s.Visit(t, http.StatusTooManyRequests, right)
 		s.Exec(t, `UPDATE second_factors SET failed_at = now() - interval '1 minute'`)
 		s.Visit(t, http.StatusSeeOther, right)
 	})
@@ -293,4 +305,42 @@ func TestSecretsOfSecondFactors(t *testing.T) {
 	if got := base32.StdEncoding.EncodeToString(secret); err != nil || got != app.secret {
 		t.Errorf("under the new key alone: %v, want the secret", err)
 	}
+}
+
+func TestSecondFactorIsRequired(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	owner := s.Visitor(t, api.RoleOwner)
+	require := harbourForm("settings/", owner, url.Values{
+		"name": {"Harbour Energy"}, "second_factor_required": {"true"},
+	})
+	s.shows(t, fixture.Page(fixture.HarbourPages+"members/", owner), "no second factor")
+	fixture.Shows(t, s.Visit(t, http.StatusForbidden, require), "Set up a second factor for your own account")
+	s.enrolled(t, owner)
+	id := s.WithPassword(t)
+	session := s.Session(t, id)
+	s.Exec(t, `INSERT INTO memberships (org_id, user_id, role) VALUES ($1, $2, 'viewer')`, s.Tiny.ID, id)
+	s.see(t, fixture.Page(fixture.HarbourPages, session))
+	s.Visit(t, http.StatusSeeOther, require)
+	s.see(t, fixture.Page(fixture.HarbourPages, owner))
+
+	// The member signs in, and can do nothing there but get a second factor or leave.
+	session = sessionOf(t, s.AnswerTo(t, fixture.SignIn(fixture.VisitorEmail, fixture.VisitorPassword))).Value
+	for _, c := range []call{
+		fixture.Page(fixture.HarbourPages, session), fixture.Page(fixture.HarbourPages+"runs/", session),
+		fixture.Page(fixture.HarbourPages+"no-such-page/", session), harbourForm("tokens/", session, nil),
+	} {
+		fixture.Shows(t, s.Visit(t, http.StatusForbidden, c), "Harbour Energy requires a second factor",
+			`href="/app/account/second-factor/"`)
+	}
+	s.see(t, fixture.Page("/app/orgs/tiny-quota/", session))
+	s.shows(t, fixture.Page("/app/account/", session), "requires a second factor")
+	s.enrolled(t, session)
+	s.see(t, fixture.Page(fixture.HarbourPages, session))
+	s.shows(t, fixture.Page("/app/account/", session), "Harbour Energy requires a second factor: you and your tokens")
+	s.Visit(t, http.StatusSeeOther, fixture.Post("/app/account/second-factor/remove/", session, nil))
+	s.Visit(t, http.StatusForbidden, fixture.Page(fixture.HarbourPages, session))
+	s.Visit(t, http.StatusSeeOther, fixture.Post("/app/account/organizations/harbour-energy/leave/", session, nil))
+	coretest.WantRow(t, s.DB, coretest.Row{"records": "1"}, `SELECT count(*) AS records FROM audit_records
+		WHERE action = 'organization.change' AND detail LIKE '%optional -> % a second factor is required'`)
 }

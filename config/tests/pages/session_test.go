@@ -147,6 +147,8 @@ func TestSessions(t *testing.T) {
 	t.Run("LastLongerWhileTheyAreUsedAndEndAfterAWeek", func(t *testing.T) {
 		t.Parallel()
 		session := s.Session(t, id)
+		s.Exec(t, `UPDATE sessions SET last_used_at = now() - interval '11 hours' WHERE digest = sha256($1)`,
+			[]byte(session))
 		s.see(t, fixture.Page("/app/account/", session))
 		const left = `SELECT extract(epoch FROM expires_at - now())::float8 / 3600 FROM sessions
 			WHERE digest = sha256($1)`
@@ -154,7 +156,8 @@ func TestSessions(t *testing.T) {
 			t.Errorf("the session lasts %.2f h more, want 12", hours)
 		}
 		s.Exec(t, `UPDATE sessions
-			SET created_at = now() - interval '6 days 23 hours', expires_at = now() + interval '1 minute'
+			SET created_at = now() - interval '6 days 23 hours', expires_at = now() + interval '1 minute',
+				last_used_at = now() - interval '11 hours 59 minutes'
 			WHERE digest = sha256($1)`, []byte(session))
 		s.see(t, fixture.Page("/app/account/", session))
 		if hours := coretest.One[float64](t, s.DB, left, []byte(session)); hours < 0.9 || hours > 1 {
@@ -186,6 +189,44 @@ func TestOtherSessionsEndAfterAConfirmation(t *testing.T) {
 		"in all other browsers: 2 sessions of", "End 2 other sessions")
 	s.Visit(t, http.StatusSeeOther, fixture.Post("/app/account/sessions/end/", own, nil))
 	s.Visit(t, http.StatusSeeOther, fixture.Page("/app/account/", other))
+	s.see(t, fixture.Page("/app/account/", own))
+}
+
+// Whoever finds a session that is not their own in the list ends it alone.
+func TestSessionsAreListedAndEndedOneByOne(t *testing.T) {
+	t.Parallel()
+	s := setup(t, behindProxy)
+	id := s.WithPassword(t)
+	own := s.Session(t, id)
+	signIn := func(address, agent string) string {
+		return sessionOf(t, s.AnswerTo(t, fixture.SignIn(fixture.VisitorEmail, fixture.VisitorPassword).From(address).
+			With("User-Agent", agent))).Value
+	}
+	const firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:144.0) Gecko/20100101 Firefox/144.0"
+	stolen, other := signIn("203.0.113.7", firefox), signIn("203.0.113.8", hostile)
+	s.Exec(t, `UPDATE sessions SET last_used_at = '2026-01-02T03:04:05Z' WHERE address = '203.0.113.7'`)
+	html := s.see(t, fixture.Page("/app/account/", own))
+	fixture.Shows(t, html, "Firefox on Linux", "203.0.113.7", "2026-01-02T03:04:05", "203.0.113.8", "&lt;script&gt;",
+		"this one", "Sign out")
+	fixture.Hides(t, html, "<script>alert")
+	const idOf = `SELECT id::text FROM sessions WHERE digest = sha256($1::bytea)`
+	end := func(session, by string) call {
+		id := coretest.One[string](t, s.DB, idOf, []byte(session))
+		return fixture.Post("/app/account/sessions/"+id+"/end/", by, nil)
+	}
+	// Neither one's own nor that of another user.
+	s.Visit(t, http.StatusSeeOther, end(own, own))
+	s.Visit(t, http.StatusSeeOther, end(stolen, s.Visitor(t, api.RoleOwner)))
+	s.see(t, fixture.Page("/app/account/", own))
+	s.see(t, fixture.Page("/app/account/", stolen))
+	if !coretest.One[bool](t, s.DB, `SELECT last_used_at > now() - interval '1 minute' FROM sessions
+		WHERE address = '203.0.113.7'`) {
+		t.Error("the use of a session is not written")
+	}
+	again := end(stolen, own)
+	s.Visit(t, http.StatusSeeOther, again)
+	s.Visit(t, http.StatusSeeOther, fixture.Page("/app/account/", stolen))
+	s.see(t, fixture.Page("/app/account/", other))
 	s.see(t, fixture.Page("/app/account/", own))
 }
 

@@ -43,10 +43,11 @@ export type KnownErrorCode =
   "invalid_payload" | "invalid_parameter" | "idempotency_key_too_long" | "idempotency_key_invalid" |
   "idempotency_key_required" | "idempotency_key_in_progress" | "idempotency_key_reused" |
   "idempotency_key_not_releasable" | "not_authenticated" | "signature_invalid" | "payment_required" |
-  "permission_denied" | "organization_suspended" | "not_found" | "method_not_allowed" | "precondition_failed" |
-  "payload_too_large" | "unsupported_media_type" | "request_header_too_large" | "request_timeout" | "workflow_inactive"
-  | "workflow_has_no_steps" | "document_gone" | "run_completed" | "run_reserved" | "last_owner" | "token_not_rotatable"
-  | "too_many_tokens" | "quota_exceeded" | "rate_limited" | "internal_error" | "unavailable" | "outcome_unknown";
+  "permission_denied" | "organization_suspended" | "second_factor_required" | "not_found" | "method_not_allowed" |
+  "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "request_header_too_large" |
+  "request_timeout" | "workflow_inactive" | "workflow_has_no_steps" | "document_gone" | "run_completed" |
+  "run_reserved" | "last_owner" | "token_not_rotatable" | "too_many_tokens" | "quota_exceeded" | "rate_limited" |
+  "internal_error" | "unavailable" | "outcome_unknown";
 
 /** The code of a refusal. A newer service may have codes that this client does not know. */
 export type ErrorCode = KnownErrorCode | (string & {});
@@ -459,6 +460,7 @@ export interface OrganizationSettings {
   /** How many runs a month the organization may start; null if there is no limit. */ run_quota: number | null;
   /** Whether runs beyond the quota are started and charged one by one. */ overage: boolean;
   /** How many active tokens each member may have. */ max_tokens: number;
+  /** Whether members without a second factor are refused, and their tokens. */ second_factor_required: boolean;
 }
 
 /** The changes of an organization. */
@@ -468,6 +470,7 @@ export interface OrganizationChange {
   key_lifetime_ms?: number | null;
   /** 0, or an hour at least. */ content_retention_ms?: number | null;
   /** 0, or an hour at least. */ findings_retention_ms?: number | null;
+  /** Only an owner who has a second factor may require it. */ second_factor_required?: boolean;
 }
 
 /** The usage of the organization in the current month. */

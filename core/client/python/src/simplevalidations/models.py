@@ -48,8 +48,8 @@ TokenState = str
 #: The kind of error. One of "invalid_payload", "invalid_parameter", "idempotency_key_too_long",
 #: "idempotency_key_invalid", "idempotency_key_required", "idempotency_key_in_progress", "idempotency_key_reused",
 #: "idempotency_key_not_releasable", "not_authenticated", "signature_invalid", "payment_required", "permission_denied",
-#: "organization_suspended", "not_found", "method_not_allowed", "precondition_failed", "payload_too_large",
-#: "unsupported_media_type", "request_header_too_large", "request_timeout", "workflow_inactive",
+#: "organization_suspended", "second_factor_required", "not_found", "method_not_allowed", "precondition_failed",
+#: "payload_too_large", "unsupported_media_type", "request_header_too_large", "request_timeout", "workflow_inactive",
 #: "workflow_has_no_steps", "document_gone", "run_completed", "run_reserved", "last_owner", "token_not_rotatable",
 #: "too_many_tokens", "quota_exceeded", "rate_limited", "internal_error", "unavailable", "outcome_unknown".
 ErrorCode = str
@@ -577,6 +577,7 @@ class OrganizationSettings:
     run_quota: Optional[int] = None  #: How many runs a month the organization may start; null if there is no limit.
     overage: bool = False  #: Whether runs beyond the quota are started and charged one by one.
     max_tokens: int = 0  #: How many active tokens each member may have.
+    second_factor_required: bool = False  #: Whether members without a second factor are refused, and their tokens.
 
 
 class OrganizationChange(TypedDict, total=False):
@@ -587,6 +588,7 @@ class OrganizationChange(TypedDict, total=False):
     key_lifetime_ms: Optional[int]
     content_retention_ms: Optional[int]  #: 0, or an hour at least.
     findings_retention_ms: Optional[int]  #: 0, or an hour at least.
+    second_factor_required: bool  #: Only an owner who has a second factor may require it.
 
 
 @dataclass(frozen=True)
