@@ -91,6 +91,7 @@ func ReadBundle(
 			return nil, []engine.ConfigError{d.refuse(fault, limits)}
 		}
 		roots[i] = root
+		b.identifiers = b.identifiers || mentionsIdentifier(root)
 	}
 	for i, d := range b.documents {
 		if fault := b.refer(d, roots[i]); fault != nil {
@@ -100,7 +101,6 @@ func ReadBundle(
 	b.merge()
 	b.combine()
 	b.opened, b.prefix = roots[0].open, roots[0].name.Space
-	b.identifiers = slices.ContainsFunc(roots, mentionsIdentifier)
 	return b, nil
 }
 
@@ -293,12 +293,18 @@ func (b *Bundle) reference(d *document, n *node) (reference, *engine.ReadError) 
 		r.target = slices.IndexFunc(b.documents, func(other *document) bool {
 			return other.name != "" && other.namespace == r.namespace
 		})
-		return r, nil
+	default:
+		r.begin, r.end = AttributeValue(d.text[n.start:n.open], "schemaLocation")
+		r.begin, r.end = r.begin+n.start, r.end+n.start
+		r.target = b.find(resolve(d.address, written))
 	}
-	r.begin, r.end = AttributeValue(d.text[n.start:n.open], "schemaLocation")
-	r.begin, r.end = r.begin+n.start, r.end+n.start
-	r.target = b.find(resolve(d.address, written))
-	if r.target < 0 || r.target == 0 && d.address == base {
+	if r.target < 0 && r.imports {
+		var fault *engine.ReadError
+		if r.target, fault = b.known(r.namespace); fault != nil {
+			return r, fault
+		}
+	}
+	if (given || !r.imports) && r.target < 0 || r.target == 0 && d.address == base {
 		message := element + " names " + engine.Quote(written) + `, which is not among the "schemas" of this step`
 		if meant := engine.Nearest(written, b.Names()[1:]); meant != "" {
 			message += "; did you mean " + meant + "?"
