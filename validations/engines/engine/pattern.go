@@ -19,7 +19,7 @@ func CompilePattern(source string, limits Limits) (Pattern, error) {
 	}
 	parsed, err := syntax.Parse(source, syntax.Perl)
 	if err != nil {
-		return Pattern{}, fmt.Errorf("pattern is not a regular expression of RE2: %w", err)
+		return Pattern{}, fmt.Errorf("pattern is not a regular expression of RE2: %s", ClipTo(err.Error(), MaxMessage))
 	}
 	program, err := syntax.Compile(parsed.Simplify())
 	if err != nil {
