@@ -31,6 +31,8 @@ type Bundle struct {
 	prefix string
 	// identifiers says that a type of the documents is about IDs.
 	identifiers bool
+	// needed says of elements in content models whether they occur exactly once wherever they may.
+	needed map[string]bool
 }
 
 // document is one schema of a bundle.
@@ -69,7 +71,7 @@ func ReadBundle(
 		detail := fmt.Sprintf("the schema has %d files, at most %d are allowed", 1+len(schemas), maxDocuments)
 		return nil, engine.Refuse("/schemas", codeTooLarge, detail)
 	}
-	b := &Bundle{limits: limits, combined: map[string]int{}}
+	b := &Bundle{limits: limits, combined: map[string]int{}, needed: map[string]bool{}}
 	b.documents = append(b.documents, &document{address: base, text: []byte(schema)})
 	for _, name := range slices.Sorted(maps.Keys(schemas)) {
 		address := resolve(base, name)
@@ -91,7 +93,7 @@ func ReadBundle(
 			return nil, []engine.ConfigError{d.refuse(fault, limits)}
 		}
 		roots[i] = root
-		b.identifiers = b.identifiers || mentionsIdentifier(root)
+		b.note(root)
 	}
 	for i, d := range b.documents {
 		if fault := b.refer(d, roots[i]); fault != nil {
@@ -102,6 +104,12 @@ func ReadBundle(
 	b.combine()
 	b.opened, b.prefix = roots[0].open, roots[0].name.Space
 	return b, nil
+}
+
+// note keeps what is asked later about a document of the bundle.
+func (b *Bundle) note(root *node) {
+	b.identifiers = b.identifiers || mentionsIdentifier(root)
+	b.noteElements(root)
 }
 
 // pointer is where the schema itself stands in the configuration of a step.

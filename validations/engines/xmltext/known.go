@@ -42,6 +42,6 @@ func (b *Bundle) known(namespace string) (int, *engine.ReadError) {
 	if fault != nil {
 		return -1, fault
 	}
-	b.identifiers = b.identifiers || mentionsIdentifier(root)
+	b.note(root)
 	return len(b.documents) - 1, b.refer(d, root)
 }
