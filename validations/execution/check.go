@@ -3,6 +3,7 @@ package execution
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -51,16 +52,30 @@ func (c *Checker) Check(
 			if ctx.Err() != nil {
 				return formats.Document{}, context.Cause(ctx)
 			}
-			if problem == nil {
+			switch {
+			case problem != nil:
+				checked.Result, checked.Error, note = problem.result, problem.text, validations.NoteNotExecuted
+			case repeats(report, checked):
+				note = validations.NoteUnreadable
+			default:
 				checked = withStep(checked, reportStep(step, report))
 				continue
 			}
-			checked.Result, checked.Error, note = problem.result, problem.text, validations.NoteNotExecuted
 		}
 		skipped := formats.Step{ID: step.ID, Name: step.Name, Status: api.StepStatusSkipped, Note: note}
 		checked.Steps = append(checked.Steps, skipped)
 	}
 	return checked, nil
+}
+
+// repeats reports whether all that a step says is why the document cannot be read, and an earlier step has said so.
+func repeats(report engines.Report, soFar formats.Document) bool {
+	found, ok := report.Unreadable()
+	return ok && slices.ContainsFunc(soFar.Steps, func(done formats.Step) bool {
+		return slices.ContainsFunc(done.Findings, func(f engines.Finding) bool {
+			return f.Code == found.Code && f.Line == found.Line && f.Column == found.Column
+		})
+	})
 }
 
 // failure is why a step could not be executed to its end.
@@ -102,7 +117,8 @@ func (c *Checker) skipped(ordinal int, soFar formats.Document) string {
 		return validations.NoteNotExecuted
 	}
 	for i, done := range soFar.Steps {
-		if done.Status == api.StepStatusFailed && !c.definition.Steps[i].ContinueOnFailure {
+		failed := done.Status == api.StepStatusFailed || done.Note == validations.NoteUnreadable
+		if failed && !c.definition.Steps[i].ContinueOnFailure {
 			return "an earlier step failed"
 		}
 	}
