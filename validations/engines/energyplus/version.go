@@ -50,15 +50,39 @@ func (r *modelRun) judgeVersion(version, latest string, stated, known bool) {
 		found.Message = "the model does not state its version of EnergyPlus; it is checked as version " + latest
 	case version == "":
 		found.Message = "this is not a version of EnergyPlus, such as 23.2"
+	case !known:
+		found.Message = fmt.Sprintf("models of the version %s cannot be checked; ", version) + r.wayOut(version)
 	case !allowed:
 		found.Message = fmt.Sprintf("the version %s is not one of %s", version, strings.Join(r.engine.versions, ", "))
-	case !known:
-		found.Message = fmt.Sprintf("models of the version %s cannot be checked, only those of %s",
-			version, strings.Join(model.Versions(), ", "))
 	default:
 		return
 	}
 	r.Find(found)
+}
+
+// wayOut says which version comes nearest to one that cannot be checked.
+func (r *modelRun) wayOut(version string) string {
+	all := model.Versions()
+	nearest := ""
+	for _, one := range all {
+		allowed := slices.Contains(r.engine.versions, one) || latestOf(r.engine.versions) == one
+		if allowed && (nearest == "" || !isOlder(version, one)) {
+			nearest = one
+		}
+	}
+	if isOlder(version, all[0]) {
+		return "the program Transition of EnergyPlus updates them to " + nearest
+	}
+	return "the nearest version is " + nearest
+}
+
+// isOlder compares versions such as 9.6 and 22.1.
+func isOlder(version, than string) bool {
+	var a, b, c, d int
+	// The patterns of versions let through nothing else.
+	_, _ = fmt.Sscanf(version, "%d.%d", &a, &b)
+	_, _ = fmt.Sscanf(than, "%d.%d", &c, &d)
+	return a < c || a == c && b < d
 }
 
 // latestOf returns the latest of these versions that has a dictionary, or else the latest that has one.

@@ -22,6 +22,17 @@ type nameBook struct {
 	strays nameSet
 	// spaces has the zones by their keys.
 	spaces map[string]*zoneSpaces
+	// used are the names that references lead to, and broken those that lead nowhere.
+	used   map[string]bool
+	broken []brokenReference
+	// meant are the names that broken references may mean, by what is said of them.
+	meant map[string]string
+}
+
+// brokenReference is a reference that leads nowhere, and the name that it may mean.
+type brokenReference struct {
+	Finding
+	meant string
 }
 
 // zoneSpaces says what a zone has of spaces, because EnergyPlus makes the missing ones itself.
@@ -46,6 +57,57 @@ func (r *Findings) checkReferences() {
 		}
 		r.checkBoundary(book, o)
 	}
+	r.blame(book)
+}
+
+// blame reports broken references. If all that mean one name agree on another, its object is to blame.
+func (r *Findings) blame(book *nameBook) {
+	groups, culprits := map[string][]brokenReference{}, map[string]*Object{}
+	key := func(one brokenReference) string { return one.Check + one.Code + one.meant }
+	for _, one := range book.broken {
+		groups[key(one)] = append(groups[key(one)], one)
+	}
+	for name, group := range groups {
+		culprits[name] = r.culprit(book, group)
+	}
+	for _, one := range book.broken {
+		group, culprit := groups[key(one)], culprits[key(one)]
+		switch {
+		case culprit == nil:
+			one.Message += didYouMean(one.meant)
+			r.Find(one.Finding)
+		case one.Field == group[0].Field:
+			r.Add(one.Check, one.Code, culprit, &culprit.Label, fmt.Sprintf("%s, which %d fields name, and none names %s%s",
+				one.Message, len(group), engine.Quote(one.meant), didYouMean(one.Field.Text)))
+		}
+	}
+}
+
+// culprit returns the object that several broken references mean, if they agree on its name and nothing refers to it.
+func (r *Findings) culprit(book *nameBook, group []brokenReference) *Object {
+	meant, field := group[0].meant, group[0].Field
+	differs := func(other brokenReference) bool { return Fold(other.Field.Text) != Fold(field.Text) }
+	if meant == "" || len(group) == 1 || book.used[Fold(meant)] || slices.ContainsFunc(group, differs) {
+		return nil
+	}
+	for o := range r.Model.Known() {
+		gives := func(list string) bool { return slices.Contains(book.dictionary.Givers(list), o.Spec) }
+		if o.Spec.Label != nil && o.Label.Text == meant && slices.ContainsFunc(field.Spec.Refers, gives) {
+			return o
+		}
+	}
+	return nil
+}
+
+// breaks notes that a reference leads nowhere, and what it may mean of some names.
+func (r *Findings) breaks(book *nameBook, found Finding, names func() []string) {
+	said := found.Message + strings.Join(found.Field.Spec.Refers, " ")
+	meant, known := book.meant[said]
+	if !known && len(book.meant) < r.limits.MaxPerCheck {
+		meant = nearestOf(found.Field.Text, names())
+		book.meant[said] = meant
+	}
+	book.broken = append(book.broken, brokenReference{found, meant})
 }
 
 // checkReference looks for what a field names. The fields are those of its group, and what is behind them.
@@ -56,16 +118,15 @@ func (r *Findings) checkReference(book *nameBook, o *Object, f *Field, fields []
 	found := Finding{Check: CheckReferences, Object: o, Field: f}
 	if typed := book.typeBeside(o, f, fields); typed != nil {
 		if book.has(typed, Fold(f.Text)) {
+			book.used[Fold(f.Text)] = true
 			return
 		}
 		found.Code, found.Message = "unknown_object", fmt.Sprintf("there is no %s %s", typed.Name, engine.Quote(f.Text))
-		if !r.Full(found.Code) {
-			found.Message += didYouMean(nearestOf(f.Text, slices.Collect(maps.Values(book.labels[typed]))))
-		}
-		r.Find(found)
+		r.breaks(book, found, func() []string { return slices.Collect(maps.Values(book.labels[typed])) })
 		return
 	}
 	if book.leads(o.Spec, f) {
+		book.used[Fold(f.Text)] = true
 		return
 	}
 	code, noun := book.nounOf(f.Spec.Refers)
@@ -73,10 +134,7 @@ func (r *Findings) checkReference(book *nameBook, o *Object, f *Field, fields []
 	if isLoose(o, f.Spec) {
 		found.Check = CheckLooseReferences
 	}
-	if !r.Full(found.Code) {
-		found.Message += didYouMean(nearestOf(f.Text, book.candidates(f.Spec.Refers)))
-	}
-	r.Find(found)
+	r.breaks(book, found, func() []string { return book.candidates(f.Spec.Refers) })
 }
 
 // checkBoundary finds zones in place of the other surface where a surface has the boundary condition Surface. The field
@@ -133,7 +191,7 @@ func (b *nameBook) typeBeside(o *Object, f *Field, fields []Field) *Class {
 func newNameBook(m *Model) *nameBook {
 	book := &nameBook{
 		dictionary: m.dictionary, labels: map[*Class]nameSet{}, given: map[string]nameSet{},
-		strays: nameSet{}, spaces: map[string]*zoneSpaces{},
+		strays: nameSet{}, spaces: map[string]*zoneSpaces{}, used: map[string]bool{}, meant: map[string]string{},
 	}
 	for _, o := range m.Objects {
 		if o.Spec == nil {
