@@ -189,6 +189,8 @@ func (r *jsonReader) misplaced(fault *engine.ReadError, words string) {
 		if line := r.line(before); line < r.line(at) {
 			fault.Message = fmt.Sprintf("a comma is missing after line %d", line)
 		}
+	case found == '\n', found == '\r':
+		fault.Message = "the string is not closed in its line"
 	case found == '"':
 		fault.Message = "a quotation mark is not expected here"
 	default:
