@@ -40,7 +40,7 @@ func TestHostileTrees(t *testing.T) {
 			brief{"json.number_range", "", 1, 1, 0, "1e-999999999 is outside the range of numbers"},
 		},
 		{"NotANumber", "[NaN]", "", brief{"json.malformed", "", 1, 2, 0, `"N" is not expected here`}},
-		{"NUL", "[1,\x00]", "", brief{"json.malformed", "", 1, 4, 0, "the string is not closed in its line"}},
+		{"NUL", "[1,\x00]", "", brief{"json.malformed", "", 1, 4, 0, "\"\ufffd\" is not expected here"}},
 		{"InvalidUTF8", "[\"\xff\"]", "", brief{"json.invalid_utf8", "", 1, 3, 0, "the text is not valid UTF-8"}},
 		{"UTF16", "\xff\xfe1\x00", "", brief{"json.invalid_utf8", "", 1, 1, 0, "the text is UTF-16; save it as UTF-8"}},
 		{
