@@ -2,22 +2,28 @@ package execution
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
+	"github.com/simplevalidations/simplevalidations/validations/external"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 )
 
 // Checker checks documents against a definition in this process, as a worker does. It has no database, so nothing is
-// stored, and no network: steps that call other services are skipped.
+// stored. Steps that call other services are skipped unless AllowHTTP was called.
 type Checker struct {
 	definition validations.Definition
 	engines    []engines.Engine
+	validators *external.Client
 }
 
 // checkTimeout replaces the operator's time limits, which only a server has.
@@ -25,7 +31,7 @@ const checkTimeout = 24 * time.Hour
 
 // Why steps were skipped.
 const (
-	notOffline = "it calls another service, which only a server does"
+	notOffline = "it calls another service; a server does so, and check with --allow-http"
 )
 
 // NewChecker compiles a definition that Definition.Check has accepted.
@@ -35,6 +41,11 @@ func NewChecker(definition validations.Definition) (*Checker, error) {
 		return nil, err
 	}
 	return &Checker{definition: definition, engines: compiled}, nil
+}
+
+// AllowHTTP lets the checker call external validators at public addresses and in these networks, without a signature.
+func (c *Checker) AllowHTTP(networks []netip.Prefix) {
+	c.validators = external.NewClient(external.NewPolicy(networks), maxFirstRetryPause)
 }
 
 // Check runs the steps on a document, which the result names name. It calls observe with the index of each step that
@@ -89,7 +100,12 @@ func (c *Checker) runStep(
 ) (engines.Report, *failure) {
 	ctx, cancel := context.WithTimeout(ctx, limit.left)
 	defer cancel()
-	end := runEngine(ctx, c.engines[ordinal], document)
+	var end engineEnd
+	if remote, ok := c.engines[ordinal].(*engines.HTTP); ok {
+		end.report, end.err = c.callValidator(ctx, ordinal, remote, document)
+	} else {
+		end = runEngine(ctx, c.engines[ordinal], document)
+	}
 	switch {
 	case ctx.Err() != nil:
 		return engines.Report{}, &failure{api.RunResultTimedOut, limit.exceeded}
@@ -101,6 +117,31 @@ func (c *Checker) runStep(
 		}
 	}
 	return end.report, nil
+}
+
+// callValidator calls an external validator. Only a server can be called back, so it has to answer at once.
+func (c *Checker) callValidator(
+	ctx context.Context, ordinal int, remote *engines.HTTP, document engines.Document,
+) (engines.Report, error) {
+	id := uuid.New()
+	call, err := newCall(remote, external.Envelope{
+		Key: fmt.Sprintf("sv-check-%s-step-%d", id, ordinal), Receipt: id, Run: id, Step: c.definition.Steps[ordinal].ID,
+	}, document, nil)
+	if err != nil {
+		return engines.Report{}, err
+	}
+	answer, err := c.validators.Do(ctx, call)
+	if err != nil {
+		return engines.Report{}, fmt.Errorf("its validator gave no answer: %w", err)
+	}
+	if answer.Accepted() {
+		return engines.Report{}, errors.New("its validator promises a later answer, which only a server can receive")
+	}
+	report, err := remote.Read(answer.Body)
+	if err != nil {
+		return engines.Report{}, fmt.Errorf("its validator gave an answer that cannot be used: %w", err)
+	}
+	return report, nil
 }
 
 func withStep(checked formats.Document, step formats.Step) formats.Document {
@@ -122,7 +163,7 @@ func (c *Checker) skipped(ordinal int, soFar formats.Document) string {
 			return "an earlier step failed"
 		}
 	}
-	if c.definition.Steps[ordinal].Type == engines.KindHTTP {
+	if c.definition.Steps[ordinal].Type == engines.KindHTTP && c.validators == nil {
 		return notOffline
 	}
 	return ""
