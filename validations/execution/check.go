@@ -29,10 +29,8 @@ type Checker struct {
 // checkTimeout replaces the operator's time limits, which only a server has.
 const checkTimeout = 24 * time.Hour
 
-// Why steps were skipped.
-const (
-	notOffline = "it calls another service; a server does so, and check with --allow-http"
-)
+// notOffline is why a step was skipped.
+const notOffline = "it calls another service; a server does so, and check with --allow-http"
 
 // NewChecker compiles a definition that Definition.Check has accepted.
 func NewChecker(definition validations.Definition) (*Checker, error) {
@@ -69,7 +67,10 @@ func (c *Checker) Check(
 			case repeats(report, checked):
 				note = validations.NoteUnreadable
 			default:
-				checked = withStep(checked, reportStep(step, report))
+				checked.Steps = append(checked.Steps, reportStep(step, report))
+				if report.Errors > 0 {
+					checked.Result = api.RunResultFail
+				}
 				continue
 			}
 		}
@@ -142,14 +143,6 @@ func (c *Checker) callValidator(
 		return engines.Report{}, fmt.Errorf("its validator gave an answer that cannot be used: %w", err)
 	}
 	return report, nil
-}
-
-func withStep(checked formats.Document, step formats.Step) formats.Document {
-	if step.Status == api.StepStatusFailed {
-		checked.Result = api.RunResultFail
-	}
-	checked.Steps = append(checked.Steps, step)
-	return checked
 }
 
 // skipped returns why a step is skipped after the results so far, or "" if it has to run.

@@ -62,15 +62,13 @@ func (r *modelRun) judgeVersion(version, latest string, stated, known bool) {
 
 // wayOut says which version comes nearest to one that cannot be checked.
 func (r *modelRun) wayOut(version string) string {
-	all := model.Versions()
-	nearest := ""
-	for _, one := range all {
-		allowed := slices.Contains(r.engine.versions, one) || latestOf(r.engine.versions) == one
-		if allowed && (nearest == "" || !isOlder(version, one)) {
+	oldest, nearest := model.Versions()[0], latestOf(r.engine.versions)
+	for _, one := range slices.Backward(model.Versions()) {
+		if isOlder(version, nearest) && slices.Contains(r.engine.versions, one) {
 			nearest = one
 		}
 	}
-	if isOlder(version, all[0]) {
+	if isOlder(version, oldest) {
 		return "the program Transition of EnergyPlus updates them to " + nearest
 	}
 	return "the nearest version is " + nearest
@@ -78,11 +76,9 @@ func (r *modelRun) wayOut(version string) string {
 
 // isOlder compares versions such as 9.6 and 22.1.
 func isOlder(version, than string) bool {
-	var a, b, c, d int
-	// The patterns of versions let through nothing else.
-	_, _ = fmt.Sscanf(version, "%d.%d", &a, &b)
-	_, _ = fmt.Sscanf(than, "%d.%d", &c, &d)
-	return a < c || a == c && b < d
+	major, minor := versionNumbers(version)
+	otherMajor, otherMinor := versionNumbers(than)
+	return major < otherMajor || major == otherMajor && minor < otherMinor
 }
 
 // latestOf returns the latest of these versions that has a dictionary, or else the latest that has one.

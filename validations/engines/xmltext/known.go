@@ -11,28 +11,19 @@ import (
 //go:embed known/*.xsd
 var knownFiles embed.FS
 
-// knownFile is the schema of a namespace that others import and often do not bring along, or "".
-func knownFile(namespace string) string {
-	switch namespace {
-	case "http://www.w3.org/XML/1998/namespace":
-		return "known/xml.xsd"
-	case "http://www.w3.org/1999/xlink":
-		return "known/xlink.xsd"
-	case "http://www.w3.org/2000/09/xmldsig#":
-		return "known/xmldsig.xsd"
-	default:
-		return ""
-	}
+// knownFile has the schema of each of these namespaces, which others import and often do not bring along.
+var knownFile = map[string]string{
+	"http://www.w3.org/XML/1998/namespace": "known/xml.xsd",
+	"http://www.w3.org/1999/xlink":         "known/xlink.xsd",
+	"http://www.w3.org/2000/09/xmldsig#":   "known/xmldsig.xsd",
 }
 
 // IsKnown reports whether a schema may import a namespace that its step has no schema for.
-func IsKnown(namespace string) bool {
-	return knownFile(namespace) != ""
-}
+func IsKnown(namespace string) bool { return knownFile[namespace] != "" }
 
 // known returns the index of the schema of a namespace that its step has no schema for, or -1.
 func (b *Bundle) known(namespace string) (int, *engine.ReadError) {
-	text, err := knownFiles.ReadFile(knownFile(namespace))
+	text, err := knownFiles.ReadFile(knownFile[namespace])
 	if at := b.find(namespace); at >= 0 || err != nil {
 		return at, nil
 	}
