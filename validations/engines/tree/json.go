@@ -211,29 +211,19 @@ func (r *jsonReader) locate(wanted *Spot) error {
 	if err != nil {
 		return err
 	}
-	switch token.Kind() {
-	case '{':
-		err = r.locateMembers(wanted)
-	case '[':
-		err = r.locateItems(wanted)
-	default:
+	isObject := token.Kind() == '{'
+	if !isObject && token.Kind() != '[' {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	_, err = r.decoder.ReadToken()
-	return err
-}
-
-func (r *jsonReader) locateMembers(wanted *Spot) error {
-	for r.decoder.PeekKind() != '}' {
-		start := r.next()
-		name, err := r.decoder.ReadToken()
-		if err != nil {
-			return err
+	for i := 0; r.decoder.PeekKind() != '}' && r.decoder.PeekKind() != ']'; i++ {
+		start, name := r.next(), strconv.Itoa(i)
+		if isObject {
+			if token, err = r.decoder.ReadToken(); err != nil {
+				return err
+			}
+			name = token.String()
 		}
-		below := wanted.child(name.String())
+		below := wanted.child(name)
 		if below != nil {
 			below.Name = engine.Position{Offset: start}
 		}
@@ -241,18 +231,6 @@ func (r *jsonReader) locateMembers(wanted *Spot) error {
 			return err
 		}
 	}
-	return nil
-}
-
-func (r *jsonReader) locateItems(wanted *Spot) error {
-	for i := 0; r.decoder.PeekKind() != ']'; i++ {
-		below := wanted.child(strconv.Itoa(i))
-		if below != nil {
-			below.Name = engine.Position{Offset: r.next()}
-		}
-		if err := r.locate(below); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err = r.decoder.ReadToken()
+	return err
 }
