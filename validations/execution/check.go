@@ -125,9 +125,11 @@ func (c *Checker) callValidator(
 	ctx context.Context, ordinal int, remote *engines.HTTP, document engines.Document,
 ) (engines.Report, error) {
 	id := uuid.New()
-	call, err := newCall(remote, external.Envelope{
-		Key: fmt.Sprintf("sv-check-%s-step-%d", id, ordinal), Receipt: id, Run: id, Step: c.definition.Steps[ordinal].ID,
-	}, document, nil)
+	envelope := external.Envelope{
+		Key: fmt.Sprintf("sv-check-%s-step-%d", id, ordinal), Receipt: id, Run: id,
+		Step: c.definition.Steps[ordinal].ID,
+	}
+	call, err := newCall(remote, envelope, document, nil)
 	if err != nil {
 		return engines.Report{}, err
 	}

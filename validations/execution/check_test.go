@@ -46,7 +46,8 @@ func TestChecker(t *testing.T) {
 			[]string{"", ""},
 		},
 		"SaysOnceWhyADocumentCannotBeRead": {
-			checkerOf([]validations.Step{{ContinueOnFailure: true}, {}, {}}, unreadable, unreadable, passing), "FAIL", "",
+			checkerOf([]validations.Step{{ContinueOnFailure: true}, {}, {}},
+				[]engine{unreadable, unreadable, passing}...), "FAIL", "",
 			[]api.StepStatus{failed, "SKIPPED", "SKIPPED"},
 			[]string{"", validations.NoteUnreadable, "an earlier step failed"},
 		},

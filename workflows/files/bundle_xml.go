@@ -181,20 +181,22 @@ func schemaLocations(text string) ([]location, error) {
 		}
 		switch element.Name.Local {
 		case "include", "import", "redefine", "override":
-			var to location
-			for _, attribute := range element.Attr {
-				switch attribute.Name.Local {
-				case "schemaLocation":
-					to.written = attribute.Value
-				case "namespace":
-					to.namespace = attribute.Value
-				}
-			}
+			to := location{valueOf(element, "schemaLocation"), valueOf(element, "namespace")}
 			if to.written != "" {
 				locations = append(locations, to)
 			}
 		}
 	}
+}
+
+// valueOf is the value of an attribute, "" without it.
+func valueOf(element xml.StartElement, name string) string {
+	for _, attribute := range element.Attr {
+		if attribute.Name.Local == name {
+			return attribute.Value
+		}
+	}
+	return ""
 }
 
 // schemaText returns the text of a file with the line ends of this system, whatever its encoding.

@@ -241,9 +241,11 @@ func TestCheckCallsValidators(t *testing.T) {
 	t.Parallel()
 	validator := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var call struct {
-			Key, Step, Filename string
-			Content             []byte
-			Callback            *struct{}
+			Key      string    `json:"key"`
+			Step     string    `json:"step"`
+			Filename string    `json:"filename"`
+			Content  []byte    `json:"content"`
+			Callback *struct{} `json:"callback"`
 		}
 		if err := json.NewDecoder(r.Body).Decode(&call); err != nil || call.Callback != nil || call.Step != "only" ||
 			call.Key != r.Header.Get("Idempotency-Key") || len(call.Content) == 0 {

@@ -80,16 +80,18 @@ func (d dayTypes) missing() string {
 
 // checkWeek checks that a Schedule:Week:Compact has each day once.
 func (r *modelRun) checkWeek(o *model.Object) {
-	covered, fault := dayTypes(0), ""
+	covered := dayTypes(0)
 	for i := range o.Fields {
 		f := &o.Fields[i]
 		if f.Spec == nil || f.Name != "daytype_list" || f.Text == "" || f.IsExpression() {
 			continue
 		}
-		if covered, fault = covered.with(f.Text); fault != "" {
+		days, fault := covered.with(f.Text)
+		if fault != "" {
 			r.findSchedule(o, f, fault)
 			return
 		}
+		covered = days
 	}
 	if covered != allDayTypes && !o.HasExpressions() {
 		r.findSchedule(o, nil, "no days are named for "+covered.missing())

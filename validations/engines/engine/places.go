@@ -30,8 +30,8 @@ func (f *ReadError) Error() string {
 	return f.Message
 }
 
-// ReadText reads a document of at most so many bytes, which read turns into UTF-8 and whatever it keeps. The finding, if
-// any, says why the document cannot be read; its code begins with the format.
+// ReadText reads a document of at most so many bytes, which read turns into UTF-8 and whatever it keeps. The finding,
+// if any, says why the document cannot be read; its code begins with the format.
 //
 //nolint:nilnil // no finding is the good case
 func ReadText(

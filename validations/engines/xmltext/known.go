@@ -23,10 +23,11 @@ func IsKnown(namespace string) bool { return knownFile[namespace] != "" }
 
 // known returns the index of the schema of a namespace that its step has no schema for, or -1.
 func (b *Bundle) known(namespace string) (int, *engine.ReadError) {
-	text, err := knownFiles.ReadFile(knownFile[namespace])
-	if at := b.find(namespace); at >= 0 || err != nil {
+	if at := b.find(namespace); at >= 0 || !IsKnown(namespace) {
 		return at, nil
 	}
+	// Each name is that of a file.
+	text, _ := knownFiles.ReadFile(knownFile[namespace])
 	d := &document{name: namespace, address: namespace, text: text}
 	b.documents = append(b.documents, d)
 	root, fault := d.read(b.limits)

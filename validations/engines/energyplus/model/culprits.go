@@ -31,8 +31,9 @@ func (r *Findings) blame(book *nameBook) {
 			one.Message += didYouMean(one.meant)
 			r.Find(one.Finding)
 		case one.Field == group[0].Field:
-			r.Add(one.Check, one.Code, culprit, &culprit.Label, fmt.Sprintf("%s, which %d fields name, and none names %s%s",
-				one.Message, len(group), engine.Quote(one.meant), didYouMean(one.Field.Text)))
+			message := fmt.Sprintf("%s, which %d fields name, and none names %s%s",
+				one.Message, len(group), engine.Quote(one.meant), didYouMean(one.Field.Text))
+			r.Add(one.Check, one.Code, culprit, &culprit.Label, message)
 		}
 	}
 }
