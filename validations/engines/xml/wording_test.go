@@ -67,16 +67,16 @@ func TestElementsThatAreMissing(t *testing.T) {
 		<xs:element name="sku"/><xs:element name="qty"/><xs:element name="note" minOccurs="0"/>
 		<xs:sequence minOccurs="0" maxOccurs="2"><xs:element name="x"/><xs:element name="y"/></xs:sequence>
 		<xs:element name="z" maxOccurs="2"/></xs:sequence></xs:complexType></xs:element>`)))
-	for text, want := range map[string]string{
-		"<a><qty/></a>":                           "before <qty> an element sku is missing",
-		"<a><sku/><x/></a>":                       "before <x> an element qty is missing",
-		"<a><skuu/></a>":                          "<skuu> is not expected here, but sku",
-		"<a><sku/><qty/><x/><y/><x/><y/><x/></a>": "<x> is not expected here, but z",
-		"<a><sku/><qty/><x/><z/></a>":             "<z> is not expected here, but y",
-		"<a><sku/><qty/><sku/></a>":               "<sku> is not expected here, but note, x, z",
-		"<a><sku/><qty/><z/><z/><z/></a>":         "<z> is not expected here",
+	for _, tt := range []struct{ text, want string }{
+		{"<a><qty/></a>", "before <qty> an element sku is missing"},
+		{"<a><sku/><x/></a>", "before <x> an element qty is missing"},
+		{"<a><skuu/></a>", "<skuu> is not expected here, but sku"},
+		{"<a><sku/><qty/><x/><y/><x/><y/><x/></a>", "<x> is not expected here, but z"},
+		{"<a><sku/><qty/><x/><z/></a>", "<z> is not expected here, but y"},
+		{"<a><sku/><qty/><sku/></a>", "<sku> is not expected here, but note, x, z"},
+		{"<a><sku/><qty/><z/><z/><z/></a>", "<z> is not expected here"},
 	} {
-		report := run(t, engine, []byte(text), xmlType)
-		same(t, want, report.Findings[0].Message)
+		report := run(t, engine, []byte(tt.text), xmlType)
+		same(t, tt.want, report.Findings[0].Message)
 	}
 }
