@@ -53,6 +53,7 @@ func TestGuidesStateTheBounds(t *testing.T) {
 		{limits, "MaxRules", "100", "validators/rules", "at most 100 rules"},
 		{limits, "MaxRuleChars", "2000", "validators/expressions", "at most 2,000 characters"},
 		{limits, "MaxPatternChars", "2000", "validators/rules", "or a pattern has at most 2,000 characters"},
+		{limits, "MaxPlainPatternChars", "1 << 16", "validators/rules", "without repetition 65,536"},
 		{
 			limits, "MaxTableBytes", "1024 * mebibyte", "validators/table",
 			"at most 1 GiB, 5,000,000 rows, 1,000 columns",

@@ -202,7 +202,7 @@ func (p *Project) installWorkflows(starter *start.Starter, guard *idempotency.Gu
 	}
 	p.editor, err = editor.New(editor.Deps{
 		DB: p.db, Workflows: p.workflowService, Guard: guard, Files: parser, Address: p.settings.Address(),
-		Samples: execution.NewSamples(p.limit("samples", samplesPerSecond, samplesBurst)),
+		Samples: editor.NewSamples(p.limit("samples", samplesPerSecond, samplesBurst)),
 	})
 	return err
 }

@@ -13,6 +13,9 @@ import (
 // NoteNotExecuted is what a report says about a step without a result.
 const NoteNotExecuted = "it was not executed to its end"
 
+// NoteUnreadable is what a step says that finds what an earlier one has found.
+const NoteUnreadable = "the document cannot be read, as an earlier step says"
+
 // reportRun converts a run into a document of a report. The error of the document says why it was not checked to the
 // end.
 func reportRun(detail RunDetail, name string) formats.Document {
@@ -46,7 +49,7 @@ func reportRun(detail RunDetail, name string) formats.Document {
 			Errors: int(result.ErrorCount), Warnings: int(result.WarningCount), Infos: int(result.InfoCount),
 		}
 		document.Steps = append(document.Steps, formats.Step{
-			ID: result.StepID, Name: result.Name, Status: result.Status, Counts: counts,
+			ID: result.StepID, Name: result.Name, Status: result.Status, Note: result.Error, Counts: counts,
 			Truncated: result.Truncated || run.FindingsPurgedAt != nil && counts != (api.Counts{}),
 			Findings:  findings[i],
 		})

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -47,7 +48,7 @@ func shownStep(step api.Step, findings []engines.Finding) formats.Step {
 		ID: step.StepID, Name: step.Name, Status: step.Status, Findings: findings, Counts: step.Counts,
 	}
 	if !step.Ended() || step.Status == api.StepStatusSkipped {
-		shown.Status, shown.Note = api.StepStatusSkipped, "it was not executed"
+		shown.Status, shown.Note = api.StepStatusSkipped, cmp.Or(step.Error, "it was not executed")
 	}
 	listed := 0
 	for _, finding := range findings {

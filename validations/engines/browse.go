@@ -47,3 +47,6 @@ func DecodeXML(content []byte) ([]byte, error) {
 	}
 	return text, nil
 }
+
+// IsKnownXML reports whether an XML Schema may import a namespace that its step has no schema for.
+func IsKnownXML(namespace string) bool { return xmltext.IsKnown(namespace) }

@@ -117,12 +117,12 @@ func urlFault(text string) string {
 	if len(text) > maxURLChars {
 		return fmt.Sprintf("use at most %d characters", maxURLChars)
 	}
-	if !isPlain(text) {
+	if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' || r == '\\' }) {
 		return "use ASCII without spaces and backslashes; write other letters as %-escapes, in host names in Punycode"
 	}
 	address, err := url.Parse(text)
 	switch {
-	case err != nil || !isWeb(address.Scheme):
+	case err != nil || address.Scheme != "https" && address.Scheme != "http":
 		return "use an absolute address that begins with https://"
 	case address.User != nil:
 		return "leave out user and password: everyone who may see the workflow would see them"
@@ -133,14 +133,6 @@ func urlFault(text string) string {
 	default:
 		return ""
 	}
-}
-
-func isPlain(text string) bool {
-	return !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' || r == '\\' })
-}
-
-func isWeb(scheme string) bool {
-	return scheme == "https" || scheme == "http"
 }
 
 // isHost takes names and the canonical form of IP addresses. Other forms of numbers (127.1, 0x7f000001) are names to

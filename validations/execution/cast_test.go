@@ -114,6 +114,12 @@ func failing(context.Context, engines.Document) (engines.Report, error) {
 	}, nil
 }
 
+// unreadable finds what every engine of the format finds.
+func unreadable(context.Context, engines.Document) (engines.Report, error) {
+	found := engines.Finding{Severity: engines.SeverityError, Code: "json.malformed", Message: "bad", Line: 3}
+	return engines.Report{Errors: 1, Findings: []engines.Finding{found}}, nil
+}
+
 func exhausted(context.Context, engines.Document) (engines.Report, error) {
 	return engines.Report{}, &engines.ExhaustedError{Reason: "needed more than 20s of processor time"}
 }

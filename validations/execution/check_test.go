@@ -45,6 +45,12 @@ func TestChecker(t *testing.T) {
 			[]api.StepStatus{failed, passed},
 			[]string{"", ""},
 		},
+		"SaysOnceWhyADocumentCannotBeRead": {
+			checkerOf([]validations.Step{{ContinueOnFailure: true}, {}, {}},
+				[]engine{unreadable, unreadable, passing}...), "FAIL", "",
+			[]api.StepStatus{failed, "SKIPPED", "SKIPPED"},
+			[]string{"", validations.NoteUnreadable, "an earlier step failed"},
+		},
 		"CallsNoService": {
 			checkerOf([]validations.Step{{Type: engines.KindHTTP}, {}}, broken, passing), "PASS", "",
 			[]api.StepStatus{"SKIPPED", passed},

@@ -38,13 +38,23 @@ func (e *Executor) commitStep(
 		return false, err
 	}
 	step := definition.Steps[ordinal]
+	failed := report.Errors > 0
+	repeats, err := e.repeats(ctx, run, report)
+	if err != nil {
+		return false, err
+	}
+	if repeats {
+		report = engines.Report{}
+	}
 	stepRun := validations.StepRun{
 		OrgID: run.OrgID, ID: id, RunID: run.ID, Ordinal: ordinal, StepID: step.ID, Name: step.Name,
 		Status: api.StepStatusPassed, ErrorCount: int64(report.Errors), WarningCount: int64(report.Warnings),
 		InfoCount: int64(report.Infos), Truncated: report.Truncated, StartedAt: began, EndedAt: time.Now().UTC(),
 	}
-	failed := report.Errors > 0
-	if failed {
+	switch {
+	case repeats:
+		stepRun.Status, stepRun.Error = api.StepStatusSkipped, validations.NoteUnreadable
+	case failed:
 		stepRun.Status = api.StepStatusFailed
 	}
 	done := stepEnd{

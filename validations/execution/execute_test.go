@@ -80,6 +80,26 @@ func TestExecute(t *testing.T) {
 			"0 FAILED, 1 PASSED",
 		},
 		{
+			"SaysOnceWhyADocumentCannotBeRead",
+			validations.Definition{Steps: []validations.Step{again, again}},
+			[]engine{unreadable, unreadable, failing},
+			runRow{
+				api.RunStateCompleted, api.RunResultFail, api.ErrorCategoryValidationFailed, 3, 3, 2,
+				1, false, false,
+			},
+			"0 FAILED, 1 SKIPPED, 2 FAILED",
+		},
+		{
+			"EndsWhereADocumentCannotBeReadEither",
+			validations.Definition{Steps: []validations.Step{again}},
+			[]engine{unreadable, unreadable, passing},
+			runRow{
+				api.RunStateCompleted, api.RunResultFail, api.ErrorCategoryValidationFailed, 1, 2, 2,
+				1, false, false,
+			},
+			"0 FAILED, 1 SKIPPED",
+		},
+		{
 			"IsNotToBlameTheDocumentForAPanic",
 			validations.Definition{},
 			[]engine{passing, panicking},

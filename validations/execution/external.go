@@ -173,23 +173,28 @@ func (e *Executor) newCall(ctx context.Context, x externalStep, call externalCal
 	if err != nil {
 		return external.Call{}, err
 	}
-	envelope := external.Envelope{
-		Key: x.key(), Receipt: call.ID, Run: x.run.ID, Step: x.step().ID,
-		MediaType: x.document.MediaType, Filename: x.document.Filename, Size: x.document.Size,
-		Parameters: x.engine.Parameters,
-	}
+	envelope := external.Envelope{Key: x.key(), Receipt: call.ID, Run: x.run.ID, Step: x.step().ID}
 	if x.engine.CallbackTimeout > 0 {
 		envelope.Callback = &external.Callback{
 			URL:            e.cfg.External.Address + "/api/callbacks/" + call.ID.String() + "/",
 			TimeoutSeconds: int(x.engine.CallbackTimeout / time.Second),
 		}
 	}
-	body, err := external.NewBody(envelope, x.document.Content)
+	return newCall(x.engine, envelope, x.document, secrets)
+}
+
+// newCall makes the call of a validator with a document, which completes the envelope.
+func newCall(
+	engine *engines.HTTP, envelope external.Envelope, document engines.Document, secrets [][]byte,
+) (external.Call, error) {
+	envelope.MediaType, envelope.Filename, envelope.Size = document.MediaType, document.Filename, document.Size
+	envelope.Parameters = engine.Parameters
+	body, err := external.NewBody(envelope, document.Content)
 	if err != nil {
 		return external.Call{}, err
 	}
 	return external.Call{
-		URL: x.engine.URL, Headers: x.engine.Headers, Body: body, Secrets: secrets,
-		AttemptTimeout: x.engine.AttemptTimeout, Repeatable: x.engine.Idempotent, MaxAnswer: engines.MaxAnswerBytes,
+		URL: engine.URL, Headers: engine.Headers, Body: body, Secrets: secrets,
+		AttemptTimeout: engine.AttemptTimeout, Repeatable: engine.Idempotent, MaxAnswer: engines.MaxAnswerBytes,
 	}, nil
 }

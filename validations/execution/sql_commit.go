@@ -92,17 +92,17 @@ func writeSteps() string {
 			(SELECT $5::integer[]), (SELECT $6::text[]), (SELECT $7::text[]), (SELECT $8::text[]),
 			(SELECT $9::bigint[]), (SELECT $10::bigint[]), (SELECT $11::bigint[]), (SELECT $12::boolean[]),
 			(SELECT $13::timestamptz[]), (SELECT $14::timestamptz[]), (SELECT $15::boolean[]),
-			(SELECT $16::text[]), (SELECT $17::text[]), (SELECT $18::text[])) WITH ORDINALITY
+			(SELECT $16::text[]), (SELECT $17::text[]), (SELECT $18::text[]), (SELECT $19::text[])) WITH ORDINALITY
 			AS e (org_id, run_id, id, epoch, ordinal, step_id, name, status, errors, warnings, infos, truncated,
-				started_at, ended_at, completed, result, category, error, number)
+				started_at, ended_at, completed, result, category, error, note, number)
 		WHERE ` + db.SameRow("r.id", "e.run_id") + `
 			AND r.epoch = e.epoch AND r.state = 'RUNNING' AND r.recovery_point = e.ordinal
 		RETURNING e.*, extract(epoch FROM now() - r.started_at)::float8 AS took),
 	written AS (
 		INSERT INTO step_runs (org_id, id, run_id, ordinal, step_id, name, status, error_count, warning_count,
-			info_count, truncated, started_at, ended_at)
+			info_count, truncated, started_at, ended_at, error)
 		SELECT org_id, id, run_id, ordinal, step_id, name, status, errors, warnings, infos, truncated, started_at,
-			ended_at
+			ended_at, note
 		FROM moved)
 	SELECT number, took FROM moved`
 }
@@ -127,7 +127,25 @@ func stepColumns(ends []stepEnd) []any {
 		db.Column(ends, func(e *stepEnd) string { return string(e.ending.result) }),
 		db.Column(ends, func(e *stepEnd) string { return string(e.ending.category) }),
 		db.Column(ends, func(e *stepEnd) string { return e.ending.text }),
+		db.Column(ends, func(e *stepEnd) string { return e.stepRun.Error }),
 	}
+}
+
+// repeats reports whether all that a step says is why the document cannot be read, and an earlier step has said so.
+func (e *Executor) repeats(ctx context.Context, run *validations.Run, report engines.Report) (bool, error) {
+	found, ok := report.Unreadable()
+	if !ok {
+		return false, nil
+	}
+	var known bool
+	err := e.db.Pool.QueryRow(ctx, `
+		SELECT EXISTS (SELECT FROM findings
+			WHERE org_id = $1 AND run_id = $2 AND code = $3 AND line = $4 AND "column" = $5)`,
+		run.OrgID, run.ID, found.Code, found.Line, found.Column).Scan(&known)
+	if err != nil {
+		return false, fmt.Errorf("look for the findings of earlier steps of run %s: %w", run.ID, err)
+	}
+	return known, nil
 }
 
 // foundBy is a finding of a step.

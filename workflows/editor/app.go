@@ -13,7 +13,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/pages"
-	"github.com/simplevalidations/simplevalidations/validations/execution"
 	"github.com/simplevalidations/simplevalidations/workflows"
 	"github.com/simplevalidations/simplevalidations/workflows/files"
 )
@@ -28,7 +27,7 @@ type Deps struct {
 	Guard     *idempotency.Guard
 	Files     *files.Parser
 	// Samples checks sample documents by unsaved definitions.
-	Samples *execution.Samples
+	Samples *Samples
 	// Address is the URL of the service, for files that are used elsewhere.
 	Address string
 }

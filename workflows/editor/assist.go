@@ -17,7 +17,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
-	"github.com/simplevalidations/simplevalidations/validations/execution"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 	"github.com/simplevalidations/simplevalidations/workflows"
 	"github.com/simplevalidations/simplevalidations/workflows/files"
@@ -111,9 +110,9 @@ func (a *App) inferText(c echo.Context, principal core.Principal, page editorPag
 	}
 	sample := engines.NewDocument([]byte(page.Draft.Sample),
 		mediatype.Sent{Filename: page.Draft.SampleName}.Types()[0], page.Draft.SampleName)
-	text, err := execution.TrySample(ctx, a.Samples, principal.OrgID, sample,
+	text, err := trySample(ctx, a.Samples, principal.OrgID, sample,
 		func(ctx context.Context) (string, error) { return a.inferredText(ctx, sample, page.Workflow) })
-	if errors.Is(err, execution.ErrSampleTimeout) {
+	if errors.Is(err, errSampleTimeout) {
 		err = core.InvalidPayload("The sample takes too long to read. Use a smaller one.").Because(err)
 	}
 	if err != nil {

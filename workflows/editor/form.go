@@ -14,7 +14,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
-	"github.com/simplevalidations/simplevalidations/validations/execution"
 	"github.com/simplevalidations/simplevalidations/workflows/files"
 )
 
@@ -87,7 +86,7 @@ func excerptOf(line string) string {
 }
 
 // editorOverhead bounds the rest of the form, which is the sample and its names.
-const editorOverhead = execution.MaxSampleBytes + 128<<10
+const editorOverhead = maxSampleBytes + 128<<10
 
 // readEditor reads the form. A file that was chosen replaces the text.
 func readEditor(c echo.Context) (editorDraft, error) {

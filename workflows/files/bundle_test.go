@@ -152,8 +152,11 @@ func TestBundleXMLSchemas(t *testing.T) {
 	site := head + "  <xs:include schemaLocation=\"parts/zone.xsd\"/>\n</xs:schema>\n"
 	path := folder(t, map[string]string{
 		"flows/site.yaml": stepFile("xml", "{schema: ../schemas/site.xsd}"), "schemas/site.xsd": site,
-		"schemas/parts/zone.xsd": head + `<xs:import namespace="u" schemaLocation="../../units.xsd"/></xs:schema>`,
-		"units.xsd":              head + `<xs:include schemaLocation="units.xsd"/>` + "  \n</xs:schema>",
+		"schemas/parts/zone.xsd": head + `<xs:import namespace="u" schemaLocation="../../units.xsd"/>
+			<xs:import namespace="http://www.w3.org/XML/1998/namespace"
+				schemaLocation="http://www.w3.org/2001/xml.xsd"/>
+			<xs:import namespace="http://www.w3.org/1999/xlink" schemaLocation="xlink.xsd"/></xs:schema>`,
+		"units.xsd": head + `<xs:include schemaLocation="units.xsd"/>` + "  \n</xs:schema>",
 	})
 	config := bundled(t, NewBundler(nil, silent), path("flows/site.yaml"))
 	var read struct {

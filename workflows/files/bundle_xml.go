@@ -111,8 +111,8 @@ func (b *Bundler) addXML(ctx context.Context, config *yaml.Node, from, text stri
 		return fmt.Errorf("%s: %w", b.sources[from], err)
 	}
 	var problems []error
-	for _, written := range locations {
-		name, err := nameFrom(from, written)
+	for _, to := range locations {
+		name, err := nameFrom(from, to.written)
 		if err != nil {
 			problems = append(problems, err)
 			continue
@@ -121,8 +121,12 @@ func (b *Bundler) addXML(ctx context.Context, config *yaml.Node, from, text stri
 			if _, known := b.sources[name]; known {
 				continue
 			}
-		} else if err := b.add(ctx, config, name, written, from, xmlNode); err != nil {
-			problems = append(problems, err)
+		} else if err := b.add(ctx, config, name, to.written, from, xmlNode); err != nil {
+			if engines.IsKnownXML(to.namespace) && !b.sources[name].exists() {
+				b.fetch.tell("not there, so the schema that is built in is used: " + name)
+			} else {
+				problems = append(problems, err)
+			}
 			continue
 		}
 		added := member(member(config, "schemas"), name)
@@ -157,9 +161,12 @@ func nameFrom(from, written string) (string, error) {
 	return strings.Repeat("../", up) + name, nil
 }
 
-// schemaLocations are the locations that an XML Schema names, as they are written.
-func schemaLocations(text string) ([]string, error) {
-	var locations []string
+// location is where an XML Schema says that another is, as it is written, and the namespace that it imports from there.
+type location struct{ written, namespace string }
+
+// schemaLocations are the locations that an XML Schema names.
+func schemaLocations(text string) ([]location, error) {
+	var locations []location
 	for decoder := schemaDecoder(text); ; {
 		token, err := decoder.Token()
 		if errors.Is(err, io.EOF) {
@@ -174,13 +181,22 @@ func schemaLocations(text string) ([]string, error) {
 		}
 		switch element.Name.Local {
 		case "include", "import", "redefine", "override":
-			for _, attribute := range element.Attr {
-				if attribute.Name.Local == "schemaLocation" && attribute.Value != "" {
-					locations = append(locations, attribute.Value)
-				}
+			to := location{valueOf(element, "schemaLocation"), valueOf(element, "namespace")}
+			if to.written != "" {
+				locations = append(locations, to)
 			}
 		}
 	}
+}
+
+// valueOf is the value of an attribute, "" without it.
+func valueOf(element xml.StartElement, name string) string {
+	for _, attribute := range element.Attr {
+		if attribute.Name.Local == name {
+			return attribute.Value
+		}
+	}
+	return ""
 }
 
 // schemaText returns the text of a file with the line ends of this system, whatever its encoding.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"path/filepath"
 	"strings"
 	"time"
@@ -26,6 +27,7 @@ type checking struct {
 	output    formats.Output
 	workflow  string
 	mediaType string
+	allowHTTP bool
 }
 
 // Commands are the commands of the app. They need no database.
@@ -41,6 +43,7 @@ func checkCommand(env cli.Env) *cobra.Command {
 		Long: `Check documents against a workflow file, without a server, an account or a database.
 
 FILE may be - for standard input. Nothing is sent anywhere: steps that call other services are skipped, with a warning.
+With --allow-http they are called, at public addresses over https and in the networks of SV_EXTERNAL_ALLOW.
 
 Exit codes: 0 passed, 1 findings at or above --fail-on, 2 wrong use or a wrong workflow file, 3 a document could not
 be checked to the end, 130 interrupted.`,
@@ -50,6 +53,7 @@ be checked to the end, 130 interrupted.`,
 	c.command.Flags().StringVarP(&c.workflow, "workflow", "w", "", "the workflow file")
 	c.command.Flags().StringVar(&c.mediaType, "content-type", "",
 		"the media type of the documents (default: by file extension)")
+	c.command.Flags().BoolVar(&c.allowHTTP, "allow-http", false, "send documents to the services of http steps")
 	c.output.Bind(c.command)
 	return c.command
 }
@@ -73,6 +77,13 @@ func (c *checking) run(ctx context.Context, names []string) error {
 	if err != nil {
 		return cli.Misuse("%v", err)
 	}
+	if c.allowHTTP {
+		networks, err := c.networks()
+		if err != nil {
+			return err
+		}
+		checker.AllowHTTP(networks)
+	}
 	if err := c.refuse(file.Definition, names); err != nil {
 		return err
 	}
@@ -85,6 +96,22 @@ func (c *checking) run(ctx context.Context, names []string) error {
 		verdict.Documents = append(verdict.Documents, document)
 	}
 	return c.conclude(verdict)
+}
+
+// networks are those that external validators may be in, besides the public ones.
+func (c *checking) networks() ([]netip.Prefix, error) {
+	var networks []netip.Prefix
+	for text := range strings.SplitSeq(c.Getenv("SV_EXTERNAL_ALLOW"), ",") {
+		if text == "" {
+			continue
+		}
+		network, err := netip.ParsePrefix(text)
+		if err != nil {
+			return nil, cli.Misuse("SV_EXTERNAL_ALLOW: %q is not a network such as 127.0.0.0/8", text)
+		}
+		networks = append(networks, network)
+	}
+	return networks, nil
 }
 
 // refuse finds faults that would end the command before any document is checked, so that no results are lost. A

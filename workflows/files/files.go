@@ -14,6 +14,7 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/core/mediatype"
 	"github.com/simplevalidations/simplevalidations/docs"
 	"github.com/simplevalidations/simplevalidations/validations"
@@ -219,5 +220,5 @@ func (f Fault) inFile(name string) string {
 	if f.Line > 0 {
 		name = fmt.Sprintf("%s:%d:%d", name, f.Line, max(1, f.Column))
 	}
-	return name + ": " + strings.TrimSpace(f.Pointer+" "+f.Detail)
+	return name + ": " + cli.Clean(strings.TrimSpace(f.Pointer+" "+f.Detail))
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -232,4 +234,45 @@ func TestCheckPrintsNoControlBytes(t *testing.T) {
 	if got.code != 1 || strings.ContainsAny(got.output+got.message, "\x1b\x07\u009b") {
 		t.Errorf("outcome = %+v, want 1 and no control bytes", got)
 	}
+}
+
+// TestCheckCallsValidators holds that --allow-http gives the verdict of the service, and calls only where it may.
+func TestCheckCallsValidators(t *testing.T) {
+	t.Parallel()
+	validator := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var call struct {
+			Key      string    `json:"key"`
+			Step     string    `json:"step"`
+			Filename string    `json:"filename"`
+			Content  []byte    `json:"content"`
+			Callback *struct{} `json:"callback"`
+		}
+		if err := json.NewDecoder(r.Body).Decode(&call); err != nil || call.Callback != nil || call.Step != "only" ||
+			call.Key != r.Header.Get("Idempotency-Key") || len(call.Content) == 0 {
+			t.Errorf("call = %+v with %v, want a document without a callback", call, err)
+		}
+		answer := `{"result": "PASS", "findings": []}`
+		switch {
+		case r.URL.Path == "/later":
+			w.WriteHeader(http.StatusAccepted)
+		case call.Filename == "bad.csv":
+			answer = `{"result": "FAIL", "findings": [{"severity": "ERROR", "code": "low", "message": "too low"}]}`
+		}
+		_, _ = w.Write([]byte(answer)) // What fails here fails the command.
+	}))
+	t.Cleanup(validator.Close)
+	b := setupBench(t)
+	for name, at := range map[string]string{"now": "/", "later": "/later"} {
+		b.write(t, name+".yaml", workflowFile("text/csv", "http",
+			`{"url": "`+validator.URL+at+`", "callback_timeout_seconds": 60}`))
+	}
+	outside := b
+	b.environ = []string{"SV_EXTERNAL_ALLOW=10.0.0.0/8,127.0.0.0/8"}
+	b.check(t.Context(), "@good.csv", "-w", "@now.yaml", "--allow-http").want(t, 0, "✓ PASSED")
+	b.check(t.Context(), "@bad.csv", "-w", "@now.yaml", "--allow-http").want(t, 1, "too low", "external.low")
+	b.check(t.Context(), "@bad.csv", "-w", "@now.yaml").want(t, 0, "1 step SKIPPED", "check with --allow-http")
+	b.check(t.Context(), "@good.csv", "-w", "@later.yaml", "--allow-http").want(t, 3, "only a server can receive")
+	outside.check(t.Context(), "@good.csv", "-w", "@now.yaml", "--allow-http").want(t, 3, "its address is not public")
+	outside.environ = []string{"SV_EXTERNAL_ALLOW=local"}
+	outside.check(t.Context(), "@good.csv", "-w", "@now.yaml", "--allow-http").want(t, 2, `"local" is not a network`)
 }

@@ -2,6 +2,7 @@ package energyplus
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/model"
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
@@ -73,8 +74,7 @@ func (r *modelRun) checkDaysOfPeriod(o *model.Object, begin, end float64) {
 const leapDay = 60
 
 func isLeap(year float64) bool {
-	y := int(year)
-	return y%4 == 0 && (y%100 != 0 || y%400 == 0)
+	return time.Date(int(year), time.December, 31, 0, 0, 0, 0, time.UTC).YearDay() == lastDay
 }
 
 // dayOf is the day of the year of the begin or the end of a period, 0 where there is none.

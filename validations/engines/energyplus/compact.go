@@ -79,7 +79,7 @@ func (c *compactSchedule) finish(last *model.Field) {
 
 func (c *compactSchedule) fail(f *model.Field, message string) {
 	c.faulty = true
-	c.run.Add(model.CheckSchedules, "schedule", c.object, f, message)
+	c.run.findSchedule(c.object, f, message)
 }
 
 func (c *compactSchedule) read(f *model.Field) {

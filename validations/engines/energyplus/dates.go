@@ -49,20 +49,8 @@ func (r *modelRun) checkDay(o *model.Object, month, day *model.Field) {
 	ofMonth, isDay := day.Number()
 	isMonth = isMonth && inYear >= 1 && inYear <= 12 && inYear == math.Trunc(inYear)
 	// Invalid months and days above 31 are reported by the range of their field.
-	if !isMonth || !isDay || ofMonth <= float64(daysOf(int(inYear))) || ofMonth > 31 {
+	if !isMonth || !isDay || ofMonth < 1 || ofMonth > 31 || ordinalOf(int(inYear), int(math.Ceil(ofMonth))) > 0 {
 		return
 	}
 	r.Add(model.CheckValues, "field_range", o, day, fmt.Sprintf("month %g has no day %g", inYear, ofMonth))
-}
-
-// daysOf is the number of days of a month in a leap year.
-func daysOf(month int) int {
-	switch month {
-	case 2:
-		return 29
-	case 4, 6, 9, 11:
-		return 30
-	default:
-		return 31
-	}
 }

@@ -1,10 +1,10 @@
 package energyplus
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/model"
 )
@@ -29,24 +29,19 @@ var (
 	weekdayNames = []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
 )
 
-// ordinalOf is the number of a day in a leap year, 0 where there is no such day.
-func ordinalOf(month, day int) int {
-	if month < 1 || month > len(monthNames) || day < 1 || day > daysOf(month) {
-		return 0
-	}
-	for before := 1; before < month; before++ {
-		day += daysOf(before)
-	}
-	return day
+// dayIn is a day of a leap year. One that its month does not have is in the next.
+func dayIn(month, day int) time.Time {
+	const leapYear = 2024
+	return time.Date(leapYear, time.Month(month), day, 0, 0, 0, 0, time.UTC)
 }
 
-// nameOfDay is a day of a leap year as 12/31.
-func nameOfDay(day int) string {
-	month := 1
-	for ; day > daysOf(month); month++ {
-		day -= daysOf(month)
+// ordinalOf is the number of a day in a leap year, 0 where there is no such day.
+func ordinalOf(month, day int) int {
+	date := dayIn(month, day)
+	if int(date.Month()) != month || date.Day() != day {
+		return 0
 	}
-	return fmt.Sprintf("%d/%d", month, day)
+	return date.YearDay()
 }
 
 // readDate reads a date as EnergyPlus does, which looks at the first letters of words and ignores separators. It

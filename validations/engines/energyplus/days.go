@@ -81,28 +81,26 @@ func (d dayTypes) missing() string {
 // checkWeek checks that a Schedule:Week:Compact has each day once.
 func (r *modelRun) checkWeek(o *model.Object) {
 	covered := dayTypes(0)
-	found := model.Finding{Check: model.CheckSchedules, Code: "schedule", Object: o}
 	for i := range o.Fields {
 		f := &o.Fields[i]
 		if f.Spec == nil || f.Name != "daytype_list" || f.Text == "" || f.IsExpression() {
 			continue
 		}
-		if covered, found.Message = covered.with(f.Text); found.Message != "" {
-			found.Field = f
-			r.Find(found)
+		days, fault := covered.with(f.Text)
+		if fault != "" {
+			r.findSchedule(o, f, fault)
 			return
 		}
+		covered = days
 	}
 	if covered != allDayTypes && !o.HasExpressions() {
-		found.Message = "no days are named for " + covered.missing()
-		r.Find(found)
+		r.findSchedule(o, nil, "no days are named for "+covered.missing())
 	}
 }
 
 // checkYear checks that the weeks of a Schedule:Year cover each day of the year once.
 func (r *modelRun) checkYear(o *model.Object) {
 	covered := [lastDay + 1]bool{}
-	found := model.Finding{Check: model.CheckSchedules, Code: "schedule", Object: o}
 	if o.Groups == 0 {
 		return
 	}
@@ -115,8 +113,7 @@ func (r *modelRun) checkYear(o *model.Object) {
 		for past := range (end-begin+lastDay)%lastDay + 1 {
 			day := (begin+past-1)%lastDay + 1
 			if covered[day] {
-				found.Field, found.Message = last, "these days overlap with those of a week before"
-				r.Find(found)
+				r.findSchedule(o, last, "these days overlap with those of a week before")
 				return
 			}
 			covered[day] = true
@@ -126,8 +123,7 @@ func (r *modelRun) checkYear(o *model.Object) {
 	covered[leapDay] = covered[leapDay] || covered[leapDay-1]
 	for day := 1; day <= lastDay; day++ {
 		if !covered[day] {
-			found.Message = "no week has the " + nameOfDay(day)
-			r.Find(found)
+			r.findSchedule(o, nil, "no week has the "+dayIn(1, day).Format("1/2"))
 			return
 		}
 	}

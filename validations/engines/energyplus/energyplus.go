@@ -133,16 +133,15 @@ func (e *Engine) read(doc engine.Document) (*model.Model, *engine.Finding, error
 		m, unreadable := model.ReadEpJSON(t)
 		return m, unreadable, nil
 	}
-	if doc.Size > e.limits.MaxTreeBytes {
-		message := fmt.Sprintf("the model has %d bytes, at most %d are checked", doc.Size, e.limits.MaxTreeBytes)
-		return nil, &engine.Finding{Severity: engine.SeverityError, Code: "energyplus.too_large", Message: message}, nil
+	var m *model.Model
+	read := func(content []byte) ([]byte, *engine.ReadError) {
+		var fault *engine.ReadError
+		content = engine.TrimBOM(content)
+		m, fault = model.ReadIDF(content, e.limits)
+		return content, fault
 	}
-	content, err := doc.ReadAll()
-	if err != nil {
-		return nil, nil, err
-	}
-	m, unreadable := model.ReadIDF(engine.TrimBOM(content), e.limits)
-	return m, unreadable, nil
+	unreadable, err := engine.ReadText(doc, e.limits.MaxTreeBytes, "energyplus", e.limits, read)
+	return m, unreadable, err
 }
 
 func looksLikeIDF(doc engine.Document) (bool, error) {

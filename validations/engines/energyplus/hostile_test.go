@@ -31,7 +31,7 @@ func TestHostileModels(t *testing.T) {
 		},
 		{
 			"Size", "m.idf", strings.Repeat(" ", 17<<20),
-			brief{"energyplus.too_large", "", 0, 0, 0, "the model has 17825792 bytes, at most 16777216 are checked"},
+			brief{"energyplus.too_large", "", 0, 0, 0, "the document has 17825792 bytes, at most 16777216 are checked"},
 		},
 		{
 			"EpJSONDepth", "m.epJSON", strings.Repeat(`{"a":`, 100_000),

@@ -102,7 +102,6 @@ func (r *modelRun) checkIntervals(o *model.Object, step int) {
 	c := &dayClock{run: r, object: o, step: step}
 	const interpolation = "interpolate_to_timestep"
 	interpolated := o.Field(interpolation) != nil && !o.Is(interpolation, "No")
-	found := model.Finding{Check: model.CheckSchedules, Code: "schedule", Object: o}
 	for i := range o.Fields {
 		f := &o.Fields[i]
 		if f.Spec == nil || f.Name != "time" || f.Text == "" || f.IsExpression() {
@@ -112,15 +111,13 @@ func (r *modelRun) checkIntervals(o *model.Object, step int) {
 		if match := untilWord.FindStringSubmatch(text); match != nil {
 			text = match[1]
 		}
-		if found.Message = c.advance(f, text, interpolated); found.Message != "" {
-			found.Field = f
-			r.Find(found)
+		if fault := c.advance(f, text, interpolated); fault != "" {
+			r.findSchedule(o, f, fault)
 			return
 		}
 	}
 	if c.until != minutesPerDay {
-		found.Message = "the day does not end with 24:00"
-		r.Find(found)
+		r.findSchedule(o, nil, "the day does not end with 24:00")
 		return
 	}
 	c.finish()
@@ -133,14 +130,14 @@ func (r *modelRun) checkDayList(o *model.Object) {
 	if o.Groups == 0 || !isNumber || minutes < 1 || minutes > minutesPerHour {
 		return
 	}
-	found := model.Finding{Check: model.CheckSchedules, Code: "schedule", Object: o, Field: f}
 	switch each := int(minutes); {
 	case minutesPerHour%each != 0:
-		found.Message = engine.Clip(f.Text) + " minutes do not divide an hour"
+		r.findSchedule(o, f, engine.Clip(f.Text)+" minutes do not divide an hour")
 	case o.Groups != minutesPerDay/each:
-		found.Message = fmt.Sprintf("%d values of %d minutes are not a day", o.Groups, each)
-	default:
-		return
+		r.findSchedule(o, f, fmt.Sprintf("%d values of %d minutes are not a day", o.Groups, each))
 	}
-	r.Find(found)
+}
+
+func (r *modelRun) findSchedule(o *model.Object, f *model.Field, message string) {
+	r.Add(model.CheckSchedules, "schedule", o, f, message)
 }

@@ -50,15 +50,35 @@ func (r *modelRun) judgeVersion(version, latest string, stated, known bool) {
 		found.Message = "the model does not state its version of EnergyPlus; it is checked as version " + latest
 	case version == "":
 		found.Message = "this is not a version of EnergyPlus, such as 23.2"
+	case !known:
+		found.Message = fmt.Sprintf("models of the version %s cannot be checked; ", version) + r.wayOut(version)
 	case !allowed:
 		found.Message = fmt.Sprintf("the version %s is not one of %s", version, strings.Join(r.engine.versions, ", "))
-	case !known:
-		found.Message = fmt.Sprintf("models of the version %s cannot be checked, only those of %s",
-			version, strings.Join(model.Versions(), ", "))
 	default:
 		return
 	}
 	r.Find(found)
+}
+
+// wayOut says which version comes nearest to one that cannot be checked.
+func (r *modelRun) wayOut(version string) string {
+	oldest, nearest := model.Versions()[0], latestOf(r.engine.versions)
+	for _, one := range slices.Backward(model.Versions()) {
+		if isOlder(version, nearest) && slices.Contains(r.engine.versions, one) {
+			nearest = one
+		}
+	}
+	if isOlder(version, oldest) {
+		return "the program Transition of EnergyPlus updates them to " + nearest
+	}
+	return "the nearest version is " + nearest
+}
+
+// isOlder compares versions such as 9.6 and 22.1.
+func isOlder(version, than string) bool {
+	major, minor := versionNumbers(version)
+	otherMajor, otherMinor := versionNumbers(than)
+	return major < otherMajor || major == otherMajor && minor < otherMinor
 }
 
 // latestOf returns the latest of these versions that has a dictionary, or else the latest that has one.

@@ -24,8 +24,8 @@ type ECMAPattern struct {
 // CompileECMA compiles a pattern. A pattern that is invalid in ECMA-262 may be one of RE2, as (?i)a is. Otherwise it is
 // read as browsers read patterns without the flag u, if only its classes need that.
 func CompileECMA(source string, limits Limits) (*ECMAPattern, error) {
-	if len(source) > limits.MaxPatternChars {
-		return nil, fmt.Errorf("the pattern is longer than %d characters", limits.MaxPatternChars)
+	if err := limits.checkPattern(source); err != nil {
+		return nil, err
 	}
 	r := &ecmaReader{}
 	meaning := r.read(source)
@@ -37,13 +37,16 @@ func CompileECMA(source string, limits Limits) (*ECMAPattern, error) {
 	if !r.open {
 		// What is written out is longer.
 		longer := limits
-		longer.MaxPatternChars = maxLinearChars
+		longer.MaxPatternChars = limits.MaxPlainPatternChars
 		if linear, err := CompilePattern(text, longer); err == nil {
 			return &ECMAPattern{source: source, Linear: &linear}, nil
 		}
 	}
 	if meaning != nil {
 		return nil, meaning
+	}
+	if len(source) > limits.MaxPatternChars {
+		return nil, fmt.Errorf("the pattern is longer than %d characters", limits.MaxPatternChars)
 	}
 	if fault != nil {
 		// The flag u forbids [\w-.], of which there is one meaning only.

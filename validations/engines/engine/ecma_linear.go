@@ -6,9 +6,6 @@ import (
 	"strings"
 )
 
-// maxLinearChars bounds an expression of RE2 whose classes are written out.
-const maxLinearChars = 1 << 16
-
 // spaces and lineEnds are what ECMA-262 counts as such, and RE2 does not.
 const (
 	spaces   = `\t-\r \x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000}\x{FEFF}`

@@ -43,6 +43,7 @@ func TestPatterns(t *testing.T) {
 		{`^[[:alpha:]]+$`, "h]", "h1"},
 		{`^(?!x)[\w\-\.]+\@[\w-.]+{$`, "a@b{", "x@b{"},
 		{`(?!)|x`, "x", "y"},
+		{`^(?:` + strings.Repeat(`entra\.user|C\+\+|`, 3000) + `[Ll]ast)$`, "last", "entra-user"},
 	} {
 		p, err := CompileECMA(tt.pattern, DefaultLimits())
 		if err != nil {
@@ -61,7 +62,8 @@ func TestFaultsOfPatterns(t *testing.T) {
 	t.Parallel()
 	for _, pattern := range []string{
 		"[", "a(b", "a)", "a|*", "a**", "(?<=a)*", "a{3,2}", `\Z`, `(a)\2`, `\k<b>(?<a>)`, "(?>a)", "[b-a]",
-		`\p{Klingon}`, `\u12`, `a\`, strings.Repeat("a", 2001),
+		`\p{Klingon}`, `\u12`, `a\`, strings.Repeat("a", 2000) + "+",
+		strings.Repeat("a", 1<<16+1), strings.Repeat("a", 2000) + `(?=b)`, strings.Repeat("a", 2000) + `{2}`,
 	} {
 		if p, err := CompileECMA(pattern, DefaultLimits()); err == nil {
 			t.Errorf("compile %s = %v, want a fault", pattern, p)

@@ -14,6 +14,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // Severity says how grave a finding is. Only SeverityError fails a step.
@@ -95,6 +96,16 @@ type Report struct {
 	Warnings  int
 	Infos     int
 	Truncated bool
+}
+
+// Unreadable returns the finding that says why a document cannot be read as JSON, YAML or XML. It is all of a report.
+func (r Report) Unreadable() (Finding, bool) {
+	if len(r.Findings) != 1 || r.Errors != 1 {
+		return Finding{}, false
+	}
+	format, _, _ := strings.Cut(r.Findings[0].Code, ".")
+	isFormat := format == "json" || format == "yaml" || format == "xml"
+	return r.Findings[0], isFormat && r.Findings[0].Code != "xml.schema"
 }
 
 // ExhaustedError says that a check has used up its share of a resource, so there is no verdict on the document.

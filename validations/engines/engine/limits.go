@@ -66,6 +66,8 @@ type Limits struct {
 	// MaxPatternChars is the length of a regular expression, MaxPatternWork its compiled size times its input.
 	MaxPatternChars int
 	MaxPatternWork  int64
+	// MaxPlainPatternChars is the length of one of RE2 that repeats nothing, such as a list of words.
+	MaxPlainPatternChars int
 	// MaxPatternTime is how long an expression that RE2 does not have may take on one text.
 	MaxPatternTime time.Duration
 }
@@ -108,9 +110,10 @@ func DefaultLimits() Limits {
 		MaxStepCost:         300_000_000,
 		MaxRowCost:          5000,
 
-		MaxPatternChars: 2000,
-		MaxPatternWork:  100_000_000,
-		MaxPatternTime:  2 * time.Second,
+		MaxPatternChars:      2000,
+		MaxPatternWork:       100_000_000,
+		MaxPlainPatternChars: 1 << 16,
+		MaxPatternTime:       2 * time.Second,
 	}
 }
 

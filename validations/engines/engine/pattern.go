@@ -14,12 +14,12 @@ type Pattern struct {
 
 // CompilePattern refuses what is too long or does not compile; RE2 has neither look-around nor back-references.
 func CompilePattern(source string, limits Limits) (Pattern, error) {
-	if len(source) > limits.MaxPatternChars {
-		return Pattern{}, fmt.Errorf("pattern is longer than %d characters", limits.MaxPatternChars)
+	if err := limits.checkPattern(source); err != nil {
+		return Pattern{}, err
 	}
 	parsed, err := syntax.Parse(source, syntax.Perl)
 	if err != nil {
-		return Pattern{}, fmt.Errorf("pattern is not a regular expression of RE2: %w", err)
+		return Pattern{}, fmt.Errorf("pattern is not a regular expression of RE2: %s", ClipTo(err.Error(), MaxMessage))
 	}
 	program, err := syntax.Compile(parsed.Simplify())
 	if err != nil {
@@ -30,6 +30,21 @@ func CompilePattern(source string, limits Limits) (Pattern, error) {
 		return Pattern{}, fmt.Errorf("compile pattern: %w", err)
 	}
 	return Pattern{RE: re, size: int64(len(program.Inst))}, nil
+}
+
+// plainPattern has no repetition, so that its size bounds what it costs. Lists of words are such patterns.
+var plainPattern = regexp.MustCompile(`^(?s:[^\\*+?{]|\\.|\(\?:)*$`)
+
+// checkPattern refuses what is too long.
+func (l Limits) checkPattern(source string) error {
+	most := l.MaxPatternChars
+	if len(source) > most && plainPattern.MatchString(source) {
+		most = max(most, l.MaxPlainPatternChars)
+	}
+	if len(source) > most {
+		return fmt.Errorf("the pattern is longer than %d characters", most)
+	}
+	return nil
 }
 
 // Work is what matching the text costs at worst.

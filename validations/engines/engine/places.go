@@ -1,6 +1,9 @@
 package engine
 
-import "cmp"
+import (
+	"cmp"
+	"fmt"
+)
 
 // Position is where a value stands: a byte offset, or line and column where the parser gives those.
 type Position struct {
@@ -25,6 +28,30 @@ func ReadErrorAt(code, message string, offset int) *ReadError {
 // Error is the message, for the parsers that return it as an error.
 func (f *ReadError) Error() string {
 	return f.Message
+}
+
+// ReadText reads a document of at most so many bytes, which read turns into UTF-8 and whatever it keeps. The finding,
+// if any, says why the document cannot be read; its code begins with the format.
+//
+//nolint:nilnil // no finding is the good case
+func ReadText(
+	doc Document, most int64, format string, limits Limits, read func(content []byte) ([]byte, *ReadError),
+) (*Finding, error) {
+	if doc.Size > most {
+		message := fmt.Sprintf("the document has %d bytes, at most %d are checked", doc.Size, most)
+		f := Failure(format+".too_large", message)
+		return &f, nil
+	}
+	content, err := doc.ReadAll()
+	if err != nil {
+		return nil, err
+	}
+	text, fault := read(content)
+	if fault == nil {
+		return nil, nil
+	}
+	f := NewLines(text, limits.MaxExcerpt).PlaceAt(Failure(fault.Code, fault.Message), fault.At)
+	return &f, nil
 }
 
 // PlaceAt fills in line, column and excerpt of a finding.

@@ -37,10 +37,10 @@ func lastRunes(text []byte, n int) []byte {
 	return text[start:]
 }
 
-// printable makes a text fit to be stored and shown: databases refuse NUL and broken UTF-8.
+// printable makes a text fit to be stored and shown: databases refuse NUL and broken UTF-8. Line breaks stay.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\t' || r == 0x7f {
+		if r < ' ' && !strings.ContainsRune("\t\r\n", r) || r == 0x7f {
 			return utf8.RuneError
 		}
 		return r

@@ -40,3 +40,11 @@ func TestEditDistanceUpToALimit(t *testing.T) {
 		}
 	}
 }
+
+// TestQuote holds that a message has the lines of a document, and nothing that databases refuse.
+func TestQuote(t *testing.T) {
+	t.Parallel()
+	if got, want := Quote("a\r\nb\tc\x01\xff\x00"), "\"a\r\nb\tc\ufffd\ufffd\ufffd\""; got != want {
+		t.Errorf("quote = %q, want %q", got, want)
+	}
+}

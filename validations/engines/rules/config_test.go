@@ -62,7 +62,7 @@ func TestRuleConfigurations(t *testing.T) {
 		{"TextOfNumbers", oneRule(`"operator": "starts_with", "value": 1`), "/rules/0/value"},
 		{"Pattern", oneRule(`"operator": "matches", "value": "("`), "/rules/0/value"},
 		{
-			"PatternIsLong", oneRule(`"operator": "matches", "value": "` + strings.Repeat("a", 2001) + `"`),
+			"PatternIsLong", oneRule(`"operator": "matches", "value": "` + strings.Repeat("a", 2000) + `+"`),
 			"/rules/0/value",
 		},
 		{"Type", oneRule(`"operator": "type_is", "value": "date"`), "/rules/0/value"},

@@ -43,7 +43,25 @@ func TestHostileTrees(t *testing.T) {
 		{"NUL", "[1,\x00]", "", brief{"json.malformed", "", 1, 4, 0, "\"\ufffd\" is not expected here"}},
 		{"InvalidUTF8", "[\"\xff\"]", "", brief{"json.invalid_utf8", "", 1, 3, 0, "the text is not valid UTF-8"}},
 		{"UTF16", "\xff\xfe1\x00", "", brief{"json.invalid_utf8", "", 1, 1, 0, "the text is UTF-16; save it as UTF-8"}},
-		{"Truncated", `{"a": [1,`, "", brief{"json.malformed", "", 1, 10, 0, "the document ends too early"}},
+		{
+			"Truncated", "{\n\"a\": [{}, [\n1], 2,\n", "",
+			brief{"json.malformed", "", 4, 1, 0, "the document ends too early: [ of line 2 is not closed"},
+		},
+		{
+			"TruncatedString", "{\n\"a\": \"x\n", "",
+			brief{"json.malformed", "", 2, 8, 0, "the string is not closed in its line"},
+		},
+		{
+			"TruncatedInString", "{\n\"a\": \"x", "",
+			brief{"json.malformed", "", 2, 8, 0, "the document ends too early: the string of line 2 is not closed"},
+		},
+		{
+			"NoComma", "{\n\"a\": 1\n\n\"b\": 2}", "",
+			brief{"json.malformed", "", 2, 7, 0, "a comma is missing after line 2"},
+		},
+		{"NoCommaInLine", `["a" "b"]`, "", brief{"json.malformed", "", 1, 5, 0, "a comma is missing here"}},
+		{"LeadingZero", "[-08080]", "", brief{"json.malformed", "", 1, 3, 0, "a number must not begin with 0"}},
+		{"Quote", `{"a"": 1}`, "", brief{"json.malformed", "", 1, 5, 0, "a quotation mark is not expected here"}},
 		{"Empty", "", "", brief{"json.malformed", "", 1, 1, 0, "the document ends too early"}},
 		{
 			"TwoDocuments", "{}\n{}", "",

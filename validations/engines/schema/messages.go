@@ -102,12 +102,6 @@ func describeForm(e *jsonschema.ValidationError) string {
 		return needs(k.Prop, k.Missing)
 	case *kind.RefCycle:
 		return "the schema refers to itself endlessly here"
-	case *kind.ContentEncoding:
-		return "not encoded in " + k.Want
-	case *kind.ContentMediaType:
-		return "not of the media type " + k.Want
-	case *kind.ContentSchema:
-		return "the content does not satisfy its schema"
 	default:
 		return ""
 	}

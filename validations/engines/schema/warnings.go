@@ -64,14 +64,27 @@ func (d *doubter) doubt(one *resource, value any, tokens []string, draft int) {
 	if !ok {
 		return
 	}
+	_, refers := object["$ref"].(string)
 	for _, name := range slices.Sorted(maps.Keys(object)) {
-		if code, detail := d.reason(name, draft); code != "" {
+		code, detail := d.reason(name, draft)
+		if code == "" && refers && draft <= draft7 && d.isAssertion(name) {
+			code = "schema.draft_keyword"
+			detail = fmt.Sprintf("%s stands beside $ref, so draft %s ignores it; put the $ref into an allOf, "+
+				"or use draft 2019-09 or later", name, drafts[draft].name)
+		}
+		if code != "" {
 			d.add(one.fault(append(slices.Clip(tokens), name), code, detail))
 		}
 		for _, below := range within(name, object[name]) {
 			d.doubt(one, below.value, append(slices.Clip(tokens), below.tokens...), draft)
 		}
 	}
+}
+
+// isAssertion reports whether a member of a schema can refuse documents.
+func (d *doubter) isAssertion(name string) bool {
+	_, known := keywords[name]
+	return known && !d.containers[name] && !strings.HasPrefix(name, "$") && name != "id"
 }
 
 // reason says why a member of a schema checks nothing; "" where it checks something, or is not to.

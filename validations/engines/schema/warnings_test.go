@@ -48,6 +48,17 @@ func TestWarnings(t *testing.T) {
 			}},
 		},
 		{
+			"BesideRef", `{"draft": "7", "schema": {"definitions": {"a": {"$id": "#b", "type": "string"}},
+				"properties": {"c": {"$ref": "#/definitions/a", "title": "d", "enum": ["e"], "$id": "#f"},
+				"$ref": {"type": "null"}}}}`,
+			[]doubt{{
+				"/schema/properties/c/enum", "schema.draft_keyword",
+				"enum stands beside $ref, so draft 7 ignores it; " +
+					"put the $ref into an allOf, or use draft 2019-09 or later",
+			}},
+		},
+		{"BesideRefLater", schemaStep(`{"$ref": "#/$defs/a", "enum": [1], "$defs": {"a": {"type": "number"}}}`), nil},
+		{
 			"OlderKeyword", schemaStep(`{"additionalItems": false}`),
 			[]doubt{{
 				"/schema/additionalItems", "schema.draft_keyword",

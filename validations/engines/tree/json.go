@@ -21,6 +21,8 @@ type jsonReader struct {
 	decoder *jsontext.Decoder
 	limits  engine.Limits
 	values  int
+	// open is where the innermost object or array begins in which reading has failed.
+	open *int
 }
 
 // ParseJSON reads a JSON text in UTF-8.
@@ -67,10 +69,15 @@ func (r *jsonReader) value(depth int) (any, error) {
 			message := fmt.Sprintf("nested deeper than %d levels", r.limits.MaxDepth)
 			return nil, engine.ReadErrorAt("json.depth", message, start)
 		}
+		read := r.object
 		if token.Kind() == '[' {
-			return r.array(depth + 1)
+			read = r.array
 		}
-		return r.object(depth + 1)
+		value, err := read(depth + 1)
+		if err != nil && r.open == nil {
+			r.open = &start
+		}
+		return value, err
 	case '"':
 		return token.String(), nil
 	case '0':
@@ -143,17 +150,52 @@ func (r *jsonReader) fault(err error) *engine.ReadError {
 		fault.Code = "json.duplicate_name"
 		fault.Message = fmt.Sprintf("the name %s occurs twice", engine.Quote(syntactic.JSONPointer.LastToken()))
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), fault.At.Offset >= len(r.text):
-		fault.Message = "the document ends too early"
+		fault.Message = "the document ends too early" + r.unclosed()
 	case strings.Contains(err.Error(), "surrogate"):
 		fault.Message = "a string contains half of a surrogate pair"
 	case strings.Contains(err.Error(), "UTF-8"):
 		fault.Code = "json.invalid_utf8"
 		fault.Message = "the text is not valid UTF-8"
 	default:
-		found, _ := strconv.Unquote(strconv.QuoteRune(rune(r.text[fault.At.Offset])))
-		fault.Message = engine.Quote(found) + " is not expected here"
+		r.misplaced(fault, err.Error())
 	}
 	return fault
+}
+
+// unclosed says what is not closed where the text ends.
+func (r *jsonReader) unclosed() string {
+	switch last := r.next(); {
+	case last < len(r.text) && r.text[last] == '"':
+		return fmt.Sprintf(": the string of line %d is not closed", r.line(last))
+	case r.open != nil:
+		return fmt.Sprintf(": %c of line %d is not closed", r.text[*r.open], r.line(*r.open))
+	default:
+		return ""
+	}
+}
+
+func (r *jsonReader) line(offset int) int { return 1 + bytes.Count(r.text[:offset], []byte("\n")) }
+
+// misplaced says what is wrong with the character that the decoder stopped at, which has its own words for it.
+func (r *jsonReader) misplaced(fault *engine.ReadError, words string) {
+	at, before := fault.At.Offset, int(r.decoder.InputOffset())
+	found := r.text[at]
+	isDigit := '0' <= found && found <= '9'
+	switch {
+	case isDigit && at == before && bytes.HasSuffix(r.text[:at], []byte("0")):
+		fault.Message, fault.At.Offset = "a number must not begin with 0", at-1
+	case strings.Contains(words, "expecting ','") && (isDigit || strings.IndexByte(`"{[-tfn`, found) >= 0):
+		fault.Message, fault.At.Offset = "a comma is missing here", before
+		if line := r.line(before); line < r.line(at) {
+			fault.Message = fmt.Sprintf("a comma is missing after line %d", line)
+		}
+	case found == '\n', found == '\r':
+		fault.Message = "the string is not closed in its line"
+	case found == '"':
+		fault.Message = "a quotation mark is not expected here"
+	default:
+		fault.Message = engine.Quote(string(rune(found))) + " is not expected here"
+	}
 }
 
 // locate fills in the spots of a text that was read before.
@@ -169,29 +211,19 @@ func (r *jsonReader) locate(wanted *Spot) error {
 	if err != nil {
 		return err
 	}
-	switch token.Kind() {
-	case '{':
-		err = r.locateMembers(wanted)
-	case '[':
-		err = r.locateItems(wanted)
-	default:
+	isObject := token.Kind() == '{'
+	if !isObject && token.Kind() != '[' {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	_, err = r.decoder.ReadToken()
-	return err
-}
-
-func (r *jsonReader) locateMembers(wanted *Spot) error {
-	for r.decoder.PeekKind() != '}' {
-		start := r.next()
-		name, err := r.decoder.ReadToken()
-		if err != nil {
-			return err
+	for i := 0; r.decoder.PeekKind() != '}' && r.decoder.PeekKind() != ']'; i++ {
+		start, name := r.next(), strconv.Itoa(i)
+		if isObject {
+			if token, err = r.decoder.ReadToken(); err != nil {
+				return err
+			}
+			name = token.String()
 		}
-		below := wanted.child(name.String())
+		below := wanted.child(name)
 		if below != nil {
 			below.Name = engine.Position{Offset: start}
 		}
@@ -199,18 +231,6 @@ func (r *jsonReader) locateMembers(wanted *Spot) error {
 			return err
 		}
 	}
-	return nil
-}
-
-func (r *jsonReader) locateItems(wanted *Spot) error {
-	for i := 0; r.decoder.PeekKind() != ']'; i++ {
-		below := wanted.child(strconv.Itoa(i))
-		if below != nil {
-			below.Name = engine.Position{Offset: r.next()}
-		}
-		if err := r.locate(below); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err = r.decoder.ReadToken()
+	return err
 }

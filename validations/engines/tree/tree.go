@@ -2,7 +2,6 @@
 package tree
 
 import (
-	"fmt"
 	"mime"
 	"path"
 	"slices"
@@ -76,27 +75,16 @@ func ReadAny(doc engine.Document, limits engine.Limits) (*Tree, *engine.Finding,
 }
 
 func readFormat(doc engine.Document, format format, limits engine.Limits) (*Tree, *engine.Finding, error) {
-	if doc.Size > format.limit {
-		return nil, &engine.Finding{
-			Severity: engine.SeverityError,
-			Code:     format.name + ".too_large",
-			Message:  fmt.Sprintf("the document has %d bytes, at most %d are checked", doc.Size, format.limit),
-		}, nil
-	}
-	content, err := doc.ReadAll()
-	if err != nil {
-		return nil, nil, err
-	}
-	text, fault := format.decode(content)
-	if fault == nil {
-		var t *Tree
-		if t, fault = format.parse(text, limits); fault == nil {
-			return t, nil, nil
+	var t *Tree
+	read := func(content []byte) ([]byte, *engine.ReadError) {
+		text, fault := format.decode(content)
+		if fault == nil {
+			t, fault = format.parse(text, limits)
 		}
+		return text, fault
 	}
-	lines := engine.NewLines(text, limits.MaxExcerpt)
-	finding := lines.PlaceAt(engine.Failure(fault.Code, fault.Message), fault.At)
-	return nil, &finding, nil
+	unreadable, err := engine.ReadText(doc, format.limit, format.name, limits, read)
+	return t, unreadable, err
 }
 
 // formatOf is YAML where the document says so, and JSON otherwise.

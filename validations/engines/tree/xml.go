@@ -144,31 +144,14 @@ func (l *xmlLocator) element(parent xmlPlace, tag xml.StartElement, start int) x
 		return xmlPlace{}
 	}
 	s.Value = engine.Position{Offset: start}
-	offsets := attributeOffsets(l.reader.Text[start:l.reader.Offset()])
-	for i, a := range tag.Attr {
-		if below := s.child(attributeMark + xmltext.Written(a.Name)); below != nil {
-			below.Value = engine.Position{Offset: start + offsets[i]}
+	written := l.reader.Text[start:l.reader.Offset()]
+	for _, a := range tag.Attr {
+		name := xmltext.Written(a.Name)
+		if below := s.child(attributeMark + name); below != nil {
+			value, _ := xmltext.AttributeValue(written, name)
+			below.Value = engine.Position{Offset: start + bytes.LastIndex(written[:value], []byte(name))}
 		}
 	}
 	members, _ := value.(map[string]any)
 	return xmlPlace{s, members}
-}
-
-// attributeOffsets returns where in a start tag its attributes begin.
-func attributeOffsets(tag []byte) []int {
-	offsets := []int{}
-	at := bytes.IndexAny(tag, " \t\r\n")
-	for at >= 0 {
-		for at < len(tag) && bytes.IndexByte([]byte(" \t\r\n"), tag[at]) >= 0 {
-			at++
-		}
-		open := bytes.IndexAny(tag[at:], `"'`)
-		if open < 0 {
-			break
-		}
-		offsets = append(offsets, at)
-		at += open + 1
-		at += bytes.IndexByte(tag[at:], tag[at-1]) + 1
-	}
-	return offsets
 }

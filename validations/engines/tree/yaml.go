@@ -32,6 +32,7 @@ const (
 )
 
 func parseYAML(text []byte, limits engine.Limits) (*Tree, *engine.ReadError) {
+	text = withoutMarks(text)
 	if at := engine.BadTextAt(text); at >= 0 {
 		message := "the text is not valid UTF-8, or contains NUL"
 		return nil, engine.ReadErrorAt("yaml.invalid_utf8", message, at)

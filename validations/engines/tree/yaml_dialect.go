@@ -7,14 +7,28 @@ import (
 	"regexp"
 	"strconv"
 	"unicode/utf16"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
 
-// Patterns of what the parser refuses although it is YAML 1.2: the directive, and in JSON the escapes of pairs of
-// surrogates and of slashes.
+// Patterns of what the parser refuses although it is YAML 1.2: byte order marks beside the comments before a document,
+// the directive, and in JSON the escapes of pairs of surrogates and of slashes.
 var (
+	documentPrefix = regexp.MustCompile(
+		`(?:^|[\r\n]\.\.\.(?:[ \t][^\r\n]*)?[\r\n])(?:\x{FEFF}|[ \t]*(?:#[^\r\n]*)?[\r\n])+`)
 	versionDirective = regexp.MustCompile(`^(?:[ \t]*(?:#.*)?\r?\n)*%YAML[ \t]+1\.[2-9][ \t\r\n]`)
 	jsonEscape       = regexp.MustCompile(`\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|\\.`)
 )
+
+// withoutMarks leaves the byte order marks before a document out, as they are where files were joined.
+func withoutMarks(text []byte) []byte {
+	if !bytes.Contains(text, []byte(engine.BOM)) {
+		return text
+	}
+	return documentPrefix.ReplaceAllFunc(text, func(prefix []byte) []byte {
+		return bytes.ReplaceAll(prefix, []byte(engine.BOM), nil)
+	})
+}
 
 // forParser writes a text as the parser, which is one of YAML 1.1, takes it. Lines stay as they are; columns move a
 // little behind a slash that JSON escapes, and behind a character that it escapes as a pair of surrogates.

@@ -38,6 +38,9 @@ func TestYAMLIsReadAsOthersWriteIt(t *testing.T) {
 		"%YAML 1.1\n---\na: 1\n":                       `{"a":1}`,
 		"%YAML 1.3\n---\na: 1\n":                       `{"a":1}`,
 		`{"a": "b\/c\\/"}`:                             `{"a":"b/c\\/"}`,
+		"# c\n\ufeffa: 1\n":                            `{"a":1}`,
+		"\ufeff# c\r\n\r\n\ufeff%YAML 1.2\n---\na: 1\n...\n# d\n\ufeff# e\n": `{"a":1}`,
+		"a: '#\n\n \ufeffb'\n": "{\"a\":\"#\\n\ufeffb\"}",
 	} {
 		want = strings.ReplaceAll(want, `\U0001F61C`, "\U0001F61C")
 		read, fault := ReadYAML([]byte(text), engine.DefaultLimits())

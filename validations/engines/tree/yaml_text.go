@@ -32,7 +32,7 @@ func ReadYAML(content []byte, limits engine.Limits) (YAMLText, *engine.Finding) 
 	}
 	var document yaml.Node
 	if err == nil {
-		err = yaml.Unmarshal(forParser(engine.TrimBOM(content)), &document)
+		err = yaml.Unmarshal(forParser(withoutMarks(content)), &document)
 	}
 	var text bytes.Buffer
 	if err == nil {

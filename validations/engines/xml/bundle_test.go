@@ -24,6 +24,14 @@ func inNamespace(namespace, declarations string) string {
 		namespace + `" xmlns:t="` + namespace + `">` + declarations + `</xs:schema>`
 }
 
+// signed is a document with a signature, which need not be right.
+func signed(language string) string {
+	return `<a xml:lang="` + language + `" xmlns:l="http://www.w3.org/1999/xlink" l:type="simple" l:href="b">
+		<Signature xmlns="http://www.w3.org/2000/09/xmldsig#"><SignedInfo><CanonicalizationMethod Algorithm="c"/>
+		<SignatureMethod Algorithm="s"/><Reference URI=""><DigestMethod Algorithm="d"/><DigestValue/>
+		</Reference></SignedInfo><SignatureValue/><KeyInfo><KeyName>k</KeyName></KeyInfo></Signature></a>`
+}
+
 func TestSchemasOfSeveralFiles(t *testing.T) {
 	t.Parallel()
 	const percent = `<xs:simpleType name="percent"><xs:restriction base="xs:int">` +
@@ -165,6 +173,27 @@ func TestSchemasOfSeveralFiles(t *testing.T) {
 				"c.xsd": xsd(`<xs:include schemaLocation="b.xsd"/><xs:element name="c" type="percent"/>`),
 			},
 			"<a>7</a>", "<a>700</a>", "<a> 700 is more than 100",
+		},
+		{
+			"KnownNamespaces",
+			xsd(`<xs:import namespace="http://www.w3.org/XML/1998/namespace"
+					schemaLocation="http://www.w3.org/2001/xml.xsd"/>
+				<xs:import namespace="http://www.w3.org/1999/xlink"/>
+				<xs:import namespace="http://www.w3.org/2000/09/xmldsig#" schemaLocation="../xmldsig-core-schema.xsd"/>
+				<xs:element name="a"><xs:complexType><xs:sequence xmlns:d="http://www.w3.org/2000/09/xmldsig#">
+				<xs:element ref="d:Signature"/></xs:sequence><xs:attribute ref="xml:lang"/>
+				<xs:attributeGroup xmlns:l="http://www.w3.org/1999/xlink" ref="l:simpleAttrs"/></xs:complexType>
+				</xs:element>`),
+			nil, signed("de"), signed("?"), `attribute lang of <a> "?" is not a valid value`,
+		},
+		{
+			"OwnSchemaOfAKnownNamespace",
+			xsd(`<xs:import namespace="http://www.w3.org/XML/1998/namespace" schemaLocation="xml.xsd"/>
+				<xs:element name="a"><xs:complexType><xs:attribute ref="xml:lang"/></xs:complexType></xs:element>`),
+			map[string]string{"xml.xsd": `<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"
+				targetNamespace="http://www.w3.org/XML/1998/namespace"><xs:attribute name="lang" type="xs:int"/>
+				</xs:schema>`},
+			`<a xml:lang="1"/>`, `<a xml:lang="de"/>`, `attribute lang of <a> "de" is not a valid int`,
 		},
 	}
 	for _, tt := range tests {

@@ -22,15 +22,10 @@ const (
 	lintOutOfMemory
 )
 
-// The exit codes of xmllint.
-const (
-	exitValid         = 0
-	exitMalformed     = 1
-	exitInvalid       = 3
-	exitInvalidToo    = 4
-	exitSchemaInvalid = 5
-	exitOutOfMemory   = 9
-)
+// lintEnds are the ends by the exit codes of xmllint. A document is valid at 0, and invalid at 3 and 4.
+var lintEnds = map[int]lintEnd{
+	0: lintChecked, 1: lintMalformed, 3: lintChecked, 4: lintChecked, 5: lintSchemaInvalid, 9: lintOutOfMemory,
+}
 
 // findXMLLint returns the program that checks by XML Schema, because Go has no validator for it. It answers false where
 // the program is not installed. Texts of more than 10 MB are huge to it; the engine has its own limits, and its reader
@@ -64,15 +59,9 @@ func (s *schema) lint(ctx context.Context, texts [][]byte, document []byte, line
 	case end.Signal != 0:
 		return lintOutOfMemory, nil
 	}
-	switch end.Code {
-	case exitValid, exitInvalid, exitInvalidToo:
-		return lintChecked, nil
-	case exitMalformed:
-		return lintMalformed, nil
-	case exitSchemaInvalid:
-		return lintSchemaInvalid, nil
-	case exitOutOfMemory:
-		return lintOutOfMemory, nil
+	ended, known := lintEnds[end.Code]
+	if !known {
+		return 0, fmt.Errorf("xmllint ended with %d", end.Code)
 	}
-	return 0, fmt.Errorf("xmllint ended with %d", end.Code)
+	return ended, nil
 }

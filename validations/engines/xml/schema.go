@@ -161,7 +161,7 @@ func (s *schema) check(ctx context.Context, text []byte, c *engine.Collector) er
 		return err
 	}
 	for _, one := range found.list {
-		one.phrase()
+		one.phrase(s.bundle)
 	}
 	ids, err := s.readIdentifiers(text)
 	if err != nil {

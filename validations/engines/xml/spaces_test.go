@@ -82,7 +82,7 @@ func TestNumbersOfManyDigits(t *testing.T) {
 		"Spaced":   {"positiveInteger", " " + long, "+" + long + "1\n", ""},
 		"Repeated": {
 			"integer", long, "+00" + long,
-			"<b> repeats ['" + long + "'], which the key k allows once",
+			"<b> repeats '" + long + "', which the key k allows once",
 		},
 		"Negative": {
 			"nonNegativeInteger", "1", "-" + long,

@@ -7,6 +7,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 	"github.com/simplevalidations/simplevalidations/validations/engines/program"
+	"github.com/simplevalidations/simplevalidations/validations/engines/xmltext"
 )
 
 // Patterns of xmllint's lines: the whole of one, what it is about, and a namespace in a name.
@@ -59,9 +60,9 @@ var rephrasings = []rephrasing{
 	say(`'(.*)' is not a valid value of the atomic type 'xs:(.*)'\.`, `"$1" is not a valid $2`),
 	say(`'(.*)' is not a valid value of .*`, `"$1" is not a valid value`),
 	say(`Not all fields of key `+identity+` evaluate .*`, `has no valid value for the key $1`),
-	say(`Duplicate key-sequence (\[.*\]) in .* `+identity+`\.`, `repeats $1, which the key $2 allows once`),
+	say(`Duplicate key-sequence \[(.*)\] in .* `+identity+`\.`, `repeats $1, which the key $2 allows once`),
 	say(
-		`No match found for key-sequence (\[.*\]) of keyref '(?:{.*})?(.*)'\.`,
+		`No match found for key-sequence \[(.*)\] of keyref '(?:{.*})?(.*)'\.`,
 		`refers by $2 to $1, which does not exist`,
 	),
 }
@@ -118,8 +119,8 @@ func (c *complaint) goOn(line string) {
 	}
 }
 
-// phrase fills in the message of a complaint about an element.
-func (c *complaint) phrase() {
+// phrase fills in the message of a complaint about an element, by what the schemas say of elements.
+func (c *complaint) phrase(schemas *xmltext.Bundle) {
 	if c.sentence == "" {
 		return
 	}
@@ -132,11 +133,18 @@ func (c *complaint) phrase() {
 	}
 	words := plainWords(c.sentence)
 	if _, others, expects := strings.Cut(c.sentence, "Expected is"); expects {
+		only, isOther := strings.CutPrefix(words, "is not expected here, but ")
+		if c.space != "" {
+			only = strings.TrimPrefix(only, "{"+c.space+"}")
+		}
 		if strings.Contains(others, "}"+c.subject+" ") {
 			// The name alone would not say what is wrong.
 			about += " of " + namespaceWords(c.space)
 		} else {
 			words = namespacePrefix.ReplaceAllString(words, "")
+		}
+		if isOther && schemas.Lacks(only, c.subject) {
+			about, words = "before "+about, "an element "+only+" is missing"
 		}
 	}
 	c.finding.Message = engine.ClipTo(about+" "+words, engine.MaxMessage)

@@ -50,11 +50,33 @@ func TestElementsOfAnotherNamespace(t *testing.T) {
 			"<b> of the namespace urn:b is not expected here, but {urn:a}b",
 		`<p:a xmlns:p="urn:a"><b/><p:c/></p:a>`:           "<b> of no namespace is not expected here, but {urn:a}b",
 		`<a xmlns="urn:a"><c xmlns="urn:b"/><b/></a>`:     "<c> is not expected here, but b",
+		`<a xmlns="urn:a"><c/></a>`:                       "before <c> an element b is missing",
 		`<a xmlns="urn:a"><b/></a>`:                       "<a> lacks an element: c",
 		`<a xmlns="urn:a"><b/><c/><b xmlns="urn:b"/></a>`: "<b> is not expected here",
 	}
 	for text, want := range tests {
 		report := run(t, engine, []byte(text), xmlType)
 		same(t, want, report.Findings[0].Message)
+	}
+}
+
+// TestElementsThatAreMissing holds that only what every valid document has here is called missing.
+func TestElementsThatAreMissing(t *testing.T) {
+	t.Parallel()
+	engine := compile(t, engines.KindXML, xmlStep(t, xsd(`<xs:element name="a"><xs:complexType><xs:sequence>
+		<xs:element name="sku"/><xs:element name="qty"/><xs:element name="note" minOccurs="0"/>
+		<xs:sequence minOccurs="0" maxOccurs="2"><xs:element name="x"/><xs:element name="y"/></xs:sequence>
+		<xs:element name="z" maxOccurs="2"/></xs:sequence></xs:complexType></xs:element>`)))
+	for _, tt := range []struct{ text, want string }{
+		{"<a><qty/></a>", "before <qty> an element sku is missing"},
+		{"<a><sku/><x/></a>", "before <x> an element qty is missing"},
+		{"<a><skuu/></a>", "<skuu> is not expected here, but sku"},
+		{"<a><sku/><qty/><x/><y/><x/><y/><x/></a>", "<x> is not expected here, but z"},
+		{"<a><sku/><qty/><x/><z/></a>", "<z> is not expected here, but y"},
+		{"<a><sku/><qty/><sku/></a>", "<sku> is not expected here, but note, x, z"},
+		{"<a><sku/><qty/><z/><z/><z/></a>", "<z> is not expected here"},
+	} {
+		report := run(t, engine, []byte(tt.text), xmlType)
+		same(t, tt.want, report.Findings[0].Message)
 	}
 }

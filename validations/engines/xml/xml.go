@@ -59,16 +59,18 @@ func (e *Engine) Run(ctx context.Context, doc engine.Document) (engine.Report, e
 		return engine.Report{}, fmt.Errorf("check XML: %w", err)
 	}
 	c := engine.NewCollector(e.limits)
-	if doc.Size > e.limits.MaxTreeBytes {
-		message := fmt.Sprintf("the document has %d bytes, at most %d are checked", doc.Size, e.limits.MaxTreeBytes)
-		c.Add("", engine.Failure("xml.too_large", message))
-		return c.Finish(), nil
+	var text []byte
+	read := func(content []byte) ([]byte, *engine.ReadError) {
+		var fault *engine.ReadError
+		if text, fault = xmltext.Decode(content); fault == nil {
+			fault = xmltext.NewReader(text, e.limits).Read()
+		}
+		return text, fault
 	}
-	content, err := doc.ReadAll()
+	malformed, err := engine.ReadText(doc, e.limits.MaxTreeBytes, "xml", e.limits, read)
 	if err != nil {
 		return engine.Report{}, err
 	}
-	text, malformed := read(content, e.limits)
 	if malformed != nil {
 		c.Add("", *malformed)
 		return c.Finish(), nil
@@ -79,20 +81,6 @@ func (e *Engine) Run(ctx context.Context, doc engine.Document) (engine.Report, e
 		}
 	}
 	return c.Finish(), nil
-}
-
-// read returns the text of a well-formed document, or a finding that says why it is not well-formed.
-func read(content []byte, limits engine.Limits) ([]byte, *engine.Finding) {
-	text, fault := xmltext.Decode(content)
-	if fault == nil {
-		fault = xmltext.NewReader(text, limits).Read()
-	}
-	if fault == nil {
-		return text, nil
-	}
-	f := engine.Failure(fault.Code, fault.Message)
-	f = engine.NewLines(text, limits.MaxExcerpt).PlaceAt(f, fault.At)
-	return nil, &f
 }
 
 // Describe says what a step demands of documents.

@@ -50,10 +50,10 @@ func TestSampleMeters(t *testing.T) {
 				`<medium> "steam" is not one of 'electricity', 'gas', 'heat'`,
 			},
 			{"xml.schema", "/meters/meter[2]", 8, 3, 0, "<meter> has no valid value for the key meter_id"},
-			{"xml.schema", "/meters/meter[3]/installed", 13, 5, 0, "<installed> is not expected here, but medium"},
+			{"xml.schema", "/meters/meter[3]/installed", 13, 5, 0, "before <installed> an element medium is missing"},
 			{
 				"xml.schema", "/meters/meter[3]", 12, 3, 0,
-				"<meter> repeats ['MTR-1001'], which the key meter_id allows once",
+				"<meter> repeats 'MTR-1001', which the key meter_id allows once",
 			},
 			{"xml.schema", "/meters/meter[4]", 16, 3, 0, "<meter> lacks an element: installed"},
 		}, briefs(report))

@@ -31,6 +31,8 @@ type Bundle struct {
 	prefix string
 	// identifiers says that a type of the documents is about IDs.
 	identifiers bool
+	// needed says of elements in content models whether they occur exactly once wherever they may.
+	needed map[string]bool
 }
 
 // document is one schema of a bundle.
@@ -69,7 +71,7 @@ func ReadBundle(
 		detail := fmt.Sprintf("the schema has %d files, at most %d are allowed", 1+len(schemas), maxDocuments)
 		return nil, engine.Refuse("/schemas", codeTooLarge, detail)
 	}
-	b := &Bundle{limits: limits, combined: map[string]int{}}
+	b := &Bundle{limits: limits, combined: map[string]int{}, needed: map[string]bool{}}
 	b.documents = append(b.documents, &document{address: base, text: []byte(schema)})
 	for _, name := range slices.Sorted(maps.Keys(schemas)) {
 		address := resolve(base, name)
@@ -91,6 +93,7 @@ func ReadBundle(
 			return nil, []engine.ConfigError{d.refuse(fault, limits)}
 		}
 		roots[i] = root
+		b.note(root)
 	}
 	for i, d := range b.documents {
 		if fault := b.refer(d, roots[i]); fault != nil {
@@ -100,8 +103,13 @@ func ReadBundle(
 	b.merge()
 	b.combine()
 	b.opened, b.prefix = roots[0].open, roots[0].name.Space
-	b.identifiers = slices.ContainsFunc(roots, mentionsIdentifier)
 	return b, nil
+}
+
+// note keeps what is asked later about a document of the bundle.
+func (b *Bundle) note(root *node) {
+	b.identifiers = b.identifiers || mentionsIdentifier(root)
+	b.noteElements(root)
 }
 
 // pointer is where the schema itself stands in the configuration of a step.
@@ -293,12 +301,18 @@ func (b *Bundle) reference(d *document, n *node) (reference, *engine.ReadError) 
 		r.target = slices.IndexFunc(b.documents, func(other *document) bool {
 			return other.name != "" && other.namespace == r.namespace
 		})
-		return r, nil
+	default:
+		r.begin, r.end = AttributeValue(d.text[n.start:n.open], "schemaLocation")
+		r.begin, r.end = r.begin+n.start, r.end+n.start
+		r.target = b.find(resolve(d.address, written))
 	}
-	r.begin, r.end = AttributeValue(d.text[n.start:n.open], "schemaLocation")
-	r.begin, r.end = r.begin+n.start, r.end+n.start
-	r.target = b.find(resolve(d.address, written))
-	if r.target < 0 || r.target == 0 && d.address == base {
+	if r.target < 0 && r.imports {
+		var fault *engine.ReadError
+		if r.target, fault = b.known(r.namespace); fault != nil {
+			return r, fault
+		}
+	}
+	if (given || !r.imports) && r.target < 0 || r.target == 0 && d.address == base {
 		message := element + " names " + engine.Quote(written) + `, which is not among the "schemas" of this step`
 		if meant := engine.Nearest(written, b.Names()[1:]); meant != "" {
 			message += "; did you mean " + meant + "?"

@@ -156,6 +156,39 @@ func holdsModel(n *node) bool {
 	return n.is("complexType", "extension", "restriction") || n.is("group") && named(n)
 }
 
+// noteElements notes the elements of the content models below a node: whether they occur exactly once wherever they may.
+func (b *Bundle) noteElements(n *node) {
+	for _, child := range n.children {
+		b.noteElements(child)
+	}
+	if !n.is(string(element)) || n.parent.is("schema") {
+		return
+	}
+	needed := isOnce(n)
+	at := n.parent
+	for ; at.schema && !holdsModel(at); at = at.parent {
+		needed = needed && at.is(string(sequence)) && isOnce(at)
+	}
+	name, _ := n.attribute("name")
+	if written, refers := n.attribute("ref"); refers {
+		name = written[strings.IndexByte(written, ':')+1:]
+	}
+	before, known := b.needed[name]
+	b.needed[name] = needed && !at.is(string(group)) && (before || !known)
+}
+
+func isOnce(n *node) bool {
+	least, ok := occurrences(n, "minOccurs")
+	most, alsoOK := occurrences(n, "maxOccurs")
+	return ok && alsoOK && least == 1 && most == 1
+}
+
+// Lacks reports whether an element is missing if only it may stand where another stands, by their local names.
+func (b *Bundle) Lacks(only, found string) bool {
+	_, known := b.needed[found]
+	return known && b.needed[only]
+}
+
 func named(n *node) bool {
 	_, ok := n.attribute("name")
 	return ok

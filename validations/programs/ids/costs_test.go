@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/simplevalidations/simplevalidations/validations/engines/enginetest/process"
 	"github.com/simplevalidations/simplevalidations/validations/programs/port"
+	"github.com/simplevalidations/simplevalidations/validations/programs/port/process"
 
 	program "github.com/simplevalidations/simplevalidations/validations/programs/ids"
 )

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/simplevalidations/simplevalidations/validations/engines/enginetest/process"
+	"github.com/simplevalidations/simplevalidations/validations/programs/port/process"
 )
 
 // lines is a schema with this content, on lines of its own.

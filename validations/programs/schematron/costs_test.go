@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/simplevalidations/simplevalidations/validations/engines/enginetest/process"
 	"github.com/simplevalidations/simplevalidations/validations/programs/port"
+	"github.com/simplevalidations/simplevalidations/validations/programs/port/process"
 
 	schematron "github.com/simplevalidations/simplevalidations/validations/programs/schematron"
 )

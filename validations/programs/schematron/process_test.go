@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/simplevalidations/simplevalidations/validations/engines/enginetest/process"
 	"github.com/simplevalidations/simplevalidations/validations/programs/port"
+	"github.com/simplevalidations/simplevalidations/validations/programs/port/process"
 )
 
 func TestMain(m *testing.M) {

@@ -125,7 +125,7 @@ func (c *compiler) begins() bool {
 	case "", "xslt", "xslt1", "xpath", "xpath1":
 	case "xslt2", "xpath2", "xslt3", "xpath3", "xpath31":
 		c.refuse(c.root, "schematron.query_binding", "%s needs XPath 2, which is not supported: "+
-			"have a service of your own check by this schema, in a step of the type http", binding)
+			"let Saxon check by this schema, in a step of the type program or http", binding)
 	default:
 		c.refuse(c.root, "schematron.query_binding", "the query binding %s is not supported; use xslt or xpath",
 			findings.Quote(binding))

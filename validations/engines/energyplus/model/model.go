@@ -102,14 +102,12 @@ func Fold(text string) string {
 }
 
 // ReadIDF reads a model whose objects Describe has yet to make.
-func ReadIDF(text []byte, limits engine.Limits) (*Model, *engine.Finding) {
-	m := &Model{Format: formatIDF, Lines: engine.NewLines(text, limits.MaxExcerpt), brokenAt: -1}
+func ReadIDF(text []byte, limits engine.Limits) (*Model, *engine.ReadError) {
 	objects, fault := parseIDF(text, limits)
 	if fault != nil {
-		f := engine.Failure(fault.Code, fault.Message)
-		f = m.Lines.PlaceAt(f, fault.At)
-		return nil, &f
+		return nil, fault
 	}
+	m := &Model{Format: formatIDF, Lines: engine.NewLines(text, limits.MaxExcerpt), brokenAt: -1}
 	if !utf8.Valid(text) {
 		m.brokenAt = engine.BadTextAt(text)
 	}

@@ -22,6 +22,11 @@ type nameBook struct {
 	strays nameSet
 	// spaces has the zones by their keys.
 	spaces map[string]*zoneSpaces
+	// used are the names that references lead to, and broken those that lead nowhere.
+	used   map[string]bool
+	broken []brokenReference
+	// meant are the names that broken references may mean, by what is said of them.
+	meant map[string]string
 }
 
 // zoneSpaces says what a zone has of spaces, because EnergyPlus makes the missing ones itself.
@@ -46,6 +51,7 @@ func (r *Findings) checkReferences() {
 		}
 		r.checkBoundary(book, o)
 	}
+	r.blame(book)
 }
 
 // checkReference looks for what a field names. The fields are those of its group, and what is behind them.
@@ -56,16 +62,15 @@ func (r *Findings) checkReference(book *nameBook, o *Object, f *Field, fields []
 	found := Finding{Check: CheckReferences, Object: o, Field: f}
 	if typed := book.typeBeside(o, f, fields); typed != nil {
 		if book.has(typed, Fold(f.Text)) {
+			book.used[Fold(f.Text)] = true
 			return
 		}
 		found.Code, found.Message = "unknown_object", fmt.Sprintf("there is no %s %s", typed.Name, engine.Quote(f.Text))
-		if !r.Full(found.Code) {
-			found.Message += didYouMean(nearestOf(f.Text, slices.Collect(maps.Values(book.labels[typed]))))
-		}
-		r.Find(found)
+		r.breaks(book, found, func() []string { return slices.Collect(maps.Values(book.labels[typed])) })
 		return
 	}
 	if book.leads(o.Spec, f) {
+		book.used[Fold(f.Text)] = true
 		return
 	}
 	code, noun := book.nounOf(f.Spec.Refers)
@@ -73,10 +78,7 @@ func (r *Findings) checkReference(book *nameBook, o *Object, f *Field, fields []
 	if isLoose(o, f.Spec) {
 		found.Check = CheckLooseReferences
 	}
-	if !r.Full(found.Code) {
-		found.Message += didYouMean(nearestOf(f.Text, book.candidates(f.Spec.Refers)))
-	}
-	r.Find(found)
+	r.breaks(book, found, func() []string { return book.candidates(f.Spec.Refers) })
 }
 
 // checkBoundary finds zones in place of the other surface where a surface has the boundary condition Surface. The field
@@ -133,7 +135,7 @@ func (b *nameBook) typeBeside(o *Object, f *Field, fields []Field) *Class {
 func newNameBook(m *Model) *nameBook {
 	book := &nameBook{
 		dictionary: m.dictionary, labels: map[*Class]nameSet{}, given: map[string]nameSet{},
-		strays: nameSet{}, spaces: map[string]*zoneSpaces{},
+		strays: nameSet{}, spaces: map[string]*zoneSpaces{}, used: map[string]bool{}, meant: map[string]string{},
 	}
 	for _, o := range m.Objects {
 		if o.Spec == nil {

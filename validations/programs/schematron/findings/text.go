@@ -40,7 +40,7 @@ func firstRunes(text string, n int) string {
 
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\t' || r == 0x7f {
+		if r < ' ' && !strings.ContainsRune("\t\r\n", r) || r == 0x7f {
 			return utf8.RuneError
 		}
 		return r

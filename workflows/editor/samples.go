@@ -1,4 +1,4 @@
-package execution
+package editor
 
 import (
 	"context"
@@ -15,11 +15,12 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/share"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
+	"github.com/simplevalidations/simplevalidations/validations/execution"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 )
 
-// MaxSampleBytes bounds a sample.
-const MaxSampleBytes = 256 << 10
+// maxSampleBytes bounds a sample.
+const maxSampleBytes = 256 << 10
 
 // sampleTimeout bounds the check of a sample, the wait for its place included.
 const sampleTimeout = 5 * time.Second
@@ -41,30 +42,33 @@ func NewSamples(limit core.Limiter) *Samples {
 func (s *Samples) Check(
 	ctx context.Context, orgID uuid.UUID, definition validations.Definition, sample engines.Document,
 ) (formats.Document, error) {
-	checked, err := TrySample(ctx, s, orgID, sample, func(ctx context.Context) (formats.Document, error) {
-		checker, err := NewChecker(definition)
+	checked, err := trySample(ctx, s, orgID, sample, func(ctx context.Context) (formats.Document, error) {
+		checker, err := execution.NewChecker(definition)
 		if err != nil {
 			return formats.Document{}, err
 		}
 		return checker.Check(ctx, sample.Filename, sample, func(int) {})
 	})
-	if errors.Is(err, ErrSampleTimeout) {
+	if errors.Is(err, errSampleTimeout) {
 		return formats.Document{Name: sample.Filename, Result: api.RunResultTimedOut, Error: fmt.Sprintf(
 			"The check of the sample took longer than %s and was stopped.", sampleTimeout)}, nil
 	}
 	return checked, err
 }
 
-// ErrSampleTimeout says that the work on a sample took too long and was stopped.
-var ErrSampleTimeout = errors.New("the work on the sample took too long")
+// Why the work on a sample has no result: it took too long and was stopped, or it panicked.
+var (
+	errSampleTimeout = errors.New("the work on the sample took too long")
+	errPanic         = errors.New("the work on the sample panicked")
+)
 
-// TrySample does small work on a sample within a request. An organization that asks for too much is refused with
+// trySample does small work on a sample within a request. An organization that asks for too much is refused with
 // rate_limited.
-func TrySample[T any](
+func trySample[T any](
 	ctx context.Context, s *Samples, orgID uuid.UUID, sample engines.Document, work func(context.Context) (T, error),
 ) (T, error) {
 	var none T
-	if sample.Size > MaxSampleBytes {
+	if sample.Size > maxSampleBytes {
 		return none, core.NewError(api.CodePayloadTooLarge, "The sample is larger than 256 KiB.")
 	}
 	if allowance := s.limit.Allow(ctx, orgID); !allowance.Allowed() {
@@ -97,7 +101,7 @@ func TrySample[T any](
 	if err := ctx.Err(); err != nil {
 		return none, err
 	}
-	return none, ErrSampleTimeout
+	return none, errSampleTimeout
 }
 
 // survive turns a panic of the work into an error: nobody else does so in its goroutine, and one bad sample must not

@@ -1,4 +1,4 @@
-package execution
+package editor
 
 import (
 	"context"
@@ -22,7 +22,7 @@ func TestSampleThatPanics(t *testing.T) {
 	t.Parallel()
 	samples, sample := NewSamples(everything{}), engines.NewDocument([]byte("x"), "text/plain", "")
 	for range runtime.NumCPU() + 1 {
-		_, err := TrySample(t.Context(), samples, uuid.New(), sample, func(context.Context) (int, error) {
+		_, err := trySample(t.Context(), samples, uuid.New(), sample, func(context.Context) (int, error) {
 			panic("a fault of an engine")
 		})
 		if !errors.Is(err, errPanic) {
@@ -30,7 +30,7 @@ func TestSampleThatPanics(t *testing.T) {
 		}
 	}
 	seven := func(context.Context) (int, error) { return 7, nil }
-	got, err := TrySample(t.Context(), samples, uuid.New(), sample, seven)
+	got, err := trySample(t.Context(), samples, uuid.New(), sample, seven)
 	if got != 7 || err != nil {
 		t.Errorf("the next sample = %d, %v, want 7", got, err)
 	}

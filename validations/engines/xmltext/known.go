@@ -1,0 +1,39 @@
+package xmltext
+
+import (
+	"embed"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+)
+
+// knownFiles are schemas that declare what the specifications of some namespaces define.
+//
+//go:embed known/*.xsd
+var knownFiles embed.FS
+
+// knownFile has the schema of each of these namespaces, which others import and often do not bring along.
+var knownFile = map[string]string{
+	"http://www.w3.org/XML/1998/namespace": "known/xml.xsd",
+	"http://www.w3.org/1999/xlink":         "known/xlink.xsd",
+	"http://www.w3.org/2000/09/xmldsig#":   "known/xmldsig.xsd",
+}
+
+// IsKnown reports whether a schema may import a namespace that its step has no schema for.
+func IsKnown(namespace string) bool { return knownFile[namespace] != "" }
+
+// known returns the index of the schema of a namespace that its step has no schema for, or -1.
+func (b *Bundle) known(namespace string) (int, *engine.ReadError) {
+	if at := b.find(namespace); at >= 0 || !IsKnown(namespace) {
+		return at, nil
+	}
+	// Each name is that of a file.
+	text, _ := knownFiles.ReadFile(knownFile[namespace])
+	d := &document{name: namespace, address: namespace, text: text}
+	b.documents = append(b.documents, d)
+	root, fault := d.read(b.limits)
+	if fault != nil {
+		return -1, fault
+	}
+	b.note(root)
+	return len(b.documents) - 1, b.refer(d, root)
+}
