@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/simplevalidations/simplevalidations/core/mediatype"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 	"github.com/simplevalidations/simplevalidations/validations/engines/enginetest"
 )
@@ -58,7 +59,7 @@ func TestTableTypesAndConstraints(t *testing.T) {
 			"IntegerTooLarge", "integer", ``,
 			[]string{"0"},
 			"9223372036854775808", "csv.type.integer",
-			`v "9223372036854775808" does not fit into a 64-bit integer; the type number accepts it, rounded`,
+			`v "9223372036854775808" does not fit into a 64-bit integer; the type number accepts it`,
 		},
 		{
 			"Boolean", "boolean", ``,
@@ -85,6 +86,18 @@ func TestTableTypesAndConstraints(t *testing.T) {
 			[]string{"9007199254740992"},
 			"9007199254740993",
 			"csv.maximum", "v 9007199254740993 is more than 9007199254740992",
+		},
+		{
+			"MaximumBeyondDoubles", "number", `"maximum": 9007199254740992`,
+			[]string{"9007199254740992", "9007199254740992.0", "9.007199254740992e15"},
+			"9007199254740993",
+			"csv.maximum", "v 9007199254740993 is more than 9007199254740992",
+		},
+		{
+			"EnumBeyondDoubles", "number", `"enum": ["0.1", "0.30000000000000001"]`,
+			[]string{"0.10", "1e-1", "0.300000000000000010"},
+			"0.1000000000000000055",
+			"csv.enum", `v "0.1000000000000000055" is not one of 0.1, 0.30000000000000001`,
 		},
 		{
 			"MinimumDate", "date", `"minimum": "2026-01-01"`,
@@ -165,6 +178,25 @@ func TestTableUniqueness(t *testing.T) {
 		engine := compile(t, engines.KindTable, oneColumn("number", `"unique": true`))
 		report := run(t, engine, []byte("n,v\na,1\nb,\nc,1.0\nd,\n"), "text/csv")
 		same(t, []brief{{"csv.unique", "v", 4, 3, 3, `v "1.0" is a duplicate of row 1`}}, briefs(report))
+	})
+
+	t.Run("ComparesEveryDigit", func(t *testing.T) {
+		t.Parallel()
+		for mediaType, table := range map[string]string{
+			"text/csv": "n,v\na,123456789012345678\nb,123456789012345679\nc,1.23456789012345678e17\nd,0.1\n" +
+				"e,0.1000000000000000055\nf,-0\ng,0.0000000000000000\n",
+			mediatype.JSONLines: `{"n": "a", "v": 123456789012345678}` + "\n" + `{"v": 123456789012345679}` + "\n" +
+				`{"v": 123456789012345678.0}` + "\n" + `{}` + "\n{}\n" + `{"v": 0}` + "\n" + `{"v": 0e0}`,
+		} {
+			report := run(t, compile(t, engines.KindTable, oneColumn("number", `"unique": true`)), []byte(table), mediaType)
+			var duplicates []int
+			for _, f := range report.Findings {
+				if f.Code == "csv.unique" {
+					duplicates = append(duplicates, f.Row)
+				}
+			}
+			same(t, []int{3, 7}, duplicates)
+		}
 	})
 
 	t.Run("RepeatsTheValueAsItIs", func(t *testing.T) {

@@ -15,7 +15,8 @@ import (
 // Cell is one value of a table, in the member that fits the type of its column.
 type Cell struct {
 	Text string
-	// canonical is the text by which values of types without a member of their own are the same.
+	// canonical is the text by which values of types without a member of their own are the same, and that of a number
+	// with a point and without groups.
 	canonical string
 	Number    float64
 	whole     int64
@@ -186,6 +187,7 @@ func (c *Column) parseNumber(value *Cell) error {
 	}
 	var err error
 	if c.Kind == TypeNumber {
+		value.canonical = text
 		value.Number, err = parseNumber(text)
 		return err
 	}

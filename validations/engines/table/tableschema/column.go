@@ -244,7 +244,10 @@ func (c *Column) Timed() bool {
 func (c *Column) Compare(a, b Cell) int {
 	switch c.Kind {
 	case TypeNumber:
-		return cmp.Compare(a.Number, b.Number)
+		if a.Number != b.Number || a.canonical == b.canonical {
+			return cmp.Compare(a.Number, b.Number)
+		}
+		return exact(a.canonical).Cmp(exact(b.canonical))
 	case TypeInteger, TypeYear:
 		return cmp.Compare(a.whole, b.whole)
 	case TypeDate, TypeDatetime, TypeTime, TypeYearMonth:
@@ -267,7 +270,8 @@ func (c *Column) AppendKey(key []byte, value Cell) []byte {
 	switch c.Kind {
 	case TypeNumber:
 		// Adding zero makes -0 and 0 one value.
-		return binary.LittleEndian.AppendUint64(key, math.Float64bits(value.Number+0))
+		key = binary.LittleEndian.AppendUint64(key, math.Float64bits(value.Number+0))
+		return appendText(key, unrounded(value))
 	case TypeInteger, TypeYear:
 		return binary.LittleEndian.AppendUint64(key, uint64(value.whole)) //nolint:gosec // only the bits matter
 	case TypeDate, TypeDatetime, TypeTime, TypeYearMonth:
@@ -275,9 +279,13 @@ func (c *Column) AppendKey(key []byte, value Cell) []byte {
 	case TypeBoolean:
 		return strconv.AppendBool(key, value.truth)
 	default:
-		key = binary.AppendUvarint(key, uint64(len(value.canonical)))
-		return append(key, value.canonical...)
+		return appendText(key, value.canonical)
 	}
+}
+
+// appendText writes the length first, so that the texts of a key do not run together.
+func appendText(key []byte, text string) []byte {
+	return append(binary.AppendUvarint(key, uint64(len(text))), text...)
 }
 
 // NativeOf is the value as expressions see it. Of a broken value only messages make use.
@@ -324,7 +332,7 @@ func wrongType(c *Column, value Cell) string {
 	words := typeWords[c.Kind]
 	switch {
 	case c.Kind == TypeInteger && outOfRange(value.Text):
-		words = "does not fit into a 64-bit integer; the type number accepts it, rounded"
+		words = "does not fit into a 64-bit integer; the type number accepts it"
 	case c.Kind == TypeNumber && slices.Contains([]string{"nan", "inf", "-inf"}, strings.ToLower(value.Text)):
 		words += `; list it in "missingValues" if it stands for a missing value`
 	case c.Kind == TypeNumber && outOfRange(value.Text):
