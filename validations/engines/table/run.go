@@ -15,8 +15,10 @@ import (
 
 // run is the state of one run over one table.
 type run struct {
-	engine    *Engine
-	records   tablefile.Source
+	engine  *Engine
+	records tablefile.Source
+	// again opens the table, and then the other sheets of its workbook, to look into them.
+	again     func(ctx context.Context) []tablefile.Source
 	collector *engine.Collector
 	// order gives for each field of the file the column it belongs to, -1 for none.
 	order []int
@@ -25,7 +27,10 @@ type run struct {
 
 	row   int
 	count int
-	cells []tableschema.Cell
+	// lacks is a column that the current row lacks, lackingAt is the line of the row, and lacked counts such rows.
+	lacks             string
+	lackingAt, lacked int
+	cells             []tableschema.Cell
 	// starts are the offsets of the columns' cells in the current record.
 	starts []int
 	// variables are what expressions on rows see. The map of the row is refilled for each row.
@@ -146,9 +151,16 @@ func (r *run) read(ctx context.Context) error {
 	}
 }
 
-// end notes that the whole file was read. A file without a header is empty if it has no row.
+// end notes that the whole file was read. A file without a header is empty if it has no row. Of all rows the last one
+// alone lacks a value if it has totals.
 func (r *run) end() {
 	r.complete = true
+	if r.lacks != "" && r.lacked == 1 && r.count > 1 {
+		r.collector.Add("", engine.Finding{
+			Severity: engine.SeverityInfo, Code: "csv.row.last", Row: r.row, Line: r.lackingAt, Column: 1,
+			Message: "only the last row lacks " + r.lacks + "; if it has totals, the table must end before it",
+		})
+	}
 	if _, isKeyed := r.records.(tablefile.Keyed); isKeyed && r.row == 0 {
 		r.collector.Add("", engine.Failure("csv.empty", "the table is empty"))
 	}
@@ -216,6 +228,10 @@ func (r *run) failWith(path string, offset int, code string, message func() stri
 // failValue reports an error about a value.
 func (r *run) failValue(i int, value tableschema.Cell, code string, words tableschema.Wording) {
 	column := r.engine.columns[i]
+	if value.Missing && r.lacks == "" {
+		r.lacks, r.lackingAt = column.Name, r.records.At()
+		r.lacked++
+	}
 	r.failWith(column.Name, r.starts[i], code, func() string { return words(column, value) })
 }
 
@@ -225,6 +241,7 @@ func (r *run) full(code, path string) bool {
 }
 
 func (r *run) checkRow(ctx context.Context) error {
+	r.lacks = ""
 	if got, want := len(r.records.Values()), len(r.order); got != want {
 		wanted := "schema"
 		if r.engine.dialect.HasHeader() {

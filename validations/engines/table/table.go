@@ -112,6 +112,9 @@ func (e *Engine) Run(ctx context.Context, doc engine.Document) (engine.Report, e
 	}
 	defer tablefile.Close(records)
 	run := newRun(e, records, c)
+	run.again = func(ctx context.Context) []tablefile.Source {
+		return tablefile.Again(ctx, records, doc, e.dialect, e.limits)
+	}
 	if err := run.read(ctx); err != nil {
 		return engine.Report{}, err
 	}

@@ -329,6 +329,33 @@ func TestTableDialects(t *testing.T) {
 				"the columns seem to be separated by semicolons; set delimiter in the dialect of the step",
 			}},
 		},
+		{
+			"HeaderRow", `{"headerRows": [4]}`, "Log \"A\"\n\"x\"y\n\na,b\nx,z\n", "text/csv",
+			[]brief{{"csv.type.integer", "b", 5, 3, 1, `b "z" is not an integer`}},
+		},
+		{"HeaderRowIsBlank", `{"headerRows": [2]}`, "x\n\na,b\nx,1\n", "text/csv", []brief{}},
+		{
+			"HeaderRows", `{"headerRows": [2, 3]}`, "x\na,\n,b\ny,z\n", "text/csv",
+			[]brief{{"csv.type.integer", "b", 4, 3, 1, `b "z" is not an integer`}},
+		},
+		{
+			"HeaderRowBelowTheEnd", `{"headerRows": [4]}`, "a,b\nx,1\n", "text/csv",
+			[]brief{{"csv.empty", "", 0, 0, 0, "the table is empty"}},
+		},
+		{
+			"HeaderSeemsToBeBelow", `{}`, "Report\n\nb,a,c\n1,x,2\n", "text/csv", []brief{{
+				"csv.header.place", "", 1, 1, 0,
+				"the header seems to be in row 3; set headerRows to [3] in the dialect of the step",
+			}},
+		},
+		{
+			"Comments", `{"commentChar": "//"}`, "// a \" quote\r\na,b\n// x\n\"//\",1\n/,z\n//", "text/csv",
+			[]brief{{"csv.type.integer", "b", 5, 3, 2, `b "z" is not an integer`}},
+		},
+		{
+			"InitialSpaces", `{"skipInitialSpace": true}`, "a,  b\n \"x, y\", 1\nx,  z \nx, ", "text/csv",
+			[]brief{{"csv.type.integer", "b", 3, 5, 2, `b "z " is not an integer`}},
+		},
 		{"ByteOrderMark", `{}`, "\ufeffa,b\nx,1\n", "text/csv", []brief{}},
 		{
 			"MixedLineEnds", `{}`, "a,b\r\nx,1\ry,2\n\r\nz,q", "text/csv",
@@ -370,6 +397,16 @@ func TestTableDialects(t *testing.T) {
 			engine := compile(t, engines.KindTable, `{`+fields+`, "dialect": `+tt.dialect+`}`)
 			same(t, tt.want, briefs(run(t, engine, []byte(tt.table), tt.mediaType)))
 		})
+	}
+}
+
+func TestHeaderRowsAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, dialect := range []string{
+		`"headerRows": [0]`, `"headerRows": [2, 2]`, `"headerRows": [1001]`, `"headerRows": [1], "header": false`,
+	} {
+		fault := refused(t, engines.KindTable, `{"schema": {"fields": [{"name": "a"}]}, "dialect": {`+dialect+`}}`)
+		same(t, "/dialect/headerRows dialect.header_rows", fault.Pointer+" "+fault.Code)
 	}
 }
 

@@ -15,6 +15,10 @@ import (
 type csvDialect struct {
 	delimiter byte
 	quote     byte
+	// comment is what lines begin with that are left out; "" leaves out none.
+	comment string
+	// skipsSpace says that spaces before a field are no part of it.
+	skipsSpace bool
 }
 
 // CSV is a table of lines of text. It reads records one by one and keeps only the current one. The standard library's
@@ -99,9 +103,17 @@ func (r *CSV) Place(f engine.Finding, start int) engine.Finding {
 // Next reads one record, up to the end of a line that no quote holds open. It returns io.EOF at the end and *Error
 // for a record that cannot be read.
 func (r *CSV) Next() error {
-	r.line = r.nextLine
-	r.raw, r.values = r.raw[:0], r.values[:0]
-	r.lineStarts, r.ends, r.cells = r.lineStarts[:0], r.ends[:0], r.cells[:0]
+	r.begin()
+	for r.dialect.comment != "" {
+		// What cannot be looked at is read below, with its error.
+		if head, _ := r.source.Peek(len(r.dialect.comment)); string(head) != r.dialect.comment {
+			break
+		}
+		if err := r.skipLine(); err != nil {
+			return err
+		}
+		r.begin()
+	}
 	for {
 		more, err := r.cell()
 		if err != nil {
@@ -125,10 +137,21 @@ func (r *CSV) Next() error {
 	return nil
 }
 
+// begin begins a record on the next line.
+func (r *CSV) begin() {
+	r.line = r.nextLine
+	r.raw, r.values = r.raw[:0], r.values[:0]
+	r.lineStarts, r.ends, r.cells = r.lineStarts[:0], r.ends[:0], r.cells[:0]
+}
+
 // cell reads one field and the delimiter or line end behind it. It answers whether another field follows.
 func (r *CSV) cell() (bool, error) {
 	start := len(r.raw)
 	b, err := r.byte()
+	for err == nil && b == ' ' && r.dialect.skipsSpace {
+		start = len(r.raw)
+		b, err = r.byte()
+	}
 	if err != nil {
 		if errors.Is(err, io.EOF) && (start > 0 || len(r.cells) > 0) {
 			r.endCell(start)
@@ -199,27 +222,26 @@ func (r *CSV) quoted(start int) (byte, error) {
 		case r.dialect.delimiter, '\n', '\r':
 			return b, nil
 		default:
-			return 0, r.skipLine(len(r.raw) - 1)
+			malformed := &Error{
+				Code: "csv.malformed", Message: "text follows the end of a quoted field", Offset: len(r.raw) - 1,
+			}
+			if err := r.skipLine(); err != nil && !errors.Is(err, io.EOF) {
+				return 0, err
+			}
+			return 0, malformed
 		}
 	}
 }
 
-// skipLine passes over the rest of a line that has text behind a closing quote.
-func (r *CSV) skipLine(offset int) error {
-	malformed := &Error{Code: "csv.malformed", Message: "text follows the end of a quoted field", Offset: offset}
+// skipLine passes over the rest of a line. It returns io.EOF where no line follows.
+func (r *CSV) skipLine() error {
 	for {
 		b, err := r.byte()
-		if errors.Is(err, io.EOF) {
-			return malformed
-		}
 		if err != nil {
 			return err
 		}
 		if b == '\n' || b == '\r' {
-			if err := r.endLine(b); err != nil {
-				return err
-			}
-			return malformed
+			return r.endLine(b)
 		}
 	}
 }

@@ -160,6 +160,33 @@ func Open(
 	}
 }
 
+// maxSheets is how many sheets of a workbook are opened again.
+const maxSheets = 20
+
+// Again opens a table once more from its start, to look into it. Those behind the first source read the other sheets of
+// a workbook. What cannot be opened is left out, and so is a table of Parquet, whose header has no other place.
+func Again(ctx context.Context, records Source, doc engine.Document, d Dialect, limits engine.Limits) []Source {
+	d.HeaderRows = nil
+	switch records := records.(type) {
+	case *xlsxReader:
+		return records.again(ctx, d)
+	case *CSV:
+		again, err := Open(ctx, doc, io.NewSectionReader(doc.Content, 0, doc.Size), d, nil, limits)
+		if err == nil {
+			return []Source{again}
+		}
+	}
+	return nil
+}
+
+// SheetOf is the name of the sheet that a source reads, "" if there is none.
+func SheetOf(records Source) string {
+	if sheet, ok := records.(*xlsxReader); ok {
+		return sheet.sheet
+	}
+	return ""
+}
+
 // Close ends what goes on behind some sources.
 func Close(records Source) {
 	if closer, ok := records.(io.Closer); ok {

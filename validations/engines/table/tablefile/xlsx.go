@@ -1,6 +1,7 @@
 package tablefile
 
 import (
+	"bytes"
 	"context"
 	"encoding/xml"
 	"errors"
@@ -18,10 +19,11 @@ import (
 // xlsxReader reads the rows of one sheet of an Office Open XML workbook (ECMA-376, part 1) as a stream. Libraries that
 // were tried end quietly where a sheet is damaged, which would pass it, and do not tell dates from numbers in a stream.
 type xlsxReader struct {
-	book   *workbook
-	sheet  string
-	parts  *xmlParts
-	limits engine.Limits
+	book    *workbook
+	sheet   string
+	parts   *xmlParts
+	dialect Dialect
+	limits  engine.Limits
 	// width is the number of fields that a row has at least: spreadsheets leave out empty cells at the end.
 	width int
 
@@ -40,19 +42,36 @@ func openXLSX(
 	if err != nil {
 		return nil, err
 	}
-	name, part, err := book.sheet(dialect.Sheet)
+	sheet, err := book.sheet(dialect.Sheet)
 	if err != nil {
 		return nil, err
 	}
-	parts, err := book.open(ctx, part, limits.MaxTableBytes)
-	if err != nil {
-		return nil, err
-	}
-	r := &xlsxReader{book: book, sheet: name, parts: parts, limits: limits}
-	if !dialect.HasHeader() {
+	r, err := book.rows(ctx, sheet, dialect)
+	if err == nil && !dialect.HasHeader() {
 		r.width = columns
 	}
-	return r, nil
+	return r, err
+}
+
+// rows reads a sheet.
+func (b *workbook) rows(ctx context.Context, sheet sheetEntry, dialect Dialect) (*xlsxReader, error) {
+	parts, err := b.open(ctx, sheet.part, b.limits.MaxTableBytes)
+	return &xlsxReader{book: b, sheet: sheet.name, parts: parts, dialect: dialect, limits: b.limits}, err
+}
+
+// again opens the sheet, and the first ones of the others.
+func (r *xlsxReader) again(ctx context.Context, dialect Dialect) []Source {
+	var opened []Source
+	for i, sheet := range r.book.sheets {
+		again, err := r.book.rows(ctx, sheet, dialect)
+		switch {
+		case err == nil && sheet.name == r.sheet:
+			opened = slices.Insert(opened, 0, Source(again))
+		case err == nil && i < maxSheets:
+			opened = append(opened, again)
+		}
+	}
+	return opened
 }
 
 // Blank implements Source.
@@ -74,11 +93,28 @@ func (r *xlsxReader) Place(f engine.Finding, start int) engine.Finding {
 	return f
 }
 
-// Next reads the next row; rows that the file leaves out are blank. The header is the first row with a value.
+// Next reads the next row; rows that the file leaves out are blank. The header is the first row with a value, or as the
+// dialect says.
 func (r *xlsxReader) Next() error {
 	for {
-		if err := r.nextRow(); err != nil || r.width > 0 {
+		if err := r.nextRow(); err != nil {
 			return err
+		}
+		first, last := 0, 0
+		if rows := r.dialect.HeaderRows; len(rows) > 0 {
+			first, last = rows[0], rows[len(rows)-1]
+		}
+		switch comment := r.dialect.CommentChar; {
+		case comment != "" && len(r.cells) > 0 && bytes.HasPrefix(r.cells[0].Text, []byte(comment)):
+			continue
+		case r.line >= first && (r.width == 0 && !r.Blank() || r.line <= last):
+			r.width = max(r.width, len(r.cells))
+		}
+		for len(r.cells) < r.width {
+			r.cells = append(r.cells, Value{Start: len(r.cells), Native: NativeNull})
+		}
+		if r.width > 0 {
+			return nil
 		}
 	}
 }
@@ -96,12 +132,6 @@ func (r *xlsxReader) nextRow() error {
 		r.cells, r.pending = r.pending, r.cells
 	case r.ended && r.ahead < r.line:
 		return io.EOF
-	}
-	if r.width == 0 && !r.Blank() {
-		r.width = len(r.cells)
-	}
-	for len(r.cells) < r.width {
-		r.cells = append(r.cells, Value{Start: len(r.cells), Native: NativeNull})
 	}
 	return nil
 }
@@ -191,9 +221,11 @@ func (r *xlsxReader) cellColumn(start xml.StartElement) (int, error) {
 	return at, nil
 }
 
-// readCell reads the value of one cell: its v, or its is for a text that stands in the cell itself.
+// readCell reads the value of one cell: its v, or its is for a text that stands in the cell itself. A formula whose value
+// was not saved is a fault.
 func (r *xlsxReader) readCell(start xml.StartElement) (Value, error) {
-	var value, inline strings.Builder
+	var value, inline, formula strings.Builder
+	kind, isSaved := attribute(start, "t"), false
 	depth := []string{}
 	for {
 		token, err := r.parts.token()
@@ -203,13 +235,25 @@ func (r *xlsxReader) readCell(start xml.StartElement) (Value, error) {
 		switch t := token.(type) {
 		case xml.StartElement:
 			depth = append(depth, t.Name.Local)
-		case xml.EndElement:
-			if len(depth) == 0 {
-				return r.typed(attribute(start, "t"), attribute(start, "s"), value.String(), inline.String())
+			switch t.Name.Local {
+			case "f":
+				formula.WriteByte('=')
+			case "v":
+				isSaved = kind == "str" // It may be empty.
 			}
-			depth = depth[:len(depth)-1]
+		case xml.EndElement:
+			if len(depth) > 0 {
+				depth = depth[:len(depth)-1]
+				continue
+			}
+			if formula.Len() > 0 && value.Len() == 0 && !isSaved {
+				return Value{Text: []byte(formula.String()), Native: NativeFault}, nil
+			}
+			return r.typed(kind, attribute(start, "s"), value.String(), inline.String())
 		case xml.CharData:
 			switch strings.Join(depth, "/") {
+			case "f":
+				formula.Write(t)
 			case "v":
 				value.Write(t)
 			case "is/t", "is/r/t":

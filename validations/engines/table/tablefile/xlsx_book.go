@@ -97,21 +97,18 @@ func noWorkbook(content io.ReaderAt, err error) error {
 }
 
 // sheet finds a sheet by its name, or the first one for no name.
-func (b *workbook) sheet(name string) (string, string, error) {
+func (b *workbook) sheet(name string) (sheetEntry, error) {
 	if len(b.sheets) == 0 {
-		return "", "", malformedWorkbook(errors.New("it has no sheets"))
-	}
-	if name == "" {
-		return b.sheets[0].name, b.sheets[0].part, nil
+		return sheetEntry{}, malformedWorkbook(errors.New("it has no sheets"))
 	}
 	names := []string{}
 	for _, sheet := range b.sheets {
-		if sheet.name == name {
-			return sheet.name, sheet.part, nil
+		if sheet.name == name || name == "" {
+			return sheet, nil
 		}
 		names = append(names, engine.Quote(sheet.name))
 	}
-	return "", "", final("csv.sheet.missing", "the workbook has no sheet %s; it has %s", engine.Quote(name),
+	return sheetEntry{}, final("csv.sheet.missing", "the workbook has no sheet %s; it has %s", engine.Quote(name),
 		engine.ClipTo(strings.Join(names, ", "), engine.MaxMessage))
 }
 

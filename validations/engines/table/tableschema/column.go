@@ -324,12 +324,15 @@ func missingValue(c *Column, _ Cell) string {
 }
 
 func failedFormula(c *Column, value Cell) string {
+	if strings.HasPrefix(value.Text, "=") {
+		return c.Name + " has a formula without a saved value; open the workbook in a spreadsheet program and save it"
+	}
 	return c.Name + " has no value: its formula ended with " + engine.Quote(value.Text)
 }
 
 // wrongType is the message about a value of the wrong type.
 func wrongType(c *Column, value Cell) string {
-	words := typeWords[c.Kind]
+	words := typeWords[c.Kind] + c.notation()
 	switch {
 	case c.Kind == TypeInteger && outOfRange(value.Text):
 		words = "does not fit into a 64-bit integer; the type number accepts it"
@@ -344,6 +347,24 @@ func wrongType(c *Column, value Cell) string {
 		}
 	}
 	return c.Name + " " + engine.Quote(value.Text) + " " + words
+}
+
+// notation is an example of a value, for a column that has its own form of them.
+func (c *Column) notation() string {
+	switch {
+	case len(c.times.patterns) == 1:
+		return " such as " + c.times.patterns[0].example()
+	case c.numbers == nil || !c.Numeric():
+		return ""
+	}
+	example := "20"
+	if c.numbers.groupChar != "" {
+		example = "1" + c.numbers.groupChar + "234"
+	}
+	if c.Kind == TypeNumber {
+		example += c.numbers.decimalChar + "5"
+	}
+	return " such as " + example
 }
 
 // outOfRange reports whether a text that its column refuses is a number nevertheless.

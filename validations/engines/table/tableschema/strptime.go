@@ -45,6 +45,25 @@ var numbers = map[byte]struct {
 	'f': {9, 0, 999_999_999, func(c *clockTime) *int { return &c.nano }},
 }
 
+// layouts write the directives as the package time does.
+var layouts = map[byte]string{
+	'Y': "2006", 'y': "06", 'm': "01", 'd': "02", 'j': "002", 'H': "15", 'I': "03", 'M': "04", 'S': "05", 'f': "000000",
+	'b': "Jan", 'B': "January", 'a': "Mon", 'A': "Monday", 'p': "PM", 'z': "-0700",
+}
+
+// example is a time as the pattern has it.
+func (p timePattern) example() string {
+	when := time.Date(2026, time.March, 1, 6, 0, 0, 0, time.UTC)
+	var text []byte
+	for _, part := range p {
+		if part.directive == 0 {
+			text = append(text, part.literal)
+		}
+		text = when.AppendFormat(text, layouts[part.directive])
+	}
+	return string(text)
+}
+
 // compileTimePattern reads a pattern of strptime.
 func compileTimePattern(format string) (timePattern, error) {
 	var pattern timePattern
