@@ -168,12 +168,14 @@ func headerNames(records tablefile.Source) ([]string, error) {
 }
 
 // newGuess has the candidates in the order of preference; every text is a string. Commas are decimal where semicolons
-// separate the columns.
+// separate the columns. Groups come after numbers without them, because a group that no value shows would make a
+// thousand of a decimal with a point.
 func newGuess(name string, hasCommas bool, budget *uniqueness) *guess {
 	g := &guess{name: name, choices: map[string]bool{}, distinct: budget.newSeen()}
 	fields := []tableschema.Field{{Type: "integer"}, {Type: "number"}}
 	if hasCommas {
-		fields = append(fields, tableschema.Field{Type: "number", DecimalChar: ",", GroupChar: "."})
+		fields = append(fields, tableschema.Field{Type: "number", DecimalChar: ","},
+			tableschema.Field{Type: "number", DecimalChar: ",", GroupChar: "."})
 	}
 	fields = slices.Concat(fields, []tableschema.Field{
 		{Type: "boolean"},
