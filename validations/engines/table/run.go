@@ -127,6 +127,7 @@ func (r *run) read(ctx context.Context) error {
 		return err
 	}
 	r.disableRules()
+	limits, columns := r.engine.limits, max(1, len(r.order))
 	for {
 		err := r.next(ctx)
 		if errors.Is(err, io.EOF) {
@@ -140,9 +141,10 @@ func (r *run) read(ctx context.Context) error {
 			}
 			continue
 		}
-		if r.row > r.engine.limits.MaxRows {
+		if r.row > min(limits.MaxRows, limits.MaxCells/columns) {
 			r.row--
-			r.fail("", 0, "csv.limit.rows", "the table has more than %d rows; the rest is not checked", r.row)
+			r.fail("", 0, "csv.limit.rows", "the table has more than %s of %s; the rest is not checked",
+				engine.Plural(r.row, "row", "rows"), engine.Plural(columns, "column", "columns"))
 			return nil
 		}
 		if err := errors.Join(r.checkRow(ctx), r.patterns.Failed); err != nil {

@@ -271,7 +271,7 @@ func TestHostileWorkbooks(t *testing.T) {
 		}
 	}
 	limits := engines.DefaultLimits()
-	limits.MaxSharedBytes, limits.MaxTableBytes = 1<<20, 1<<20
+	limits.MaxSharedBytes = 1 << 20
 	engine := compileWithin(t, engines.KindTable, `{"schema": {"fields": [{"name": "a"}]}}`, limits)
 	for name, tt := range map[string]struct {
 		content []byte
@@ -290,7 +290,11 @@ func TestHostileWorkbooks(t *testing.T) {
 			rewritten(t, good, texts, replace("<sst", `<!DOCTYPE sst [<!ENTITY e "x">]><sst`)), "csv.malformed",
 		},
 		"LongText": {
-			rewritten(t, good, sheet, replace("<v>1</v>", "<v>"+strings.Repeat("1", 2<<19)+"</v>")), "csv.limit.bytes",
+			rewritten(t, good, sheet, replace("<v>1</v>", "<v>"+strings.Repeat("1", 34<<20)+"</v>")), "csv.limit.bytes",
+		},
+		"ManyRows": {
+			rewritten(t, good, sheet, replace("</sheetData>", strings.Repeat("<row/>", 1<<20)+"</sheetData>")),
+			"csv.limit.rows",
 		},
 		"ManyTexts": {
 			rewritten(t, good, texts, replace("</sst>", strings.Repeat("<si><t>x</t></si>", 1<<17)+"</sst>")),

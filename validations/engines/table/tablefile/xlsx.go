@@ -55,21 +55,28 @@ func openXLSX(
 
 // rows reads a sheet.
 func (b *workbook) rows(ctx context.Context, sheet sheetEntry, dialect Dialect) (*xlsxReader, error) {
-	parts, err := b.open(ctx, sheet.part, b.limits.MaxTableBytes)
+	const expansion, least = 32, 32 << 20
+	parts, err := b.open(ctx, sheet.part, min(b.limits.MaxTableBytes, expansion*b.size+least))
 	return &xlsxReader{book: b, sheet: sheet.name, parts: parts, dialect: dialect, limits: b.limits}, err
 }
+
+// maxLook is how much of a sheet is read to look into it.
+const maxLook = 1 << 20
 
 // again opens the sheet, and the first ones of the others.
 func (r *xlsxReader) again(ctx context.Context, dialect Dialect) []Source {
 	var opened []Source
 	for i, sheet := range r.book.sheets {
 		again, err := r.book.rows(ctx, sheet, dialect)
-		switch {
-		case err == nil && sheet.name == r.sheet:
-			opened = slices.Insert(opened, 0, Source(again))
-		case err == nil && i < maxSheets:
-			opened = append(opened, again)
+		if err != nil || i >= maxSheets && sheet.name != r.sheet {
+			continue
 		}
+		again.parts.source.source = io.LimitReader(again.parts.source.source, maxLook)
+		if sheet.name == r.sheet {
+			opened = slices.Insert(opened, 0, Source(again))
+			continue
+		}
+		opened = append(opened, again)
 	}
 	return opened
 }
@@ -147,12 +154,9 @@ func (r *xlsxReader) readRow() error {
 		if err != nil {
 			return err
 		}
-		number, err := rowNumber(start, r.ahead)
-		if err != nil {
-			return r.malformed(err)
+		if err := r.advance(start); err != nil {
+			return err
 		}
-		r.ahead = number
-		r.pending = r.pending[:0]
 		if err := r.readCells(); err != nil {
 			return err
 		}
@@ -163,18 +167,23 @@ func (r *xlsxReader) readRow() error {
 	}
 }
 
-// rowNumber is the number that a row says of itself, or the one after the last. Rows go downwards.
-func rowNumber(start xml.StartElement, last int) (int, error) {
-	text := attribute(start, "r")
-	if text == "" {
-		return last + 1, nil
+// maxSheetRows is how many rows a sheet can have.
+const maxSheetRows = 1 << 20
+
+// advance reads the number that a row says of itself, or takes the one after the last. Rows go downwards.
+func (r *xlsxReader) advance(row xml.StartElement) error {
+	number := r.ahead + 1
+	if text := attribute(row, "r"); text != "" {
+		var err error
+		if number, err = strconv.Atoi(text); err != nil || number <= r.ahead {
+			return r.malformed(fmt.Errorf("row %s is in the wrong place", engine.Quote(text)))
+		}
 	}
-	const maxRow = 1 << 20
-	number, err := strconv.Atoi(text)
-	if err != nil || number <= last || number > maxRow {
-		return 0, fmt.Errorf("row %s is in the wrong place", engine.Quote(text))
+	if number > maxSheetRows {
+		return final("csv.limit.rows", "a sheet has at most %d rows; the rest is not checked", maxSheetRows)
 	}
-	return number, nil
+	r.ahead, r.pending = number, r.pending[:0]
+	return nil
 }
 
 func (r *xlsxReader) readCells() error {

@@ -19,6 +19,7 @@ import (
 // workbook is what an Office Open XML file has beside its sheets.
 type workbook struct {
 	files    *zip.Reader
+	size     int64
 	limits   engine.Limits
 	sheets   []sheetEntry
 	strings  sharedStrings
@@ -51,7 +52,7 @@ func openWorkbook(
 	if len(files.File) > maxWorkbookParts {
 		return nil, malformedWorkbook(fmt.Errorf("it has more than %d parts", maxWorkbookParts))
 	}
-	b := &workbook{files: files, limits: limits}
+	b := &workbook{files: files, size: size, limits: limits}
 	root, err := b.related(ctx, "")
 	if err != nil {
 		return nil, err
@@ -120,7 +121,7 @@ func (b *workbook) open(ctx context.Context, name string, limit int64) (*xmlPart
 	}
 	file := b.files.File[at]
 	if file.UncompressedSize64 > uint64(limit) { //nolint:gosec // limits are positive
-		return nil, final("csv.limit.bytes", "%s has %d bytes, at most %d are checked",
+		return nil, final("csv.limit.bytes", "%s has %d bytes, at most %d are checked; export the sheet as CSV",
 			engine.Quote(name), file.UncompressedSize64, limit)
 	}
 	content, err := file.Open()
