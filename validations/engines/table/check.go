@@ -167,18 +167,15 @@ func (r *run) anyBroken(columns []int) bool {
 
 // countRow evaluates the conditions of dataset rules on the current row.
 func (r *run) countRow(ctx context.Context) error {
-	for i, rule := range r.engine.datasetRules {
-		tallies := r.counts[i]
-		if len(rule.group) > 0 {
-			group, ok := r.groupOf(i)
-			if !ok {
-				continue
-			}
-			group.add(r, &r.engine.datasetRules[i])
-			tallies = group.counts
+	for i := range r.engine.datasetRules {
+		rule := &r.engine.datasetRules[i]
+		group, ok := r.groupOf(i)
+		if !ok {
+			continue
 		}
+		group.add(r, rule)
 		for j, counted := range rule.counts {
-			tally := &tallies[j]
+			tally := &group.counts[j]
 			if tally.reason != "" || r.anyBroken(counted.columns) {
 				continue
 			}

@@ -28,7 +28,11 @@ func (r *run) checkDataset(ctx context.Context) error {
 			r.notEvaluated(rule.id, reason)
 			continue
 		}
-		for _, judged := range r.tallies(i) {
+		known := r.groups[i].known
+		if whole := known[""]; len(rule.group) == 0 {
+			whole.rows, whole.count = r.row, r.count
+		}
+		for _, judged := range slices.SortedFunc(maps.Values(known), byRow) {
 			if err := r.checkTally(ctx, rule, judged); err != nil {
 				return err
 			}
@@ -37,19 +41,8 @@ func (r *run) checkDataset(ctx context.Context) error {
 	return nil
 }
 
-// tallies are what a rule has to judge: the whole table, or its groups in the order in which they begin.
-func (r *run) tallies(i int) []*tally {
-	rule := &r.engine.datasetRules[i]
-	if len(rule.group) > 0 {
-		byRow := func(a, b *tally) int { return cmp.Compare(a.row, b.row) }
-		return slices.SortedFunc(maps.Values(r.groups[i].known), byRow)
-	}
-	whole := &tally{rows: r.row, count: r.count, counts: r.counts[i]}
-	for _, column := range rule.columns {
-		whole.aggregates = append(whole.aggregates, r.aggregates[column])
-	}
-	return []*tally{whole}
-}
+// byRow orders groups as they begin.
+func byRow(a, b *tally) int { return cmp.Compare(a.row, b.row) }
 
 func (r *run) checkTally(ctx context.Context, rule *datasetRule, judged *tally) error {
 	for j, counted := range judged.counts {

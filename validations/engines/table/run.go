@@ -42,15 +42,13 @@ type run struct {
 
 	patterns tableschema.PatternWork
 	budget   *uniqueness
-	// spreads is the memory for percentiles, where a rule reads some.
+	// spreads is the memory for percentiles, half of all where a rule reads some.
 	spreads    *uniqueness
 	work       *expression.Work
 	unique     []*seen
 	keys       []*seen
 	references []*references
 	key        []byte
-	aggregates []aggregate
-	counts     [][]tallyOfRows
 	groups     []groups
 	histories  []history
 	// before is the variable previous.
@@ -62,21 +60,20 @@ type run struct {
 
 func newRun(e *Engine, records tablefile.Source, c *engine.Collector) *run {
 	r := &run{
-		engine:     e,
-		records:    records,
-		collector:  c,
-		present:    make([]bool, len(e.columns)),
-		cells:      make([]tableschema.Cell, len(e.columns)),
-		starts:     make([]int, len(e.columns)),
-		shown:      map[string]any{},
-		members:    map[string]bool{},
-		before:     map[string]any{},
-		work:       expression.NewWork(e.limits),
-		patterns:   tableschema.PatternWork{Most: e.limits.MaxPatternWork},
-		budget:     newUniqueness(e.limits.MaxUniqueBytes),
-		unique:     make([]*seen, len(e.columns)),
-		aggregates: make([]aggregate, len(e.columns)),
-		disabled:   make([]bool, len(e.rowRules)),
+		engine:    e,
+		records:   records,
+		collector: c,
+		present:   make([]bool, len(e.columns)),
+		cells:     make([]tableschema.Cell, len(e.columns)),
+		starts:    make([]int, len(e.columns)),
+		shown:     map[string]any{},
+		members:   map[string]bool{},
+		before:    map[string]any{},
+		work:      expression.NewWork(e.limits),
+		patterns:  tableschema.PatternWork{Most: e.limits.MaxPatternWork},
+		budget:    newUniqueness(e.limits.MaxUniqueBytes),
+		unique:    make([]*seen, len(e.columns)),
+		disabled:  make([]bool, len(e.rowRules)),
 	}
 	r.variables = map[string]any{"row": r.shown, "previous": r.before}
 	for i, column := range e.columns {
@@ -92,33 +89,21 @@ func newRun(e *Engine, records tablefile.Source, c *engine.Collector) *run {
 	for range e.foreignKeys {
 		r.references = append(r.references, &references{targets: r.budget.newSeen(), open: map[string]reference{}})
 	}
-	for _, rule := range e.datasetRules {
-		r.counts = append(r.counts, make([]tallyOfRows, len(rule.counts)))
+	for i := range e.datasetRules {
+		rule := &e.datasetRules[i]
+		if len(rule.percentiles) > 0 && r.spreads == nil {
+			r.budget.left /= 2
+			r.spreads = newUniqueness(r.budget.left)
+		}
 		r.groups = append(r.groups, groups{known: map[string]*tally{}})
+		if len(rule.group) == 0 {
+			r.groups[i].known[""] = r.newTally(rule)
+		}
 	}
-	r.prepareSpreads()
 	for range e.rowRules {
 		r.histories = append(r.histories, history{rows: map[string]map[string]any{}})
 	}
 	return r
-}
-
-// prepareSpreads gives half of the memory to percentiles, if a rule reads some.
-func (r *run) prepareSpreads() {
-	for _, rule := range r.engine.datasetRules {
-		if len(rule.percentiles) == 0 {
-			continue
-		}
-		if r.spreads == nil {
-			r.budget.left /= 2
-			r.spreads = newUniqueness(r.budget.left)
-		}
-		for at := range rule.percentiles {
-			if len(rule.group) == 0 && r.aggregates[at].spread == nil {
-				r.aggregates[at].spread = newSpread(r.spreads)
-			}
-		}
-	}
 }
 
 // read goes through the file. Its error is the context's or the reader's, never the table's.
@@ -293,7 +278,6 @@ func (r *run) checkCell(i int, f tablefile.Value) {
 	if value.Missing || value.Broken {
 		return
 	}
-	r.aggregates[i].add(value)
 	if r.unique[i] != nil {
 		r.key = column.AppendKey(r.key[:0], value)
 		r.checkDuplicate(r.unique[i], i, "csv.unique", func(row int) string {
