@@ -22,8 +22,6 @@ type stepConfig struct {
 
 // schemaConfig is the part of Table Schema that is checked. Its names are those of that specification.
 type schemaConfig struct {
-	schemaAnnotations
-
 	Fields        []tableschema.Field       `json:"fields"`
 	PrimaryKey    json.RawMessage           `json:"primaryKey,omitempty"`    //nolint:tagliatelle // of Table Schema
 	MissingValues tableschema.MissingValues `json:"missingValues,omitempty"` //nolint:tagliatelle // of Table Schema
@@ -33,21 +31,6 @@ type schemaConfig struct {
 	FieldsMatch json.RawMessage    `json:"fieldsMatch,omitempty"` //nolint:tagliatelle // Table Schema's own name
 
 	Further tableschema.Further `json:",embed"`
-}
-
-// schemaAnnotations are members for people and other programs, which are ignored.
-type schemaAnnotations struct {
-	Schema       json.RawMessage `json:"$schema,omitempty"`
-	Name         json.RawMessage `json:"name,omitempty"`
-	Title        json.RawMessage `json:"title,omitempty"`
-	Description  json.RawMessage `json:"description,omitempty"`
-	Homepage     json.RawMessage `json:"homepage,omitempty"`
-	Version      json.RawMessage `json:"version,omitempty"`
-	Created      json.RawMessage `json:"created,omitempty"`
-	Keywords     json.RawMessage `json:"keywords,omitempty"`
-	Sources      json.RawMessage `json:"sources,omitempty"`
-	Licenses     json.RawMessage `json:"licenses,omitempty"`
-	Contributors json.RawMessage `json:"contributors,omitempty"`
 }
 
 // rowRuleConfig is a rule that must hold for every row for which When holds.

@@ -78,7 +78,7 @@ func sampleColumns(
 	dialect, most := tablefile.Dialect{}, []string(nil)
 	var fault error
 	delimiters := []string{"", ";", "\t", "|"}
-	if tablefile.FormatOf(doc) != tablefile.FormatCSV {
+	if !tablefile.IsCSV(doc) {
 		delimiters = delimiters[:1]
 	}
 	for _, delimiter := range delimiters {

@@ -3,7 +3,6 @@ package table
 import (
 	"maps"
 	"math"
-	"math/bits"
 	"regexp"
 	"slices"
 	"strconv"
@@ -77,27 +76,19 @@ func (s *spread) add(number float64) {
 	s.total++
 }
 
-// coarsen drops enough bits to merge half of the levels with others, or as many as it may. It reports whether
-// that gave memory back.
+// coarsen drops one more bit, if it may. That merges levels, or brings others close enough for the next bit.
 func (s *spread) coarsen() bool {
-	levels := slices.Sorted(maps.Keys(s.counts))
-	// apart is how many neighbors differ in a bit and in none above it.
-	var apart [64 + 1]int
-	for i := 1; i < len(levels); i++ {
-		apart[bits.Len64(levels[i-1]^levels[i])]++
+	if s.dropped == mantissaBits-fewestBits {
+		return false
 	}
-	more, left := 0, len(levels)
-	for left > len(levels)/2 && s.dropped+more < mantissaBits-fewestBits {
-		more++
-		left -= apart[more]
-	}
-	coarser := make(map[uint64]int, left)
+	s.dropped++
+	coarser := make(map[uint64]int, len(s.counts))
 	for level, count := range s.counts {
-		coarser[level>>more] += count
+		coarser[level>>1] += count
 	}
-	s.budget.left += levelBytes * int64(len(levels)-left)
-	s.dropped, s.counts = s.dropped+more, coarser
-	return left < len(levels)
+	s.budget.left += levelBytes * int64(len(s.counts)-len(coarser))
+	s.counts = coarser
+	return true
 }
 
 // values are percentiles by their names: the numbers below which so many percent are, interpolated between the two

@@ -33,8 +33,7 @@ type CSV struct {
 	// nextLine is the line behind the current record.
 	nextLine int
 	// raw is the current record as it stands in the file, without the end of its last line.
-	raw        []byte
-	lineStarts []int
+	raw []byte
 	// values holds the texts of the cells, with quotes removed; ends are their ends in it.
 	values []byte
 	ends   []int
@@ -79,22 +78,17 @@ func (r *CSV) Blank() bool {
 	return len(r.raw) == 0
 }
 
+var newline = []byte("\n")
+
 // Place fills in where a cell of the current record is.
 func (r *CSV) Place(f engine.Finding, start int) engine.Finding {
 	start = min(start, len(r.raw))
-	begin, line := 0, r.line
-	for _, lineStart := range r.lineStarts {
-		if lineStart > start {
-			break
-		}
-		begin = lineStart
-		line++
-	}
+	begin := bytes.LastIndexByte(r.raw[:start], '\n') + 1
 	end := len(r.raw)
-	if newline := bytes.IndexByte(r.raw[begin:], '\n'); newline >= 0 {
-		end = begin + newline
+	if length := bytes.Index(r.raw[begin:], newline); length >= 0 {
+		end = begin + length
 	}
-	f.Line = line
+	f.Line = r.line + bytes.Count(r.raw[:start], newline)
 	f.Column = utf8.RuneCount(r.raw[begin:start]) + 1
 	f.Excerpt = engine.Excerpt(r.raw[begin:end], start-begin, r.limits.MaxExcerpt)
 	return f
@@ -141,7 +135,7 @@ func (r *CSV) Next() error {
 func (r *CSV) begin() {
 	r.line = r.nextLine
 	r.raw, r.values = r.raw[:0], r.values[:0]
-	r.lineStarts, r.ends, r.cells = r.lineStarts[:0], r.ends[:0], r.cells[:0]
+	r.ends, r.cells = r.ends[:0], r.cells[:0]
 }
 
 // cell reads one field and the delimiter or line end behind it. It answers whether another field follows.
@@ -208,9 +202,6 @@ func (r *CSV) quoted(start int) (byte, error) {
 		}
 		if b != r.dialect.quote {
 			r.values = append(r.values, b)
-			if b == '\n' {
-				r.lineStarts = append(r.lineStarts, len(r.raw))
-			}
 			continue
 		}
 		if b, err = r.byte(); err != nil {
@@ -249,7 +240,7 @@ func (r *CSV) skipLine() error {
 // endLine takes the end of the line off the record. Lines end with LF, CRLF or CR, also mixed.
 func (r *CSV) endLine(b byte) error {
 	r.raw = r.raw[:len(r.raw)-1]
-	r.nextLine = r.line + len(r.lineStarts) + 1
+	r.nextLine = r.line + bytes.Count(r.raw, newline) + 1
 	if b != '\r' {
 		return nil
 	}

@@ -26,9 +26,6 @@ type Record struct {
 	Broken bool
 }
 
-// IsCSV reports whether a document is a table whose rows are lines of text.
-func IsCSV(doc engine.Document) bool { return FormatOf(doc) == FormatCSV }
-
 // OpenRecords reads a table from a source in UTF-8. The names are those of the columns of a table without a header.
 func OpenRecords(source io.Reader, d Dialect, names []string, doc engine.Document) (*Records, error) {
 	reader, err := newCSV(source, d.csv(doc), engine.DefaultLimits())
