@@ -234,16 +234,14 @@ func (r *xlsxReader) cellColumn(start xml.StartElement) (int, error) {
 // was not saved is a fault.
 func (r *xlsxReader) readCell(start xml.StartElement) (Value, error) {
 	var value, inline, formula strings.Builder
-	kind, isSaved := attribute(start, "t"), false
-	depth := []string{}
+	kind, isSaved, depth := attribute(start, "t"), false, len(r.parts.path)
 	for {
-		token, err := r.parts.token()
+		token, err := r.parts.Token()
 		if err != nil {
 			return Value{}, err
 		}
 		switch t := token.(type) {
 		case xml.StartElement:
-			depth = append(depth, t.Name.Local)
 			switch t.Name.Local {
 			case "f":
 				formula.WriteByte('=')
@@ -251,8 +249,7 @@ func (r *xlsxReader) readCell(start xml.StartElement) (Value, error) {
 				isSaved = kind == "str" // It may be empty.
 			}
 		case xml.EndElement:
-			if len(depth) > 0 {
-				depth = depth[:len(depth)-1]
+			if len(r.parts.path) >= depth {
 				continue
 			}
 			if formula.Len() > 0 && value.Len() == 0 && !isSaved {
@@ -260,7 +257,7 @@ func (r *xlsxReader) readCell(start xml.StartElement) (Value, error) {
 			}
 			return r.typed(kind, attribute(start, "s"), value.String(), inline.String())
 		case xml.CharData:
-			switch strings.Join(depth, "/") {
+			switch strings.Join(r.parts.path[depth:], "/") {
 			case "f":
 				formula.Write(t)
 			case "v":
