@@ -3,7 +3,6 @@ package table
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 
@@ -79,28 +78,18 @@ func compileColumns(schema schemaConfig, limits engine.Limits) ([]*tableschema.C
 	return columns, faults
 }
 
-// read reads a configuration without its checks; one that cannot be read is taken for an empty one.
-func read(config json.RawMessage) stepConfig {
+// Layout is how a step with this configuration expects a table to be written, and the names of its columns. A
+// configuration that cannot be read is taken for an empty one.
+func Layout(config json.RawMessage) (tablefile.Dialect, []string) {
 	var c stepConfig
 	if err := json.Unmarshal(config, &c); err != nil {
-		return stepConfig{}
+		return tablefile.Dialect{}, nil
 	}
-	return c
-}
-
-// Charset is the encoding of a table that a step with this configuration checks.
-func Charset(config json.RawMessage, content io.ReaderAt, mediaType string) (string, error) {
-	return read(config).Dialect.Charset(content, mediaType)
-}
-
-// OpenRecords reads a table from a source in UTF-8. The document says which dialect the configuration means.
-func OpenRecords(source io.Reader, config json.RawMessage, doc engine.Document) (*tablefile.Records, error) {
-	c := read(config)
 	var names []string
 	for _, field := range c.Schema.Fields {
 		names = append(names, field.Name)
 	}
-	return tablefile.OpenRecords(source, c.Dialect, names, doc)
+	return c.Dialect, names
 }
 
 func columnIndex(columns []*tableschema.Column, name string) int {

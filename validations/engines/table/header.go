@@ -89,20 +89,18 @@ func (r *run) likelyPlace(ctx context.Context, names []tablefile.Value) string {
 	if r.known(names) > 0 {
 		return ""
 	}
-	var sheets []string
-	for i, sheet := range r.again(ctx) {
-		for range maxRowsAbove {
-			if sheet.Next() != nil {
-				break
-			}
-			if 2*r.known(sheet.Values()) < len(r.engine.columns) {
+	here, sheets := tablefile.SheetOf(r.records), []string{}
+	for _, sheet := range r.again(ctx) {
+		for i := 0; i < maxRowsAbove && sheet.Next() == nil; i++ {
+			name := tablefile.SheetOf(sheet)
+			switch {
+			case 2*r.known(sheet.Values()) < len(r.engine.columns):
 				continue
-			}
-			if i == 0 {
+			case name == here:
 				return fmt.Sprintf("the header seems to be in row %d; set headerRows to [%[1]d] in the dialect of the step",
 					sheet.At())
 			}
-			sheets = append(sheets, engine.Quote(tablefile.SheetOf(sheet)))
+			sheets = append(sheets, engine.Quote(name))
 			break
 		}
 	}
@@ -110,7 +108,7 @@ func (r *run) likelyPlace(ctx context.Context, names []tablefile.Value) string {
 		return ""
 	}
 	return fmt.Sprintf("the sheet %s has no column of the schema, but %s has them; set sheet in the dialect of the step",
-		engine.Quote(tablefile.SheetOf(r.records)), strings.Join(sheets, ", "))
+		engine.Quote(here), strings.Join(sheets, ", "))
 }
 
 // maxRowsAbove is how many rows a header is looked for.

@@ -39,18 +39,17 @@ type CSV struct {
 	ends   []int
 }
 
-func newCSV(source io.Reader, dialect csvDialect, limits engine.Limits) (*CSV, error) {
+func newCSV(source io.Reader, dialect csvDialect, limits engine.Limits) *CSV {
 	r := &CSV{source: bufio.NewReaderSize(source, window), dialect: dialect, limits: limits, nextLine: 1}
-	head, err := r.source.Peek(len(engine.BOM))
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("read table: %w", err)
+	r.skip(engine.BOM)
+	return r
+}
+
+// skip passes over a text if it comes next. An error comes again with the next byte.
+func (r *CSV) skip(text string) {
+	if head, _ := r.source.Peek(len(text)); string(head) == text {
+		_, _ = r.source.Discard(len(text)) // It was looked at.
 	}
-	if string(head) == engine.BOM {
-		if _, err := r.source.Discard(len(engine.BOM)); err != nil {
-			return nil, fmt.Errorf("read table: %w", err)
-		}
-	}
-	return r, nil
 }
 
 // Raw is the current record as it stands in the file, without the end of its last line.
@@ -169,7 +168,8 @@ func (r *CSV) cell() (bool, error) {
 	if b == r.dialect.delimiter {
 		return true, nil
 	}
-	return false, r.endLine(b)
+	r.endLine(b)
+	return false, nil
 }
 
 func (r *CSV) endCell(start int) {
@@ -232,29 +232,19 @@ func (r *CSV) skipLine() error {
 			return err
 		}
 		if b == '\n' || b == '\r' {
-			return r.endLine(b)
+			r.endLine(b)
+			return nil
 		}
 	}
 }
 
 // endLine takes the end of the line off the record. Lines end with LF, CRLF or CR, also mixed.
-func (r *CSV) endLine(b byte) error {
+func (r *CSV) endLine(b byte) {
 	r.raw = r.raw[:len(r.raw)-1]
 	r.nextLine = r.line + bytes.Count(r.raw, newline) + 1
-	if b != '\r' {
-		return nil
+	if b == '\r' {
+		r.skip("\n")
 	}
-	following, err := r.source.Peek(1)
-	if err != nil {
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		return fmt.Errorf("read table: %w", err)
-	}
-	if following[0] == '\n' {
-		_, err = r.source.Discard(1)
-	}
-	return err
 }
 
 // byte reads one byte into the record.

@@ -28,10 +28,7 @@ type Record struct {
 
 // OpenRecords reads a table from a source in UTF-8. The names are those of the columns of a table without a header.
 func OpenRecords(source io.Reader, d Dialect, names []string, doc engine.Document) (*Records, error) {
-	reader, err := newCSV(source, d.csv(doc), engine.DefaultLimits())
-	if err != nil {
-		return nil, err
-	}
+	reader := newCSV(source, d.csv(doc), engine.DefaultLimits())
 	records := &Records{reader: reader, HasHeader: d.HasHeader(), Columns: names}
 	if !records.HasHeader {
 		return records, nil

@@ -142,15 +142,12 @@ func Open(
 		if !known {
 			return nil, fmt.Errorf("unknown encoding %q in a compiled table", encoding)
 		}
-		return newCSV(decode(content), d.csv(doc), limits)
+		return newCSV(decode(content), d.csv(doc), limits), nil
 	}
 }
 
-// maxSheets is how many sheets of a workbook are opened again.
-const maxSheets = 20
-
-// Again opens a table once more from its start, to look into it. Those behind the first source read the other sheets of
-// a workbook. What cannot be opened is left out, and so is a table of Parquet, whose header has no other place.
+// Again opens a table once more from its start, to look into it: all sheets of a workbook. What cannot be opened is left
+// out, and so is a table of Parquet, whose header has no other place.
 func Again(ctx context.Context, records Source, doc engine.Document, d Dialect, limits engine.Limits) []Source {
 	d.HeaderRows = nil
 	switch records := records.(type) {

@@ -60,23 +60,15 @@ func (b *workbook) rows(ctx context.Context, sheet sheetEntry, dialect Dialect) 
 	return &xlsxReader{book: b, sheet: sheet.name, parts: parts, dialect: dialect, limits: b.limits}, err
 }
 
-// maxLook is how much of a sheet is read to look into it.
-const maxLook = 1 << 20
-
-// again opens the sheet, and the first ones of the others.
+// again opens the first sheets, of which little is read to look into them.
 func (r *xlsxReader) again(ctx context.Context, dialect Dialect) []Source {
+	const most, look = 20, 1 << 20
 	var opened []Source
-	for i, sheet := range r.book.sheets {
-		again, err := r.book.rows(ctx, sheet, dialect)
-		if err != nil || i >= maxSheets && sheet.name != r.sheet {
-			continue
+	for _, sheet := range r.book.sheets[:min(most, len(r.book.sheets))] {
+		if again, err := r.book.rows(ctx, sheet, dialect); err == nil {
+			again.parts.source.source = io.LimitReader(again.parts.source.source, look)
+			opened = append(opened, again)
 		}
-		again.parts.source.source = io.LimitReader(again.parts.source.source, maxLook)
-		if sheet.name == r.sheet {
-			opened = slices.Insert(opened, 0, Source(again))
-			continue
-		}
-		opened = append(opened, again)
 	}
 	return opened
 }

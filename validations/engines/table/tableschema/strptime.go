@@ -24,8 +24,8 @@ type clockTime struct {
 	year, month, day, yearDay  int
 	hour, minute, second, nano int
 	offset                     int
-	// half is a in the morning, p in the afternoon, and 0 where nothing says.
-	half byte
+	// half is 1 in the morning, 2 in the afternoon, and 0 where nothing says.
+	half int
 }
 
 // numbers are the directives for numbers: their most digits, their bounds and where they belong.
@@ -43,6 +43,15 @@ var numbers = map[byte]struct {
 	'M': {2, 0, 59, func(c *clockTime) *int { return &c.minute }},
 	'S': {2, 0, 59, func(c *clockTime) *int { return &c.second }},
 	'f': {9, 0, 999_999_999, func(c *clockTime) *int { return &c.nano }},
+}
+
+// names are the directives for names.
+var names = map[byte][]string{
+	'b': strings.Fields("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec"),
+	'B': strings.Fields("January February March April May June July August September October November December"),
+	'a': strings.Fields("Sun Mon Tue Wed Thu Fri Sat"),
+	'A': strings.Fields("Sunday Monday Tuesday Wednesday Thursday Friday Saturday"),
+	'p': {"AM", "PM"},
 }
 
 // layouts write the directives as the package time does.
@@ -99,7 +108,7 @@ func compileTimePart(format string, i int) (timePart, error) {
 	switch letter := format[i+1 : min(i+2, len(format))]; {
 	case letter == "%":
 		return timePart{literal: '%'}, nil
-	case letter == "" || numbers[letter[0]].of == nil && strings.IndexByte("bBaApz", letter[0]) < 0:
+	case letter == "" || layouts[letter[0]] == "":
 		return timePart{}, errDirective
 	default:
 		return timePart{directive: letter[0]}, nil
@@ -145,11 +154,11 @@ func (p timePart) read(text string, c *clockTime) int {
 	case 0:
 		return p.readLiteral(text)
 	case 'b', 'B':
-		return readName(text, 12, func(i int) string { return p.clip(time.Month(i + 1).String()) }, &c.month)
+		return readName(text, names[p.directive], &c.month)
 	case 'a', 'A':
-		return readName(text, 7, func(i int) string { return p.clip(time.Weekday(i).String()) }, new(int))
+		return readName(text, names[p.directive], new(int))
 	case 'p':
-		return readHalf(text, c)
+		return readName(text, names[p.directive], &c.half)
 	case 'z':
 		return readZone(text, c)
 	default:
@@ -167,32 +176,15 @@ func (p timePart) readLiteral(text string) int {
 	return 1
 }
 
-// clip is a name as the directive has it: %b and %a have three letters.
-func (p timePart) clip(name string) string {
-	if p.directive == 'b' || p.directive == 'a' {
-		return name[:3]
-	}
-	return name
-}
-
 // readName reads one of some names in any case, and counts it from 1.
-func readName(text string, names int, name func(i int) string, into *int) int {
-	for i := range names {
-		if n := len(name(i)); len(text) >= n && strings.EqualFold(text[:n], name(i)) {
+func readName(text string, names []string, into *int) int {
+	for i, name := range names {
+		if n := len(name); len(text) >= n && strings.EqualFold(text[:n], name) {
 			*into = i + 1
 			return n
 		}
 	}
 	return -1
-}
-
-func readHalf(text string, c *clockTime) int {
-	const n = len("AM")
-	if len(text) < n || !strings.EqualFold(text[:n], "AM") && !strings.EqualFold(text[:n], "PM") {
-		return -1
-	}
-	c.half = text[0] | 0x20
-	return n
 }
 
 // zoneForm is a zone such as Z, +0100 or +01:00.
@@ -241,11 +233,8 @@ func (p timePart) meant(value, lacking int) int {
 
 // moment answers false for a day that the month or the year does not have.
 func (c clockTime) moment() (time.Time, bool) {
-	if c.half == 'a' {
-		c.hour %= 12
-	}
-	if c.half == 'p' && c.hour < 12 {
-		c.hour += 12
+	if c.half > 0 {
+		c.hour = c.hour%12 + 12*(c.half-1)
 	}
 	if c.yearDay > 0 {
 		c.day = c.yearDay
