@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
 )
@@ -18,12 +19,10 @@ import (
 // file.
 //
 // It writes the rows as JSON. The first line is an array of the columns' names; each further line is an array of a
-// row's values. A value is written as JSON has it. Two kinds that JSON lacks are objects: {"t": TEXT} is a date, a time
-// or a timestamp in ISO 8601, and {"j": VALUE} is a list, a map or a group.
-const (
-	parquetTimeMark = `{"t":`
-	parquetJSONMark = `{"j":`
-)
+// row's values: null, or a text that begins with the letter of its type. Times are in ISO 8601.
+var parquetTypes = map[byte]Native{
+	's': NativeText, 'n': NativeNumber, 'b': NativeTruth, 't': NativeTime, 'j': NativeJSON,
+}
 
 const (
 	// parquetChild is what the process is called by.
@@ -79,7 +78,7 @@ func writeParquet(to io.Writer, content []byte) (err error) {
 	w := newParquetWriter(file)
 	names := []string{}
 	for _, c := range w.columns {
-		names = append(names, c.name)
+		names = append(names, "s"+c.name)
 	}
 	if err := json.NewEncoder(out).Encode(names); err != nil {
 		return err
@@ -118,8 +117,8 @@ type parquetWriter struct {
 	schema  *parquet.Schema
 	columns []parquetColumn
 	// isNested says that a column must be assembled from several leaves.
-	isNested bool
-	line     []byte
+	isNested   bool
+	line, text []byte
 }
 
 func newParquetWriter(file *parquet.File) *parquetWriter {
@@ -172,13 +171,22 @@ func (w *parquetWriter) row(out io.Writer, row parquet.Row) error {
 			w.line = append(w.line, ',')
 		}
 		var err error
+		w.text = w.text[:0]
 		if c.write == nil {
 			err = w.nested(nested[c.name])
 		} else {
 			row, err = w.leaf(c, row)
 		}
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
+		case len(w.text) == 0:
+			w.line = append(w.line, "null"...)
+		default:
+			w.line, err = jsontext.AppendQuote(w.line, w.text)
+		}
+		if err != nil {
+			return fmt.Errorf("write a row: %w", err)
 		}
 	}
 	w.line = append(w.line, "]\n"...)
@@ -194,23 +202,20 @@ func (w *parquetWriter) leaf(c parquetColumn, row parquet.Row) (parquet.Row, err
 	switch {
 	case len(row) == 0 || row[0].Column() != c.leaf:
 		return row, fmt.Errorf("read a row: it has no value of %q", c.name)
-	case row[0].IsNull():
-		w.line = append(w.line, "null"...)
-	default:
-		w.line = c.write(w.line, row[0])
+	case !row[0].IsNull():
+		w.text = c.write(w.text, row[0])
 	}
 	return row, nil
 }
 
 func (w *parquetWriter) nested(value any) error {
 	if value == nil {
-		w.line = append(w.line, "null"...)
 		return nil
 	}
 	text, err := json.Marshal(readable(value))
 	if err != nil {
 		return fmt.Errorf("write a list or a group: %w", err)
 	}
-	w.line = append(append(append(w.line, parquetJSONMark...), text...), '}')
+	w.text = append(append(w.text, 'j'), text...)
 	return nil
 }

@@ -9,13 +9,12 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// valueWriter appends a value that is not null.
+// valueWriter appends the letter of the type and the text of a value that is not null.
 type valueWriter func(to []byte, value parquet.Value) []byte
 
 // The layouts of times. A fraction is written only where there is one.
@@ -35,11 +34,13 @@ func writerOf(leaf parquet.Node) valueWriter {
 	}
 	switch leaf.Type().Kind() {
 	case parquet.Boolean:
-		return func(to []byte, v parquet.Value) []byte { return strconv.AppendBool(to, v.Boolean()) }
+		return func(to []byte, v parquet.Value) []byte { return strconv.AppendBool(append(to, 'b'), v.Boolean()) }
 	case parquet.Int32:
-		return func(to []byte, v parquet.Value) []byte { return strconv.AppendInt(to, int64(v.Int32()), 10) }
+		return func(to []byte, v parquet.Value) []byte {
+			return strconv.AppendInt(append(to, 'n'), int64(v.Int32()), 10)
+		}
 	case parquet.Int64:
-		return func(to []byte, v parquet.Value) []byte { return strconv.AppendInt(to, v.Int64(), 10) }
+		return func(to []byte, v parquet.Value) []byte { return strconv.AppendInt(append(to, 'n'), v.Int64(), 10) }
 	case parquet.Int96:
 		return writeInt96
 	case parquet.Float:
@@ -75,9 +76,11 @@ func logicalWriter(physical parquet.Type, logical format.LogicalTypeValue) value
 		case logical.IsSigned:
 			return nil
 		case physical.Kind() == parquet.Int32:
-			return func(to []byte, v parquet.Value) []byte { return strconv.AppendUint(to, uint64(v.Uint32()), 10) }
+			return func(to []byte, v parquet.Value) []byte {
+				return strconv.AppendUint(append(to, 'n'), uint64(v.Uint32()), 10)
+			}
 		default:
-			return func(to []byte, v parquet.Value) []byte { return strconv.AppendUint(to, v.Uint64(), 10) }
+			return func(to []byte, v parquet.Value) []byte { return strconv.AppendUint(append(to, 'n'), v.Uint64(), 10) }
 		}
 	case *format.UUIDType:
 		return appendUUID
@@ -93,7 +96,7 @@ func appendUUID(to []byte, v parquet.Value) []byte {
 	if err != nil {
 		return appendText(to, v.ByteArray())
 	}
-	return appendQuoted(to, id.String())
+	return append(append(to, 's'), id.String()...)
 }
 
 const (
@@ -130,9 +133,7 @@ func writeInt96(to []byte, v parquet.Value) []byte {
 }
 
 func appendMoment(to []byte, when time.Time, layout string) []byte {
-	to = append(append(to, parquetTimeMark...), '"')
-	to = when.UTC().AppendFormat(to, layout)
-	return append(to, `"}`...)
+	return when.UTC().AppendFormat(append(to, 't'), layout)
 }
 
 // whole is an integer of 4 or 8 bytes.
@@ -159,6 +160,7 @@ func unscaled(v parquet.Value) *big.Int {
 // appendDecimal keeps every digit.
 func appendDecimal(to []byte, value *big.Int, scale int) []byte {
 	digits := new(big.Int).Abs(value).String()
+	to = append(to, 'n')
 	if value.Sign() < 0 {
 		to = append(to, '-')
 	}
@@ -171,17 +173,17 @@ func appendDecimal(to []byte, value *big.Int, scale int) []byte {
 	return to
 }
 
-// appendFloat writes what JSON has no numbers for as texts.
+// appendFloat writes what is no number as a text.
 func appendFloat(to []byte, value float64, bits int) []byte {
 	switch {
 	case math.IsNaN(value):
-		return append(to, `"NaN"`...)
+		return append(to, "sNaN"...)
 	case math.IsInf(value, 1):
-		return append(to, `"INF"`...)
+		return append(to, "sINF"...)
 	case math.IsInf(value, -1):
-		return append(to, `"-INF"`...)
+		return append(to, "s-INF"...)
 	default:
-		return strconv.AppendFloat(to, value, 'g', -1, bits)
+		return strconv.AppendFloat(append(to, 'n'), value, 'g', -1, bits)
 	}
 }
 
@@ -205,18 +207,11 @@ func half(bytes []byte) float64 {
 
 // appendText writes bytes that are no text in base64.
 func appendText(to, text []byte) []byte {
+	to = append(to, 's')
 	if !utf8.Valid(text) {
-		return appendQuoted(to, base64.StdEncoding.EncodeToString(text))
+		return base64.StdEncoding.AppendEncode(to, text)
 	}
-	return appendQuoted(to, string(text))
-}
-
-func appendQuoted(to []byte, text string) []byte {
-	quoted, err := jsontext.AppendQuote(to, text)
-	if err != nil {
-		return append(to, `""`...) // It was valid UTF-8.
-	}
-	return quoted
+	return append(to, text...)
 }
 
 // readable replaces bytes by texts in a list, a map or a group, because JSON has no bytes.
