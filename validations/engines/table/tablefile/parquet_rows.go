@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 
+	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
@@ -212,7 +213,7 @@ func (w *parquetWriter) nested(value any) error {
 	if value == nil {
 		return nil
 	}
-	text, err := json.Marshal(readable(value))
+	text, err := jsonv2.Marshal(value, readable, jsonv2.Deterministic(true))
 	if err != nil {
 		return fmt.Errorf("write a list or a group: %w", err)
 	}

@@ -2,6 +2,7 @@ package tablefile
 
 import (
 	"encoding/base64"
+	"errors"
 	"math"
 	"math/big"
 	"strconv"
@@ -9,6 +10,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
@@ -214,26 +217,18 @@ func appendText(to, text []byte) []byte {
 	return append(to, text...)
 }
 
-// readable replaces bytes by texts in a list, a map or a group, because JSON has no bytes.
-func readable(value any) any {
-	switch value := value.(type) {
-	case []byte:
-		if utf8.Valid(value) {
-			return string(value)
+// readable writes bytes as texts in a list, a map or a group, and floating-point numbers that JSON does not have.
+var readable = jsonv2.WithMarshalers(jsonv2.JoinMarshalers(
+	jsonv2.MarshalToFunc(func(to *jsontext.Encoder, value []byte) error {
+		if !utf8.Valid(value) {
+			return errors.ErrUnsupported
 		}
-		return value
-	case []any:
-		for i := range value {
-			value[i] = readable(value[i])
+		return to.WriteToken(jsontext.String(string(value)))
+	}),
+	jsonv2.MarshalToFunc(func(to *jsontext.Encoder, value float64) error {
+		if !math.IsNaN(value) && !math.IsInf(value, 0) {
+			return errors.ErrUnsupported
 		}
-	case map[string]any:
-		for name := range value {
-			value[name] = readable(value[name])
-		}
-	case float64:
-		if math.IsNaN(value) || math.IsInf(value, 0) {
-			return strconv.FormatFloat(value, 'g', -1, 64)
-		}
-	}
-	return value
-}
+		return to.WriteToken(jsontext.String(strconv.FormatFloat(value, 'g', -1, 64)))
+	}),
+))

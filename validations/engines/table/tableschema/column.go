@@ -81,8 +81,9 @@ type Column struct {
 	// pattern must match the whole of a text, and patternText is how the schema has it.
 	pattern     *engine.ECMAPattern
 	patternText string
-	enum        []Cell
-	enumText    string
+	// enum are the keys of the values that are allowed, nil for all, and enumText how the schema has them.
+	enum     map[string]bool
+	enumText string
 	// items are the column of the items of a list, which stand between delimiters.
 	items     *Column
 	delimiter string
@@ -255,14 +256,6 @@ func (c *Column) Compare(a, b Cell) int {
 	default:
 		return strings.Compare(a.canonical, b.canonical)
 	}
-}
-
-// same reports whether two texts mean the same value, such as 1 and 1.0 in a column of numbers.
-func (c *Column) same(a, b Cell) bool {
-	if c.Kind == TypeBoolean {
-		return a.truth == b.truth
-	}
-	return c.Compare(a, b) == 0
 }
 
 // AppendKey writes a value so that two values have equal bytes exactly when they are the same.
