@@ -56,10 +56,6 @@ type spread struct {
 	stopped bool
 }
 
-func newSpread(budget *uniqueness) *spread {
-	return &spread{counts: map[uint64]int{}, budget: budget}
-}
-
 func (s *spread) add(number float64) {
 	if s.stopped {
 		return

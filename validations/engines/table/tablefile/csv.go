@@ -145,31 +145,21 @@ func (r *CSV) cell() (bool, error) {
 		start = len(r.raw)
 		b, err = r.byte()
 	}
-	if err != nil {
-		if errors.Is(err, io.EOF) && (start > 0 || len(r.cells) > 0) {
-			r.endCell(start)
-			return false, nil
-		}
-		return false, err
-	}
-	if b == r.dialect.quote && r.dialect.quote != 0 {
+	switch {
+	case err != nil:
+	case b == r.dialect.quote && r.dialect.quote != 0:
 		b, err = r.quoted(start)
-	} else {
+	default:
 		b, err = r.plain(b)
 	}
-	if errors.Is(err, io.EOF) {
-		r.endCell(start)
-		return false, nil
-	}
-	if err != nil {
+	if err != nil && (!errors.Is(err, io.EOF) || len(r.raw) == 0) {
 		return false, err
 	}
 	r.endCell(start)
-	if b == r.dialect.delimiter {
-		return true, nil
+	if err == nil && b != r.dialect.delimiter {
+		r.endLine(b)
 	}
-	r.endLine(b)
-	return false, nil
+	return err == nil && b == r.dialect.delimiter, nil
 }
 
 func (r *CSV) endCell(start int) {

@@ -276,7 +276,10 @@ func (r *xlsxReader) typed(kind, style, value, inline string) (Value, error) {
 		isTrue := strings.TrimSpace(value) == "1" || value == "true"
 		return Value{Text: strconv.AppendBool(nil, isTrue), Native: NativeTruth}, nil
 	case "d":
-		return isoCell(value), nil
+		if when, ok := parseMoment(value, []string{time.RFC3339Nano, layoutLocal, time.DateOnly}); ok {
+			return Value{Text: []byte(value), Native: NativeTime, When: when}, nil
+		}
+		return Value{Text: []byte(value)}, nil
 	default:
 		return r.number(value, style)
 	}
@@ -291,7 +294,8 @@ func (r *xlsxReader) shared(index string) (Value, error) {
 	return Value{Text: r.book.strings.at(i)}, nil
 }
 
-func (r *xlsxReader) number(value, style string) (Value, error) {
+// number is a number by its style: a time, or a number as people see it.
+func (r *xlsxReader) number(value, index string) (Value, error) {
 	if value == "" {
 		return Value{}, nil
 	}
@@ -299,15 +303,9 @@ func (r *xlsxReader) number(value, style string) (Value, error) {
 	if err != nil || math.IsInf(number, 0) || math.IsNaN(number) {
 		return Value{}, r.malformed(fmt.Errorf("the number %s cannot be read", engine.Quote(value)))
 	}
-	return r.numeric(number, r.book.styles.of(style)), nil
-}
-
-// numeric is a number by its style: a time, or a number as people see it.
-func (r *xlsxReader) numeric(number float64, style cellStyle) Value {
-	if style.isTime {
-		if when, ok := serialTime(number, r.book.from1904); ok {
-			return Value{Text: []byte(timeText(when, number)), Native: NativeTime, When: when}
-		}
+	style := r.book.styles.of(index)
+	if when, ok := serialTime(number, r.book.from1904); ok && style.isTime {
+		return Value{Text: []byte(timeText(when, number)), Native: NativeTime, When: when}, nil
 	}
 	text := strconv.FormatFloat(number, 'g', -1, 64)
 	// Identifiers have 16 digits and more; larger numbers are written with an exponent everywhere.
@@ -319,15 +317,7 @@ func (r *xlsxReader) numeric(number float64, style cellStyle) Value {
 	if missing := style.digits - len(shown); missing > 0 && !strings.ContainsAny(shown, "-.e") {
 		shown = strings.Repeat("0", missing) + shown
 	}
-	return Value{Text: []byte(text), Native: NativeNumber, Shown: shown}
-}
-
-// isoCell is a cell that holds a time as a text.
-func isoCell(value string) Value {
-	if when, ok := parseMoment(value, []string{time.RFC3339Nano, layoutLocal, time.DateOnly}); ok {
-		return Value{Text: []byte(value), Native: NativeTime, When: when}
-	}
-	return Value{Text: []byte(value)}
+	return Value{Text: []byte(text), Native: NativeNumber, Shown: shown}, nil
 }
 
 // serialTime is the time that a number of days means. Days are counted from 1900 as if that had been a leap year, or

@@ -136,7 +136,9 @@ func (c *Column) Parse(text string) Cell {
 	case TypeNumber, TypeInteger:
 		err = c.parseNumber(&value)
 	case TypeYear:
-		value.whole, err = parseYear(text)
+		if value.whole, err = strconv.ParseInt(text, 10, 64); !yearPattern.MatchString(text) {
+			err = errNotOfType
+		}
 	case TypeBoolean:
 		value.truth, err = c.parseTruth(text)
 	case TypeDate, TypeDatetime, TypeYearMonth:

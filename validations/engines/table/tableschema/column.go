@@ -42,23 +42,23 @@ const (
 )
 
 // typeWords are all types, with the words for a value that is of another one.
-var typeWords = map[Type]string{
-	TypeString:    "",
-	TypeNumber:    "is not a number",
-	TypeInteger:   "is not an integer",
-	TypeBoolean:   "is not true or false",
-	TypeDate:      "is not a valid date",
-	TypeDatetime:  "is not a valid date-time",
-	TypeTime:      "is not a valid time",
-	TypeYear:      "is not a valid year",
-	TypeYearMonth: "is not a valid month of a year",
-	TypeObject:    "is not a JSON object",
-	TypeArray:     "is not a JSON array",
-	TypeGeopoint:  "is not a valid point",
-	TypeAny:       "",
-	TypeDuration:  "is not a valid duration",
-	TypeGeoJSON:   "is not valid GeoJSON",
-	TypeList:      "is not a list of the items that the schema describes",
+var typeWords = map[string]string{
+	string(TypeString):    "",
+	string(TypeNumber):    "is not a number",
+	string(TypeInteger):   "is not an integer",
+	string(TypeBoolean):   "is not true or false",
+	string(TypeDate):      "is not a valid date",
+	string(TypeDatetime):  "is not a valid date-time",
+	string(TypeTime):      "is not a valid time",
+	string(TypeYear):      "is not a valid year",
+	string(TypeYearMonth): "is not a valid month of a year",
+	string(TypeObject):    "is not a JSON object",
+	string(TypeArray):     "is not a JSON array",
+	string(TypeGeopoint):  "is not a valid point",
+	string(TypeAny):       "",
+	string(TypeDuration):  "is not a valid duration",
+	string(TypeGeoJSON):   "is not valid GeoJSON",
+	string(TypeList):      "is not a list of the items that the schema describes",
 }
 
 // Column is what one column must satisfy.
@@ -114,14 +114,10 @@ func Compile(
 		c.Kind = TypeString
 	}
 	c.typeCode = "csv.type." + string(c.Kind)
-	if _, known := typeWords[c.Kind]; !known {
+	if _, known := typeWords[string(c.Kind)]; !known {
 		names := slices.Sorted(maps.Keys(typeWords))
 		detail := fmt.Sprintf("use one of %v", names)
-		candidates := make([]string, len(names))
-		for i, name := range names {
-			candidates[i] = string(name)
-		}
-		if meant := engine.Nearest(field.Type, candidates); meant != "" {
+		if meant := engine.Nearest(field.Type, names); meant != "" {
 			detail = "did you mean " + meant + "? " + detail
 		}
 		return c, engine.Refuse(at+"/type", "schema.type", detail)
@@ -325,7 +321,7 @@ func failedFormula(c *Column, value Cell) string {
 
 // wrongType is the message about a value of the wrong type.
 func wrongType(c *Column, value Cell) string {
-	words := typeWords[c.Kind] + c.notation()
+	words := typeWords[string(c.Kind)] + c.notation()
 	switch {
 	case c.Kind == TypeInteger && outOfRange(value.Text):
 		words = "does not fit into a 64-bit integer; the type number accepts it"

@@ -43,13 +43,6 @@ var stringFormats = map[string]func(text string) bool{
 	"binary": func(text string) bool { _, err := base64.StdEncoding.DecodeString(text); return err == nil },
 }
 
-func parseYear(text string) (int64, error) {
-	if !yearPattern.MatchString(text) {
-		return 0, errNotOfType
-	}
-	return strconv.ParseInt(text, 10, 64)
-}
-
 // numberFormat is how numbers are written that a computer would write otherwise.
 type numberFormat struct {
 	decimalChar string
