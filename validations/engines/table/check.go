@@ -147,9 +147,8 @@ func (r *run) findRule(rule *rowRule, severity engine.Severity, message string) 
 	r.find(path, offset, engine.Finding{
 		Severity:    severity,
 		Code:        "rule." + rule.id,
-		Message:     message,
 		AssertionID: rule.id,
-	})
+	}, func() string { return message })
 }
 
 // ruleTarget is the path and the offset that a rule's findings point at: those of its column, or of the row.

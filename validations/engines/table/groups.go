@@ -46,7 +46,7 @@ func (r *run) newTally(rule *datasetRule) *tally {
 	t := &tally{counts: make([]tallyOfRows, len(rule.counts)), aggregates: make([]aggregate, len(rule.columns))}
 	for j, at := range rule.columns {
 		if len(rule.percentiles[at]) > 0 {
-			t.aggregates[j].spread = &spread{counts: map[uint64]int{}, budget: r.spreads}
+			t.aggregates[j].spread = &spread{counts: map[float64]int{}, budget: r.spreads}
 		}
 	}
 	return t

@@ -188,28 +188,21 @@ func (r *run) unreadable(err error) (bool, error) {
 	return fault.Final, nil
 }
 
-// find reports a finding at an offset of the current record. The path is the column's name.
-func (r *run) find(path string, offset int, f engine.Finding) {
+// find reports a finding at an offset of the current record. The path is the column's name. Its message and its place
+// are only made where it is listed.
+func (r *run) find(path string, offset int, f engine.Finding, message func() string) {
 	f.Path = path
 	f.Row = r.row
 	if !r.collector.Full(engine.CheckKey{Code: f.Code, Path: path, Severity: f.Severity}) {
+		f.Message = message()
 		f = r.records.Place(f, offset)
 	}
 	r.collector.Add(path, f)
 }
 
-// fail reports an error at an offset of the current record. The path is the column's name.
+// fail reports an error at an offset of the current record.
 func (r *run) fail(path string, offset int, code, format string, args ...any) {
-	r.failWith(path, offset, code, func() string { return fmt.Sprintf(format, args...) })
-}
-
-// failWith is fail for a message that is only made where it is listed.
-func (r *run) failWith(path string, offset int, code string, message func() string) {
-	f := engine.Finding{Severity: engine.SeverityError, Code: code}
-	if !r.full(code, path) {
-		f.Message = message()
-	}
-	r.find(path, offset, f)
+	r.find(path, offset, engine.Failure(code, ""), func() string { return fmt.Sprintf(format, args...) })
 }
 
 // failValue reports an error about a value.
@@ -219,12 +212,7 @@ func (r *run) failValue(i int, value tableschema.Cell, code string, words tables
 		r.lacks, r.lackingAt = column.Name, r.records.At()
 		r.lacked++
 	}
-	r.failWith(column.Name, r.starts[i], code, func() string { return words(column, value) })
-}
-
-// full reports whether errors of a code are only counted from now on.
-func (r *run) full(code, path string) bool {
-	return r.collector.Full(engine.CheckKey{Code: code, Path: path, Severity: engine.SeverityError})
+	r.find(column.Name, r.starts[i], engine.Failure(code, ""), func() string { return words(column, value) })
 }
 
 func (r *run) checkRow(ctx context.Context) error {
@@ -295,6 +283,6 @@ func (r *run) checkDuplicate(s *seen, i int, code string, message func(row int) 
 		r.fail(name, r.starts[i], "csv.limit.unique",
 			"duplicates were detected only up to here: the memory for them is used up")
 	case row > 0:
-		r.failWith(name, r.starts[i], code, func() string { return message(row) })
+		r.find(name, r.starts[i], engine.Failure(code, ""), func() string { return message(row) })
 	}
 }

@@ -58,8 +58,8 @@ func openWorkbook(
 	if err != nil {
 		return nil, err
 	}
-	main, ok := partOf(root, relatedWorkbook)
-	if !ok {
+	main := partOf(root, relatedWorkbook)
+	if main == "" {
 		return nil, malformedWorkbook(errors.New("it contains no workbook; is it another kind of Office file?"))
 	}
 	parts, err := b.related(ctx, main)
@@ -69,12 +69,12 @@ func openWorkbook(
 	if err := b.readSheets(ctx, main, parts); err != nil {
 		return nil, err
 	}
-	if part, ok := partOf(parts, relatedStyles); ok {
+	if part := partOf(parts, relatedStyles); part != "" {
 		if err := b.readStyles(ctx, part); err != nil {
 			return nil, err
 		}
 	}
-	if part, ok := partOf(parts, relatedStrings); ok {
+	if part := partOf(parts, relatedStrings); part != "" {
 		// Texts are kept in memory, so they may expand only as texts do.
 		const expansion = 16
 		allowed := min(limits.MaxSharedBytes, expansion*size+maxWorkbookBytes)
@@ -169,12 +169,14 @@ func (b *workbook) related(ctx context.Context, part string) ([]relation, error)
 	return slices.DeleteFunc(found.Relationship, func(r relation) bool { return r.Mode == "External" }), err
 }
 
-func partOf(relations []relation, kind string) (string, bool) {
-	at := slices.IndexFunc(relations, func(r relation) bool { return strings.HasSuffix(r.Type, kind) })
-	if at < 0 {
-		return "", false
+// partOf is the first part of a kind, or "".
+func partOf(relations []relation, kind string) string {
+	for _, r := range relations {
+		if strings.HasSuffix(r.Type, kind) {
+			return r.Target
+		}
 	}
-	return relations[at].Target, true
+	return ""
 }
 
 func (b *workbook) readSheets(ctx context.Context, main string, parts []relation) error {

@@ -127,7 +127,8 @@ func Compile(
 	refuse := func(member, code, detail string) {
 		faults = append(faults, engine.NewConfigError(at+member, code, detail))
 	}
-	if (c.minLength != nil || c.maxLength != nil) && !c.Kind.hasLength() {
+	haveLength := []Type{TypeString, TypeAny, TypeArray, TypeObject, TypeGeoJSON, TypeList}
+	if (c.minLength != nil || c.maxLength != nil) && !slices.Contains(haveLength, c.Kind) {
 		refuse("", "schema.constraint", "only strings, lists, arrays and objects have a length")
 	}
 	if len(field.Constraints.JSONSchema) > 0 {
@@ -189,18 +190,10 @@ func (c *Column) compileItems(field Field, at string) []engine.ConfigError {
 	return nil
 }
 
-const defaultOnly = "this type has the default format only"
-
-// namedFormats are the formats beside the default, and what to say of others.
-var namedFormats = map[Type]struct {
-	names []string
-	words string
-}{
-	TypeString:    {slices.Sorted(maps.Keys(stringFormats)), "use default, email, uri, uuid or binary"},
-	TypeGeopoint:  {[]string{"array", "object"}, "use default, array or object"},
-	TypeGeoJSON:   {[]string{formatTopoJSON}, "use default or topojson"},
-	TypeYear:      {[]string{"any"}, defaultOnly},
-	TypeYearMonth: {[]string{"any"}, defaultOnly},
+// namedFormats are the formats beside the default.
+var namedFormats = map[Type][]string{
+	TypeString: slices.Sorted(maps.Keys(stringFormats)), TypeGeopoint: {"array", "object"},
+	TypeGeoJSON: {formatTopoJSON}, TypeYear: {"any"}, TypeYearMonth: {"any"},
 }
 
 // compileNamedFormat reads the member format and returns what is wrong with it, if anything.
@@ -213,18 +206,17 @@ func (c *Column) compileNamedFormat(format string) string {
 		}
 		return ""
 	}
-	if format == "" || format == "default" {
-		return ""
-	}
 	known := namedFormats[c.Kind]
+	words := "use default or " + strings.Join(known, ", ")
 	switch {
-	case slices.Contains(known.names, format):
+	case format == "" || format == "default" || slices.Contains(known, format):
 		return ""
+	case len(known) == 0:
+		return "this type has the default format only"
 	case c.Kind == TypeString && strings.Contains(format, "%"):
-		return known.words + "; only the types date, datetime and time have patterns such as " + engine.Clip(format)
-	default:
-		return cmp.Or(known.words, defaultOnly)
+		words += "; only the types date, datetime and time have patterns such as " + engine.Clip(format)
 	}
+	return words
 }
 
 // Numeric reports whether the values of the column are numbers.

@@ -77,12 +77,19 @@ func (p timePattern) example() string {
 func compileTimePattern(format string) (timePattern, error) {
 	var pattern timePattern
 	for i := 0; i < len(format); i++ {
-		part, err := compileTimePart(format, i)
-		if err != nil {
-			return nil, err
+		part := timePart{literal: format[i]}
+		if format[i] != '%' && !isLiteral(format, i) {
+			return nil, fmt.Errorf("%q cannot stand between directives", format[i:i+1])
 		}
 		if format[i] == '%' {
 			i++
+			switch letter := format[i:min(i+1, len(format))]; {
+			case letter == "%":
+			case letter == "" || layouts[letter[0]] == "":
+				return nil, errDirective
+			default:
+				part = timePart{directive: letter[0]}
+			}
 		}
 		// One space stands for any number of them.
 		if part.literal != ' ' || len(pattern) == 0 || pattern[len(pattern)-1].literal != ' ' {
@@ -95,24 +102,6 @@ func compileTimePattern(format string) (timePattern, error) {
 		pattern[i].isFixed = isYear || hasNeighbour && part.directive != 'f'
 	}
 	return pattern, nil
-}
-
-// compileTimePart reads the byte at an offset, and the next one behind a percent sign.
-func compileTimePart(format string, i int) (timePart, error) {
-	if format[i] != '%' {
-		if !isLiteral(format, i) {
-			return timePart{}, fmt.Errorf("%q cannot stand between directives", format[i:i+1])
-		}
-		return timePart{literal: format[i]}, nil
-	}
-	switch letter := format[i+1 : min(i+2, len(format))]; {
-	case letter == "%":
-		return timePart{literal: '%'}, nil
-	case letter == "" || layouts[letter[0]] == "":
-		return timePart{}, errDirective
-	default:
-		return timePart{directive: letter[0]}, nil
-	}
 }
 
 // isLiteral reports whether a byte of a pattern may mean itself: digits and words stand there by mistake.
@@ -152,7 +141,13 @@ func (p timePattern) parse(text string) (time.Time, bool) {
 func (p timePart) read(text string, c *clockTime) int {
 	switch p.directive {
 	case 0:
-		return p.readLiteral(text)
+		switch {
+		case text == "" || text[0] != p.literal:
+			return -1
+		case p.literal == ' ':
+			return len(text) - len(strings.TrimLeft(text, " "))
+		}
+		return 1
 	case 'b', 'B':
 		return readName(text, names[p.directive], &c.month)
 	case 'a', 'A':
@@ -164,16 +159,6 @@ func (p timePart) read(text string, c *clockTime) int {
 	default:
 		return p.readNumber(text, c)
 	}
-}
-
-func (p timePart) readLiteral(text string) int {
-	if text == "" || text[0] != p.literal {
-		return -1
-	}
-	if p.literal == ' ' {
-		return len(text) - len(strings.TrimLeft(text, " "))
-	}
-	return 1
 }
 
 // readName reads one of some names in any case, and counts it from 1.
