@@ -1,7 +1,6 @@
 package table
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -32,6 +31,7 @@ func (r *run) checkDataset(ctx context.Context) error {
 		if whole := known[""]; len(rule.group) == 0 {
 			whole.rows, whole.count = r.row, r.count
 		}
+		byRow := func(a, b *tally) int { return a.row - b.row }
 		for _, judged := range slices.SortedFunc(maps.Values(known), byRow) {
 			if err := r.checkTally(ctx, rule, judged); err != nil {
 				return err
@@ -40,9 +40,6 @@ func (r *run) checkDataset(ctx context.Context) error {
 	}
 	return nil
 }
-
-// byRow orders groups as they begin.
-func byRow(a, b *tally) int { return cmp.Compare(a.row, b.row) }
 
 func (r *run) checkTally(ctx context.Context, rule *datasetRule, judged *tally) error {
 	for j, counted := range judged.counts {

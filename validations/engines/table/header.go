@@ -89,9 +89,10 @@ func (r *run) likelyPlace(ctx context.Context, names []tablefile.Value) string {
 	if r.known(names) > 0 {
 		return ""
 	}
+	const rows = 20
 	here, sheets := tablefile.SheetOf(r.records), []string{}
-	for _, sheet := range r.again(ctx) {
-		for i := 0; i < maxRowsAbove && sheet.Next() == nil; i++ {
+	for _, sheet := range tablefile.Again(ctx, r.records, r.doc, r.engine.dialect, r.engine.limits) {
+		for i := 0; i < rows && sheet.Next() == nil; i++ {
 			name := tablefile.SheetOf(sheet)
 			switch {
 			case 2*r.known(sheet.Values()) < len(r.engine.columns):
@@ -110,9 +111,6 @@ func (r *run) likelyPlace(ctx context.Context, names []tablefile.Value) string {
 	return fmt.Sprintf("the sheet %s has no column of the schema, but %s has them; set sheet in the dialect of the step",
 		engine.Quote(here), strings.Join(sheets, ", "))
 }
-
-// maxRowsAbove is how many rows a header is looked for.
-const maxRowsAbove = 20
 
 // known counts the values that are names of columns.
 func (r *run) known(values []tablefile.Value) int {

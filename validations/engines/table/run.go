@@ -15,10 +15,9 @@ import (
 
 // run is the state of one run over one table.
 type run struct {
-	engine  *Engine
-	records tablefile.Source
-	// again opens the table, and then the other sheets of its workbook, to look into them.
-	again     func(ctx context.Context) []tablefile.Source
+	engine    *Engine
+	records   tablefile.Source
+	doc       engine.Document
 	collector *engine.Collector
 	// order gives for each field of the file the column it belongs to, -1 for none.
 	order []int
@@ -58,9 +57,10 @@ type run struct {
 	complete bool
 }
 
-func newRun(e *Engine, records tablefile.Source, c *engine.Collector) *run {
+func newRun(e *Engine, doc engine.Document, records tablefile.Source, c *engine.Collector) *run {
 	r := &run{
 		engine:    e,
+		doc:       doc,
 		records:   records,
 		collector: c,
 		present:   make([]bool, len(e.columns)),

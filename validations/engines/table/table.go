@@ -111,10 +111,7 @@ func (e *Engine) Run(ctx context.Context, doc engine.Document) (engine.Report, e
 		return engine.Report{}, err
 	}
 	defer tablefile.Close(records)
-	run := newRun(e, records, c)
-	run.again = func(ctx context.Context) []tablefile.Source {
-		return tablefile.Again(ctx, records, doc, e.dialect, e.limits)
-	}
+	run := newRun(e, doc, records, c)
 	if err := run.read(ctx); err != nil {
 		return engine.Report{}, err
 	}

@@ -171,12 +171,18 @@ func (w *parquetWriter) row(out io.Writer, row parquet.Row) error {
 		if len(w.line) > 1 {
 			w.line = append(w.line, ',')
 		}
+		for len(row) > 0 && row[0].Column() < c.leaf {
+			row = row[1:]
+		}
 		var err error
 		w.text = w.text[:0]
-		if c.write == nil {
+		switch {
+		case c.write == nil:
 			err = w.nested(nested[c.name])
-		} else {
-			row, err = w.leaf(c, row)
+		case len(row) == 0 || row[0].Column() != c.leaf:
+			err = fmt.Errorf("read a row: it has no value of %q", c.name)
+		case !row[0].IsNull():
+			w.text = c.write(w.text, row[0])
 		}
 		switch {
 		case err != nil:
@@ -193,20 +199,6 @@ func (w *parquetWriter) row(out io.Writer, row parquet.Row) error {
 	w.line = append(w.line, "]\n"...)
 	_, err := out.Write(w.line)
 	return err
-}
-
-// leaf writes the value of a column, and returns the row from that value on.
-func (w *parquetWriter) leaf(c parquetColumn, row parquet.Row) (parquet.Row, error) {
-	for len(row) > 0 && row[0].Column() < c.leaf {
-		row = row[1:]
-	}
-	switch {
-	case len(row) == 0 || row[0].Column() != c.leaf:
-		return row, fmt.Errorf("read a row: it has no value of %q", c.name)
-	case !row[0].IsNull():
-		w.text = c.write(w.text, row[0])
-	}
-	return row, nil
 }
 
 func (w *parquetWriter) nested(value any) error {

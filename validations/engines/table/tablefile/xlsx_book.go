@@ -129,7 +129,9 @@ func (b *workbook) open(ctx context.Context, name string, limit int64) (*xmlPart
 	if err != nil {
 		return nil, malformedWorkbook(err)
 	}
-	return newXMLParts(ctx, content, b.limits.MaxRecordBytes), nil
+	most := b.limits.MaxRecordBytes
+	source := &boundedReader{source: content, left: most, limit: most, ended: ctx.Err}
+	return &xmlParts{decoder: xml.NewDecoder(source), source: source}, nil
 }
 
 // decode reads a part that is small enough to be held in memory.

@@ -43,11 +43,6 @@ func (b *boundedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func newXMLParts(ctx context.Context, content io.Reader, maxToken int) *xmlParts {
-	source := &boundedReader{source: content, left: maxToken, limit: maxToken, ended: ctx.Err}
-	return &xmlParts{decoder: xml.NewDecoder(source), source: source}
-}
-
 // Token returns the next token, io.EOF after the last one, and *Error if it is not XML.
 func (p *xmlParts) Token() (xml.Token, error) {
 	p.source.left = p.source.limit
