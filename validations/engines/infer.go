@@ -30,8 +30,8 @@ func Infer(ctx context.Context, doc Document) (string, engine.Inferred, bool, er
 		inferred, err := schema.Infer(ctx, doc, limits)
 		return KindJSONSchema, inferred, true, err
 	case base == mediatype.XML:
-		empty.Notes = map[string]string{"": "checks only that it is well-formed; for more, give the text of an XML Schema " +
-			"as schema, or the name of its file, and run: simplevalidations workflows bundle"}
+		empty.Notes = map[string]string{"": "checks only that it is well-formed; for more, give the text of an XML " +
+			"Schema as schema, or the name of its file, and run: simplevalidations workflows bundle"}
 		return KindXML, empty, true, nil
 	default:
 		return "", engine.Inferred{}, false, nil

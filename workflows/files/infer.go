@@ -66,7 +66,7 @@ func infer(cmd *cobra.Command, name, declared string) error {
 }
 
 var errUnknownType = errors.New(
-	"nothing can be inferred from documents of this type; use CSV, XLSX, JSON Lines, Parquet, JSON, YAML, XML, IDF or epJSON")
+	"nothing can be inferred from documents of this type; use CSV, XLSX, JSON Lines, Parquet, JSON, YAML, XML or IDF")
 
 // Infer proposes a workflow file for documents such as this one. The notes are about values of the file, by their
 // JSON pointers.

@@ -98,7 +98,7 @@ func (r *run) likelyPlace(ctx context.Context, names []tablefile.Value) string {
 			case 2*r.known(sheet.Values()) < len(r.engine.columns):
 				continue
 			case name == here:
-				return fmt.Sprintf("the header seems to be in row %d; set headerRows to [%[1]d] in the dialect of the step",
+				return fmt.Sprintf("the header seems to be in row %d; set headerRows to [%[1]d] in the dialect",
 					sheet.At())
 			}
 			sheets = append(sheets, engine.Quote(name))
@@ -108,7 +108,7 @@ func (r *run) likelyPlace(ctx context.Context, names []tablefile.Value) string {
 	if len(sheets) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("the sheet %s has no column of the schema, but %s has them; set sheet in the dialect of the step",
+	return fmt.Sprintf("the sheet %s has no column of the schema, but %s has them; set sheet in the dialect",
 		engine.Quote(here), strings.Join(sheets, ", "))
 }
 

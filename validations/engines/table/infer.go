@@ -115,8 +115,7 @@ func sample(
 func sampleColumns(
 	ctx context.Context, doc engine.Document, limits engine.Limits,
 ) (tablefile.Dialect, []string, error) {
-	dialect, most := tablefile.Dialect{}, []string(nil)
-	var fault error
+	dialect, most, fault := tablefile.Dialect{}, []string(nil), error(nil)
 	delimiters := []string{"", ";", "\t", "|"}
 	if !tablefile.IsCSV(doc) {
 		delimiters = delimiters[:1]
@@ -128,19 +127,16 @@ func sampleColumns(
 			dialect, most, fault = tried, names, err
 		}
 	}
-	if fault != nil {
-		return dialect, nil, fault
+	switch {
+	case fault != nil:
+	case len(most) == 0:
+		fault = errors.New("it has no columns")
+	case len(most) > limits.MaxColumns:
+		fault = fmt.Errorf("it has more than %d columns", limits.MaxColumns)
+	case slices.Contains(most, ""):
+		fault = errors.New("a column has no name")
 	}
-	if len(most) == 0 {
-		return dialect, nil, errors.New("it has no columns")
-	}
-	if len(most) > limits.MaxColumns {
-		return dialect, nil, fmt.Errorf("it has more than %d columns", limits.MaxColumns)
-	}
-	if slices.Contains(most, "") {
-		return dialect, nil, errors.New("a column has no name")
-	}
-	return dialect, most, nil
+	return dialect, most, fault
 }
 
 // sampleNames reads the header, or the names of all members where records name their values.

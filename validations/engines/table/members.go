@@ -17,9 +17,9 @@ import (
 var annotations = []string{
 	"$schema", "author", "categoriesOrdered", "comment", "comments", "contact", "contributor", "contributors",
 	"countryCode", "countrycode", "created", "datapackage", "description", "example", "examples", "floatNumber",
-	"homepage", "id", "image", "keywords", "lastModified", "licenses", "mediatype", "name", "package", "path", "profile",
-	"profiles", "rdfType", "reference", "references", "resource", "resources", "sources", "status", "title", "unit",
-	"units", "updated", "uri", "url", "version",
+	"homepage", "id", "image", "keywords", "lastModified", "licenses", "mediatype", "name", "package", "path",
+	"profile", "profiles", "rdfType", "reference", "references", "resource", "resources", "sources", "status", "title",
+	"unit", "units", "updated", "uri", "url", "version",
 }
 
 // eachFurther calls visit for the members of the schema and of its fields that this engine does not know, with the type

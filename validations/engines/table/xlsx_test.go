@@ -178,7 +178,7 @@ func TestSheetsOfWorkbooks(t *testing.T) {
 		t.Parallel()
 		same(t, []brief{{
 			"csv.header.place", "", 1, 1, 0,
-			`the sheet "Sheet1" has no column of the schema, but "März 2026" has them; set sheet in the dialect of the step`,
+			`the sheet "Sheet1" has no column of the schema, but "März 2026" has them; set sheet in the dialect`,
 		}}, briefs(run(t, step(t, `[{"name": "b"}]`), content, mediatype.XLSX)))
 	})
 	t.Run("Missing", func(t *testing.T) {
@@ -217,7 +217,7 @@ func TestHeadersOfWorkbooks(t *testing.T) {
 	same(t, []brief{{"csv.required", "Costs USD", 6, 3, 1, "Costs USD is missing"}},
 		briefs(run(t, two, content, mediatype.XLSX)))
 	same(t, []brief{{
-		"csv.header.place", "", 1, 1, 0, "the header seems to be in row 3; set headerRows to [3] in the dialect of the step",
+		"csv.header.place", "", 1, 1, 0, "the header seems to be in row 3; set headerRows to [3] in the dialect",
 	}}, briefs(run(t, step(t, `[{"name": "Year"}, {"name": "Costs"}]`), content, mediatype.XLSX)))
 }
 

@@ -77,17 +77,15 @@ func (r *CSV) Blank() bool {
 	return len(r.raw) == 0
 }
 
-var newline = []byte("\n")
-
 // Place fills in where a cell of the current record is.
 func (r *CSV) Place(f engine.Finding, start int) engine.Finding {
 	start = min(start, len(r.raw))
 	begin := bytes.LastIndexByte(r.raw[:start], '\n') + 1
 	end := len(r.raw)
-	if length := bytes.Index(r.raw[begin:], newline); length >= 0 {
+	if length := bytes.IndexByte(r.raw[begin:], '\n'); length >= 0 {
 		end = begin + length
 	}
-	f.Line = r.line + bytes.Count(r.raw[:start], newline)
+	f.Line = r.line + bytes.Count(r.raw[:start], []byte("\n"))
 	f.Column = utf8.RuneCount(r.raw[begin:start]) + 1
 	f.Excerpt = engine.Excerpt(r.raw[begin:end], start-begin, r.limits.MaxExcerpt)
 	return f
@@ -231,7 +229,7 @@ func (r *CSV) skipLine() error {
 // endLine takes the end of the line off the record. Lines end with LF, CRLF or CR, also mixed.
 func (r *CSV) endLine(b byte) {
 	r.raw = r.raw[:len(r.raw)-1]
-	r.nextLine = r.line + bytes.Count(r.raw, newline) + 1
+	r.nextLine = r.line + bytes.Count(r.raw, []byte("\n")) + 1
 	if b == '\r' {
 		r.skip("\n")
 	}

@@ -50,7 +50,7 @@ func (d Dialect) Check() []engine.ConfigError {
 	for _, row := range d.HeaderRows {
 		if row <= last || row > maxHeaderRow || !d.HasHeader() {
 			refuse("headerRows", "header_rows",
-				fmt.Sprintf("name rows from 1 to %d in ascending order, and only of a table with a header", maxHeaderRow))
+				fmt.Sprintf("name rows of the header, from 1 to %d in ascending order", maxHeaderRow))
 			break
 		}
 		last = row

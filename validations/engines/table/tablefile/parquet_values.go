@@ -83,7 +83,9 @@ func logicalWriter(physical parquet.Type, logical format.LogicalTypeValue) value
 				return strconv.AppendUint(append(to, 'n'), uint64(v.Uint32()), 10)
 			}
 		default:
-			return func(to []byte, v parquet.Value) []byte { return strconv.AppendUint(append(to, 'n'), v.Uint64(), 10) }
+			return func(to []byte, v parquet.Value) []byte {
+				return strconv.AppendUint(append(to, 'n'), v.Uint64(), 10)
+			}
 		}
 	case *format.UUIDType:
 		return appendUUID
@@ -218,6 +220,8 @@ func appendText(to, text []byte) []byte {
 }
 
 // readable writes bytes as texts in a list, a map or a group, and floating-point numbers that JSON does not have.
+//
+//nolint:gochecknoglobals // It is constant.
 var readable = jsonv2.WithMarshalers(jsonv2.JoinMarshalers(
 	jsonv2.MarshalToFunc(func(to *jsontext.Encoder, value []byte) error {
 		if !utf8.Valid(value) {

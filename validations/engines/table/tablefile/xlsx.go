@@ -222,8 +222,8 @@ func (r *xlsxReader) cellColumn(start xml.StartElement) (int, error) {
 	return at, nil
 }
 
-// readCell reads the value of one cell: its v, or its is for a text that stands in the cell itself. A formula whose value
-// was not saved is a fault.
+// readCell reads the value of one cell: its v, or its is for a text that stands in the cell itself. A formula whose
+// value was not saved is a fault.
 func (r *xlsxReader) readCell(start xml.StartElement) (Value, error) {
 	var value, inline, formula strings.Builder
 	kind, isSaved, depth := attribute(start, "t"), false, len(r.parts.path)

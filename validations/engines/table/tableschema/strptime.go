@@ -76,6 +76,8 @@ func (p timePattern) example() string {
 // compileTimePattern reads a pattern of strptime.
 func compileTimePattern(format string) (timePattern, error) {
 	var pattern timePattern
+	// One space stands for any number of them.
+	format = spaces.ReplaceAllString(format, " ")
 	for i := 0; i < len(format); i++ {
 		part := timePart{literal: format[i]}
 		if format[i] != '%' && !isLiteral(format, i) {
@@ -91,10 +93,7 @@ func compileTimePattern(format string) (timePattern, error) {
 				part = timePart{directive: letter[0]}
 			}
 		}
-		// One space stands for any number of them.
-		if part.literal != ' ' || len(pattern) == 0 || pattern[len(pattern)-1].literal != ' ' {
-			pattern = append(pattern, part)
-		}
+		pattern = append(pattern, part)
 	}
 	for i, part := range pattern {
 		hasNeighbour := pattern.isNumber(i-1) || pattern.isNumber(i+1)
@@ -173,7 +172,10 @@ func readName(text string, names []string, into *int) int {
 }
 
 // zoneForm is a zone such as Z, +0100 or +01:00.
-var zoneForm = regexp.MustCompile(`^(?:Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d)`)
+var (
+	zoneForm = regexp.MustCompile(`^(?:Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d)`)
+	spaces   = regexp.MustCompile(` +`)
+)
 
 func readZone(text string, c *clockTime) int {
 	zone := zoneForm.FindString(text)
