@@ -45,7 +45,7 @@ type Limits struct {
 	MaxTableBytes int64
 	MaxRows       int
 	MaxColumns    int
-	// MaxCells is the number of rows times that of columns. A small file may have many rows without values.
+	// MaxCells is the number of rows times that of columns, which a small file may have without values.
 	MaxCells int
 	// MaxSharedBytes is the size of the texts that the cells of a workbook share, which are held in memory.
 	MaxSharedBytes int64

@@ -148,7 +148,7 @@ func (r *CSV) cell() (bool, error) {
 	case b == r.dialect.quote && r.dialect.quote != 0:
 		b, err = r.quoted(start)
 	default:
-		b, err = r.plain(b)
+		b, err = r.plain(start, b)
 	}
 	if err != nil && (!errors.Is(err, io.EOF) || len(r.raw) == 0) {
 		return false, err
@@ -166,15 +166,25 @@ func (r *CSV) endCell(start int) {
 }
 
 // plain reads to the end of a field that is not quoted and returns the byte that ended it.
-func (r *CSV) plain(b byte) (byte, error) {
-	for b != r.dialect.delimiter && b != '\n' && b != '\r' {
-		r.values = append(r.values, b)
-		var err error
-		if b, err = r.byte(); err != nil {
-			return 0, err
+func (r *CSV) plain(start int, b byte) (byte, error) {
+	var err error
+	for err == nil && b != r.dialect.delimiter && b != '\n' && b != '\r' {
+		// Up to the end of the field or of the buffer the bytes are taken together.
+		ahead, _ := r.source.Peek(min(r.source.Buffered(), r.limits.MaxRecordBytes-len(r.raw)))
+		n := 0
+		for n < len(ahead) && ahead[n] != r.dialect.delimiter && ahead[n] != '\n' && ahead[n] != '\r' {
+			n++
 		}
+		r.raw = append(r.raw, ahead[:n]...)
+		_, _ = r.source.Discard(n) // It is there.
+		b, err = r.byte()
 	}
-	return b, nil
+	end := len(r.raw)
+	if err == nil {
+		end--
+	}
+	r.values = append(r.values, r.raw[start:end]...)
+	return b, err
 }
 
 // quoted reads a quoted field, in which the quote itself is doubled and lines may end.

@@ -28,9 +28,6 @@ type Dialect struct {
 	Sheet string `json:"sheet,omitempty"`
 }
 
-// maxHeaderRow is how far down a header may be.
-const maxHeaderRow = 1000
-
 // Check returns what is wrong with a dialect.
 func (d Dialect) Check() []engine.ConfigError {
 	faults := []engine.ConfigError{}
@@ -46,11 +43,12 @@ func (d Dialect) Check() []engine.ConfigError {
 	if _, known := engine.DecoderFor(d.Encoding); !known {
 		refuse("encoding", "encoding", "use "+engine.KnownEncodings)
 	}
+	const lowest = 1000
 	last := 0
 	for _, row := range d.HeaderRows {
-		if row <= last || row > maxHeaderRow || !d.HasHeader() {
+		if row <= last || row > lowest || !d.HasHeader() {
 			refuse("headerRows", "header_rows",
-				fmt.Sprintf("name rows of the header, from 1 to %d in ascending order", maxHeaderRow))
+				fmt.Sprintf("name rows of the header, from 1 to %d in ascending order", lowest))
 			break
 		}
 		last = row

@@ -146,8 +146,8 @@ func Open(
 	}
 }
 
-// Again opens a table once more from its start, to look into it: all sheets of a workbook. What cannot be opened is left
-// out, and so is a table of Parquet, whose header has no other place.
+// Again opens a table once more from its start, to look into it: of a workbook the first sheets. What cannot be opened
+// is left out, and so is a table of Parquet, whose header has no other place.
 func Again(ctx context.Context, records Source, doc engine.Document, d Dialect, limits engine.Limits) []Source {
 	d.HeaderRows = nil
 	switch records := records.(type) {

@@ -250,9 +250,11 @@ func (c *Column) Compare(a, b Cell) int {
 func (c *Column) AppendKey(key []byte, value Cell) []byte {
 	switch c.Kind {
 	case TypeNumber:
-		// Adding zero makes -0 and 0 one value.
-		key = binary.LittleEndian.AppendUint64(key, math.Float64bits(value.Number+0))
-		return appendText(key, unrounded(value))
+		number, rest := value.Number+0, unrounded(value) // Adding zero makes -0 and 0 one value.
+		if rest != "" {
+			return appendText(binary.LittleEndian.AppendUint64(key, math.Float64bits(math.NaN())), rest)
+		}
+		return binary.LittleEndian.AppendUint64(key, math.Float64bits(number))
 	case TypeInteger, TypeYear:
 		return binary.LittleEndian.AppendUint64(key, uint64(value.whole)) //nolint:gosec // only the bits matter
 	case TypeDate, TypeDatetime, TypeTime, TypeYearMonth:

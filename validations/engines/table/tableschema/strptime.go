@@ -62,8 +62,7 @@ var layouts = map[byte]string{
 
 // example is a time as the pattern has it.
 func (p timePattern) example() string {
-	when := time.Date(2026, time.March, 1, 6, 0, 0, 0, time.UTC)
-	var text []byte
+	when, text := time.Date(2026, time.March, 1, 6, 0, 0, 0, time.UTC), []byte(nil)
 	for _, part := range p {
 		if part.directive == 0 {
 			text = append(text, part.literal)

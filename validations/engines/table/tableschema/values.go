@@ -160,8 +160,8 @@ func unrounded(value Cell) string {
 	if len(text) <= safe && !strings.ContainsAny(text, "eE") {
 		return ""
 	}
-	shortest := strconv.FormatFloat(value.Number, 'f', -1, 64)
-	if text == shortest || exact(text).Cmp(exact(shortest)) == 0 {
+	if shortest := strconv.FormatFloat(value.Number, 'f', -1, 64); text == shortest ||
+		exact(text).Cmp(exact(shortest)) == 0 {
 		return ""
 	}
 	return exact(text).RatString()
