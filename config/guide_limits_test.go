@@ -27,6 +27,7 @@ type statedLimit struct {
 func TestGuidesStateTheBounds(t *testing.T) {
 	t.Parallel()
 	const limits, http = "validations/engines/engine/limits.go", "validations/engines/http.go"
+	const sheet = "validations/engines/table/tablefile/xlsx.go"
 	for _, row := range []statedLimit{
 		{"core/idempotency/key.go", "MaxKeyLength", "255", "idempotency", "A key has 1 to 255 ASCII characters"},
 		{"workflows/start/prefer.go", "maxWait", "60 * time.Second", "idempotency", "after 20 seconds (60 at most)"},
@@ -45,19 +46,20 @@ func TestGuidesStateTheBounds(t *testing.T) {
 		{limits, "MaxSubSchemas", "10_000", "validators/json_schema", "at most 1 MiB and 10,000 sub-schemas"},
 		{limits, "MaxSchemaWork", "100_000_000", "validators/json_schema", "100,000,000 evaluations of keywords"},
 		{limits, "MaxPatternTime", "2 * time.Second", "validators/json_schema", "more than two seconds"},
-		{limits, "MaxRows", "5_000_000", "validators/table", "at most 1 GiB, 5,000,000 rows, 1,000 columns"},
-		{limits, "MaxColumns", "1000", "validators/table", "at most 1 GiB, 5,000,000 rows, 1,000 columns"},
-		{limits, "MaxRecordBytes", "mebibyte", "validators/table", "1 MiB in one row"},
-		{limits, "MaxUniqueBytes", "24 * mebibyte", "validators/table", "which share 24 MiB"},
-		{limits, "MaxSharedBytes", "64 * mebibyte", "validators/table", "kept in memory and may have 64 MiB"},
+		{limits, "MaxRows", "5_000_000", "validators/table", "| 1 GiB, 5,000,000, 1,000 |"},
+		{limits, "MaxColumns", "1000", "validators/table", "| 1 GiB, 5,000,000, 1,000 |"},
+		{limits, "MaxRecordBytes", "mebibyte", "validators/table", "| one row | 1 MiB |"},
+		{limits, "MaxCells", "100_000_000", "validators/table", "| rows times columns | 100,000,000 |"},
+		{limits, "MaxUniqueBytes", "24 * mebibyte", "validators/table", "| 24 MiB: 1,000,000 unique values"},
+		{limits, "MaxSharedBytes", "64 * mebibyte", "validators/table", "| 64 MiB, and 4 MiB and 16 times the size"},
 		{limits, "MaxRules", "100", "validators/rules", "at most 100 rules"},
 		{limits, "MaxRuleChars", "2000", "validators/expressions", "at most 2,000 characters"},
 		{limits, "MaxPatternChars", "2000", "validators/rules", "or a pattern has at most 2,000 characters"},
 		{limits, "MaxPlainPatternChars", "1 << 16", "validators/rules", "without repetition 65,536"},
-		{
-			limits, "MaxTableBytes", "1024 * mebibyte", "validators/table",
-			"at most 1 GiB, 5,000,000 rows, 1,000 columns",
-		},
+		{limits, "MaxTableBytes", "1024 * mebibyte", "validators/table", "| 1 GiB, 5,000,000, 1,000 |"},
+		{sheet, "maxSheetRows", "1 << 20", "validators/table", "| 1,048,576 rows; unpacked"},
+		{sheet, "expansion", "32", "validators/table", "unpacked 32 MiB and 32 times the size"},
+		{sheet, "least", "32 << 20", "validators/table", "unpacked 32 MiB and 32 times the size"},
 		{http, "maxAttemptTimeout", "300", "validators/http", "Timeout of one attempt, 1 to 300"},
 		{http, "maxParameterBytes", "64 << 10", "validators/http", "up to 64 KiB"},
 		{http, "maxCallbackTimeout", "7 * 24 * 3600", "validators/http", "up to 7 days"},

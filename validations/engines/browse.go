@@ -18,7 +18,8 @@ type Record = tablefile.Record
 
 // OpenRecords reads a table from a source in UTF-8, as a table step with the configuration does.
 func OpenRecords(source io.Reader, config json.RawMessage, document Document) (*Records, error) {
-	return table.OpenRecords(source, config, document)
+	dialect, names := table.Layout(config)
+	return tablefile.OpenRecords(source, dialect, names, document)
 }
 
 // IsCSV reports whether a document that a table step checks has its rows as lines of text.
@@ -26,7 +27,8 @@ func IsCSV(document Document) bool { return tablefile.IsCSV(document) }
 
 // TableEncoding is the encoding in which a table step with the configuration reads a document.
 func TableEncoding(config json.RawMessage, content io.ReaderAt, mediaType string) (string, error) {
-	return table.Charset(config, content, mediaType)
+	dialect, _ := table.Layout(config)
+	return dialect.Charset(content, mediaType)
 }
 
 // Decode turns a text of the named encoding into UTF-8. It returns the source itself for an encoding that is not known.

@@ -3,6 +3,8 @@ package engines
 import (
 	"context"
 	"encoding/json"
+	"path"
+	"strings"
 
 	"github.com/simplevalidations/simplevalidations/core/mediatype"
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
@@ -15,7 +17,11 @@ import (
 func Infer(ctx context.Context, doc Document) (string, engine.Inferred, bool, error) {
 	limits := DefaultLimits()
 	base := mediatype.Canonical(doc.MediaType)
+	ending := strings.ToLower(path.Ext(doc.Filename))
+	empty := engine.Inferred{Config: json.RawMessage("{}")}
 	switch {
+	case ending == ".idf" || ending == ".epjson":
+		return KindEnergyPlus, empty, true, nil
 	case base == mediatype.CSV || base == mediatype.TSV || base == mediatype.XLSX || base == mediatype.JSONLines ||
 		base == mediatype.Parquet:
 		inferred, err := table.Infer(ctx, doc, limits)
@@ -24,7 +30,9 @@ func Infer(ctx context.Context, doc Document) (string, engine.Inferred, bool, er
 		inferred, err := schema.Infer(ctx, doc, limits)
 		return KindJSONSchema, inferred, true, err
 	case base == mediatype.XML:
-		return KindXML, engine.Inferred{Config: json.RawMessage("{}")}, true, nil
+		empty.Notes = map[string]string{"": "checks only that it is well-formed; for more, give the text of an XML " +
+			"Schema as schema, or the name of its file, and run: simplevalidations workflows bundle"}
+		return KindXML, empty, true, nil
 	default:
 		return "", engine.Inferred{}, false, nil
 	}

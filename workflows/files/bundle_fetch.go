@@ -57,10 +57,14 @@ func (s source) at(reference string) (source, error) {
 	case s.isRemote():
 		target = s.address.ResolveReference(target)
 	case !target.IsAbs() && target.Host == "":
-		return source{path: filepath.Join(filepath.Dir(s.path), filepath.FromSlash(target.Path))}, nil
+		path := filepath.FromSlash(target.Path)
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(filepath.Dir(s.path), path)
+		}
+		return source{path: path}, nil
 	}
 	if target.Scheme != "https" && target.Scheme != "http" {
-		return source{}, fmt.Errorf("%s is neither a relative path nor a web address", target)
+		return source{}, fmt.Errorf("%s is neither a path nor a web address", target)
 	}
 	return source{address: target}, nil
 }

@@ -271,7 +271,7 @@ func TestBundleFetchesFromAllowedHosts(t *testing.T) {
 		{"loop.yaml", local(host), "redirects more than 5 times"},
 		{"none.yaml", local(host), "the answer is 404 Not Found"},
 		{"steal.yaml", local(host), "what was fetched may not refer to files"},
-		{"file.yaml", local(host), "neither a relative path nor a web address"},
+		{"file.yaml", local(host), "neither a path nor a web address"},
 		// Without the operator's leave no private network is reached, whatever the host is called.
 		{"part.yaml", NewBundler([]string{host}, silent), external.ErrAddress.Error()},
 	} {
@@ -311,12 +311,17 @@ func TestBundleNamesAllThatIsMissing(t *testing.T) {
 func TestBundleTableSchemas(t *testing.T) {
 	t.Parallel()
 	path := folder(t, map[string]string{
-		"flows/site.yaml":   stepFile("table", "{schema: ../schemas/site.json}"),
 		"schemas/site.json": `{"fields": [{"name": "id", "type": "integer"}]}`,
 	})
-	config := bundled(t, NewBundler(nil, silent), path("flows/site.yaml"))
-	if _, faults := engines.Compile(engines.KindTable, config, engines.DefaultLimits()); len(faults) > 0 {
-		t.Errorf("faults = %+v of %s", faults, config)
+	for _, schema := range []string{"schemas/site.json", path("schemas/site.json")} {
+		workflow := path("site.yaml")
+		if err := os.WriteFile(workflow, []byte(stepFile("table", "{schema: "+schema+"}")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		config := bundled(t, NewBundler(nil, silent), workflow)
+		if _, faults := engines.Compile(engines.KindTable, config, engines.DefaultLimits()); len(faults) > 0 {
+			t.Errorf("faults = %+v of %s", faults, config)
+		}
 	}
 }
 

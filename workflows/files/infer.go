@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/simplevalidations/simplevalidations/core/cli"
@@ -26,8 +25,9 @@ func inferCommand() *cobra.Command {
 The file requires what all values of the sample have in common: types, columns and members that are never missing. What
 a sample cannot prove, such as ranges and lists of choices, is written as comments. Read it before you use it.
 
-Tables (CSV, XLSX, JSON Lines, Parquet) get a Table Schema from their first 100,000 rows, JSON and YAML a JSON Schema.
-XML gets a step that checks only that it is well-formed. Nothing is sent anywhere.`,
+Tables (CSV, XLSX, JSON Lines, Parquet) get a Table Schema from their first 100,000 rows, JSON and YAML a JSON Schema,
+IDF and epJSON the checks of EnergyPlus models. XML gets a step that checks only that it is well-formed, and says what
+to add. Nothing is sent anywhere.`,
 		Example: "  simplevalidations infer readings.csv > readings.yaml\n" +
 			"  simplevalidations check readings.csv --workflow readings.yaml",
 		Args: cobra.ExactArgs(1),
@@ -66,7 +66,7 @@ func infer(cmd *cobra.Command, name, declared string) error {
 }
 
 var errUnknownType = errors.New(
-	"nothing can be inferred from documents of this type; use CSV, XLSX, JSON Lines, Parquet, JSON, YAML or XML")
+	"nothing can be inferred from documents of this type; use CSV, XLSX, JSON Lines, Parquet, JSON, YAML, XML or IDF")
 
 // Infer proposes a workflow file for documents such as this one. The notes are about values of the file, by their
 // JSON pointers.
@@ -81,8 +81,7 @@ func Infer(ctx context.Context, document engines.Document) (File, map[string]str
 	title := strings.TrimSuffix(document.Filename, filepath.Ext(document.Filename))
 	slug := slugOf(title)
 	step := validations.Step{
-		ID: uuid.NewSHA1(uuid.NameSpaceURL, []byte(slug)).String(), Name: engines.KindTitle(kind), Type: kind,
-		Config: inferred.Config,
+		ID: strings.TrimPrefix(kind, "json_"), Name: engines.KindTitle(kind), Type: kind, Config: inferred.Config,
 	}
 	notes := map[string]string{}
 	for pointer, note := range inferred.Notes {

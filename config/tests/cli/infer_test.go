@@ -19,10 +19,13 @@ func TestInferredFilesPassTheirSamples(t *testing.T) {
 	b.write(t, "lines.jsonl", "{\"id\": \"a\", \"kwh\": 1.5}\n{\"id\": \"b\", \"kwh\": null}\n")
 	b.write(t, "odd.json", `{"a": ["line\nbreak", "# no comment", "\u2028"]}`)
 	b.write(t, "readings.parquet", parquetFile(t))
-	samples := []string{"readings.parquet", "good.csv", "Site 7.json", "meters.xml", "lines.jsonl", "odd.json"}
-	for _, sample := range samples {
+	for sample, step := range map[string]string{
+		"readings.parquet": "table", "good.csv": "table", "Site 7.json": "schema", "meters.xml": "xml",
+		"lines.jsonl": "table", "odd.json": "schema", "good.idf": "energyplus",
+	} {
 		inferred := b.run(t.Context(), "infer", b.path(sample))
-		if inferred.code != 0 || !strings.HasPrefix(inferred.output, "schema_version: 1\n") {
+		if inferred.code != 0 || !strings.HasPrefix(inferred.output, "schema_version: 1\n") ||
+			!strings.Contains(inferred.output, "\n  - id: "+step+"\n") {
 			t.Errorf("infer %s ended with %+v", sample, inferred)
 			continue
 		}
@@ -53,11 +56,12 @@ func TestInferRefuses(t *testing.T) {
 	b := setupBench(t)
 	b.write(t, "broken.json", `{"a": `)
 	b.write(t, "empty.csv", "")
+	b.write(t, "notes.txt", "x")
 	if err := os.Mkdir(b.path("folder.csv"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		"good.idf": "nothing can be inferred", "broken.json": "line 1, column 7", "empty.csv": "it has no columns",
+		"notes.txt": "nothing can be inferred", "broken.json": "line 1, column 7", "empty.csv": "it has no columns",
 		"folder.csv": "folder.csv", "absent.csv": "absent.csv",
 	} {
 		if got := b.run(t.Context(), "infer", b.path(name)); got.code != 2 || !strings.Contains(got.message, want) {

@@ -45,6 +45,8 @@ type Limits struct {
 	MaxTableBytes int64
 	MaxRows       int
 	MaxColumns    int
+	// MaxCells is the number of rows times that of columns, which a small file may have without values.
+	MaxCells int
 	// MaxSharedBytes is the size of the texts that the cells of a workbook share, which are held in memory.
 	MaxSharedBytes int64
 	// MaxRecordBytes is the length of one row; it ends a quoted field that is never closed.
@@ -99,6 +101,7 @@ func DefaultLimits() Limits {
 		MaxTableBytes:  1024 * mebibyte,
 		MaxRows:        5_000_000,
 		MaxColumns:     1000,
+		MaxCells:       100_000_000,
 		MaxSharedBytes: 64 * mebibyte,
 		MaxRecordBytes: mebibyte,
 		MaxUniqueBytes: 24 * mebibyte,

@@ -158,6 +158,9 @@ func (s *shape) kinds() []string {
 
 func (s *shape) note() string {
 	var notes []string
+	if len(s.properties) > 0 {
+		notes = append(notes, "add additionalProperties: false to refuse other members")
+	}
 	if s.low != s.high {
 		notes = append(notes, fmt.Sprintf("from %s to %s", s.low, s.high))
 	}

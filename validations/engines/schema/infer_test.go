@@ -20,7 +20,11 @@ func TestInfer(t *testing.T) {
 		`"required":["area","id"],"type":"object"},"type":"array"}},`+
 		`"required":["a/b","year","zones"],"type":"object"}}`,
 		string(inferred.Config))
-	same(t, map[string]string{"/schema/properties/zones/items/properties/area/type": "from 1 to 2.5"}, inferred.Notes)
+	const open = "add additionalProperties: false to refuse other members"
+	same(t, map[string]string{
+		"/schema/type": open, "/schema/properties/zones/items/type": open,
+		"/schema/properties/zones/items/properties/area/type": "from 1 to 2.5",
+	}, inferred.Notes)
 }
 
 // FuzzInfer checks that a sample passes what was inferred from it.

@@ -147,9 +147,8 @@ func (r *run) findRule(rule *rowRule, severity engine.Severity, message string) 
 	r.find(path, offset, engine.Finding{
 		Severity:    severity,
 		Code:        "rule." + rule.id,
-		Message:     message,
 		AssertionID: rule.id,
-	})
+	}, func() string { return message })
 }
 
 // ruleTarget is the path and the offset that a rule's findings point at: those of its column, or of the row.
@@ -167,18 +166,15 @@ func (r *run) anyBroken(columns []int) bool {
 
 // countRow evaluates the conditions of dataset rules on the current row.
 func (r *run) countRow(ctx context.Context) error {
-	for i, rule := range r.engine.datasetRules {
-		tallies := r.counts[i]
-		if len(rule.group) > 0 {
-			group, ok := r.groupOf(i)
-			if !ok {
-				continue
-			}
-			group.add(r, &r.engine.datasetRules[i])
-			tallies = group.counts
+	for i := range r.engine.datasetRules {
+		rule := &r.engine.datasetRules[i]
+		group, ok := r.groupOf(i)
+		if !ok {
+			continue
 		}
+		group.add(r, rule)
 		for j, counted := range rule.counts {
-			tally := &tallies[j]
+			tally := &group.counts[j]
 			if tally.reason != "" || r.anyBroken(counted.columns) {
 				continue
 			}

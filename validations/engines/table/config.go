@@ -3,7 +3,6 @@ package table
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 
@@ -22,8 +21,6 @@ type stepConfig struct {
 
 // schemaConfig is the part of Table Schema that is checked. Its names are those of that specification.
 type schemaConfig struct {
-	schemaAnnotations
-
 	Fields        []tableschema.Field       `json:"fields"`
 	PrimaryKey    json.RawMessage           `json:"primaryKey,omitempty"`    //nolint:tagliatelle // of Table Schema
 	MissingValues tableschema.MissingValues `json:"missingValues,omitempty"` //nolint:tagliatelle // of Table Schema
@@ -33,21 +30,6 @@ type schemaConfig struct {
 	FieldsMatch json.RawMessage    `json:"fieldsMatch,omitempty"` //nolint:tagliatelle // Table Schema's own name
 
 	Further tableschema.Further `json:",embed"`
-}
-
-// schemaAnnotations are members for people and other programs, which are ignored.
-type schemaAnnotations struct {
-	Schema       json.RawMessage `json:"$schema,omitempty"`
-	Name         json.RawMessage `json:"name,omitempty"`
-	Title        json.RawMessage `json:"title,omitempty"`
-	Description  json.RawMessage `json:"description,omitempty"`
-	Homepage     json.RawMessage `json:"homepage,omitempty"`
-	Version      json.RawMessage `json:"version,omitempty"`
-	Created      json.RawMessage `json:"created,omitempty"`
-	Keywords     json.RawMessage `json:"keywords,omitempty"`
-	Sources      json.RawMessage `json:"sources,omitempty"`
-	Licenses     json.RawMessage `json:"licenses,omitempty"`
-	Contributors json.RawMessage `json:"contributors,omitempty"`
 }
 
 // rowRuleConfig is a rule that must hold for every row for which When holds.
@@ -96,28 +78,18 @@ func compileColumns(schema schemaConfig, limits engine.Limits) ([]*tableschema.C
 	return columns, faults
 }
 
-// read reads a configuration without its checks; one that cannot be read is taken for an empty one.
-func read(config json.RawMessage) stepConfig {
+// Layout is how a step with this configuration expects a table to be written, and the names of its columns. A
+// configuration that cannot be read is taken for an empty one.
+func Layout(config json.RawMessage) (tablefile.Dialect, []string) {
 	var c stepConfig
 	if err := json.Unmarshal(config, &c); err != nil {
-		return stepConfig{}
+		return tablefile.Dialect{}, nil
 	}
-	return c
-}
-
-// Charset is the encoding of a table that a step with this configuration checks.
-func Charset(config json.RawMessage, content io.ReaderAt, mediaType string) (string, error) {
-	return read(config).Dialect.Charset(content, mediaType)
-}
-
-// OpenRecords reads a table from a source in UTF-8. The document says which dialect the configuration means.
-func OpenRecords(source io.Reader, config json.RawMessage, doc engine.Document) (*tablefile.Records, error) {
-	c := read(config)
 	var names []string
 	for _, field := range c.Schema.Fields {
 		names = append(names, field.Name)
 	}
-	return tablefile.OpenRecords(source, c.Dialect, names, doc)
+	return c.Dialect, names
 }
 
 func columnIndex(columns []*tableschema.Column, name string) int {

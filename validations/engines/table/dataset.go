@@ -1,7 +1,6 @@
 package table
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -28,27 +27,18 @@ func (r *run) checkDataset(ctx context.Context) error {
 			r.notEvaluated(rule.id, reason)
 			continue
 		}
-		for _, judged := range r.tallies(i) {
+		known := r.groups[i].known
+		if whole := known[""]; len(rule.group) == 0 {
+			whole.rows, whole.count = r.row, r.count
+		}
+		byRow := func(a, b *tally) int { return a.row - b.row }
+		for _, judged := range slices.SortedFunc(maps.Values(known), byRow) {
 			if err := r.checkTally(ctx, rule, judged); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
-}
-
-// tallies are what a rule has to judge: the whole table, or its groups in the order in which they begin.
-func (r *run) tallies(i int) []*tally {
-	rule := &r.engine.datasetRules[i]
-	if len(rule.group) > 0 {
-		byRow := func(a, b *tally) int { return cmp.Compare(a.row, b.row) }
-		return slices.SortedFunc(maps.Values(r.groups[i].known), byRow)
-	}
-	whole := &tally{rows: r.row, count: r.count, counts: r.counts[i]}
-	for _, column := range rule.columns {
-		whole.aggregates = append(whole.aggregates, r.aggregates[column])
-	}
-	return []*tally{whole}
 }
 
 func (r *run) checkTally(ctx context.Context, rule *datasetRule, judged *tally) error {

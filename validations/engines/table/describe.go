@@ -14,25 +14,22 @@ func Describe(config json.RawMessage) []engine.Requirement {
 		return nil
 	}
 	var requirements []engine.Requirement
+	add := func(names []string, words string) {
+		if len(names) > 0 {
+			requirements = append(requirements, engine.Requirement{Subject: strings.Join(names, ", "), Words: words})
+		}
+	}
 	for _, field := range c.Schema.Fields {
-		requirements = append(requirements, engine.Requirement{Subject: field.Name, Words: field.Words()})
+		add([]string{field.Name}, field.Words())
 	}
-	if key := engine.TextsOf(c.Schema.PrimaryKey); len(key) > 0 {
-		requirements = append(requirements, engine.Requirement{
-			Subject: strings.Join(key, ", "), Words: "unique in every row",
-		})
-	}
+	add(engine.TextsOf(c.Schema.PrimaryKey), "unique in every row")
 	for _, raw := range c.Schema.UniqueKeys {
-		requirements = append(requirements, engine.Requirement{
-			Subject: strings.Join(engine.TextsOf(raw), ", "), Words: "unique in every row that has it",
-		})
+		add(engine.TextsOf(raw), "unique in every row that has it")
 	}
 	for _, key := range c.Schema.ForeignKeys {
 		if key.Reference.Resource == "" {
 			target := strings.Join(engine.TextsOf(key.Reference.Fields), ", ")
-			requirements = append(requirements, engine.Requirement{
-				Subject: strings.Join(engine.TextsOf(key.Fields), ", "), Words: "a value of " + target + " in some row",
-			})
+			add(engine.TextsOf(key.Fields), "a value of "+target+" in some row")
 		}
 	}
 	for _, rule := range c.RowRules {

@@ -8,7 +8,8 @@ const tooManyGroups = "the table has too many groups: the memory for them is use
 // groupBytes is about what one group takes in memory beside the texts of its values.
 const groupBytes = 256
 
-// groups are the groups of rows that one dataset rule knows, by the key of their values.
+// groups are the groups of rows that one dataset rule knows, by the key of their values. A rule on the whole table has
+// one.
 type groups struct {
 	known map[string]*tally
 	// stopped says that the memory was spent and later groups are not known.
@@ -32,22 +33,23 @@ func (r *run) groupOf(i int) (*tally, bool) {
 		known.stopped = true
 		return nil, false
 	}
-	group := &tally{
-		counts:     make([]tallyOfRows, len(rule.counts)),
-		aggregates: make([]aggregate, len(rule.columns)),
-		group:      map[string]any{},
-		row:        r.row,
-	}
-	for j, at := range rule.columns {
-		if len(rule.percentiles[at]) > 0 {
-			group.aggregates[j].spread = newSpread(r.spreads)
-		}
-	}
+	group := r.newTally(rule)
+	group.group, group.row = map[string]any{}, r.row
 	for _, at := range rule.group {
 		group.group[r.engine.columns[at].Name] = r.engine.columns[at].NativeOf(r.cells[at])
 	}
 	known.known[string(r.key)] = group
 	return group, true
+}
+
+func (r *run) newTally(rule *datasetRule) *tally {
+	t := &tally{counts: make([]tallyOfRows, len(rule.counts)), aggregates: make([]aggregate, len(rule.columns))}
+	for j, at := range rule.columns {
+		if len(rule.percentiles[at]) > 0 {
+			t.aggregates[j].spread = &spread{counts: map[float64]int{}, budget: r.spreads}
+		}
+	}
+	return t
 }
 
 // add counts the current row among those of the group.

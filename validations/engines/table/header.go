@@ -3,6 +3,7 @@ package table
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -22,7 +23,7 @@ func (r *run) readHeader(ctx context.Context) (bool, error) {
 		}
 		return false, nil
 	}
-	err := r.next(ctx)
+	names, err := r.engine.dialect.ReadHeader(r.records, func() error { return r.next(ctx) })
 	text, isText := r.records.(*tablefile.CSV)
 	if isText {
 		if what := tablefile.ForeignFormat(text.Raw()); what != "" {
@@ -33,14 +34,16 @@ func (r *run) readHeader(ctx context.Context) (bool, error) {
 	if err != nil {
 		return r.noHeader(err)
 	}
-	if isText {
-		if found := r.likelyDelimiter(); found != "" {
-			r.fail("", 0, "csv.header.delimiter",
-				"the columns seem to be separated by %s; set delimiter in the dialect of the step", found)
-			return true, nil
-		}
+	if found := r.likelyDelimiter(names); isText && found != "" {
+		r.fail("", 0, "csv.header.delimiter",
+			"the columns seem to be separated by %s; set delimiter in the dialect of the step", found)
+		return true, nil
 	}
-	r.checkHeader(r.records.Values())
+	if found := r.likelyPlace(ctx, names); found != "" {
+		r.fail("", 0, "csv.header.place", "%s", found)
+		return true, nil
+	}
+	r.checkHeader(names)
 	return false, nil
 }
 
@@ -63,8 +66,8 @@ func (r *run) noHeader(err error) (bool, error) {
 }
 
 // likelyDelimiter names the delimiter of a header that is one field only because it has another one than the dialect.
-func (r *run) likelyDelimiter() string {
-	cells, columns := r.records.Values(), r.engine.columns
+func (r *run) likelyDelimiter(cells []tablefile.Value) string {
+	columns := r.engine.columns
 	if len(cells) != 1 || columnIndex(columns, string(cells[0].Text)) >= 0 {
 		return ""
 	}
@@ -79,6 +82,45 @@ func (r *run) likelyDelimiter() string {
 		}
 	}
 	return ""
+}
+
+// likelyPlace names the row or the sheets that seem to have the header, where one has none of the columns.
+func (r *run) likelyPlace(ctx context.Context, names []tablefile.Value) string {
+	if r.known(names) > 0 {
+		return ""
+	}
+	const rows = 20
+	here, sheets := tablefile.SheetOf(r.records), []string{}
+	for _, sheet := range tablefile.Again(ctx, r.records, r.doc, r.engine.dialect, r.engine.limits) {
+		for i := 0; i < rows && sheet.Next() == nil; i++ {
+			name := tablefile.SheetOf(sheet)
+			switch {
+			case 2*r.known(sheet.Values()) < len(r.engine.columns):
+				continue
+			case name == here:
+				return fmt.Sprintf("the header seems to be in row %d; set headerRows to [%[1]d] in the dialect",
+					sheet.At())
+			}
+			sheets = append(sheets, engine.Quote(name))
+			break
+		}
+	}
+	if len(sheets) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the sheet %s has no column of the schema, but %s has them; set sheet in the dialect",
+		engine.Quote(here), strings.Join(sheets, ", "))
+}
+
+// known counts the values that are names of columns.
+func (r *run) known(values []tablefile.Value) int {
+	n := 0
+	for _, value := range values {
+		if columnIndex(r.engine.columns, string(value.Text)) >= 0 {
+			n++
+		}
+	}
+	return n
 }
 
 func (r *run) checkHeader(names []tablefile.Value) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/simplevalidations/simplevalidations/core/mediatype"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
@@ -58,13 +59,17 @@ func TestHostileTables(t *testing.T) {
 	t.Run("RowsAndBytes", func(t *testing.T) {
 		t.Parallel()
 		limits := engines.DefaultLimits()
-		limits.MaxRows, limits.MaxTableBytes = 2, 100
+		limits.MaxRows, limits.MaxTableBytes, limits.MaxCells = 2, 100, 3
 		bounded := compileWithin(t, engines.KindTable, `{"schema": {"fields": [{"name": "a", "type": "string"}]},
 			"dataset_rules": [{"id": "all", "assert": "count > 0"}]}`, limits)
 		same(t, []brief{
-			{"csv.limit.rows", "", 4, 1, 2, "the table has more than 2 rows; the rest is not checked"},
+			{"csv.limit.rows", "", 4, 1, 2, "the table has more than 2 rows of 1 column; the rest is not checked"},
 			{"rule.all", "", 0, 0, 0, "not evaluated: the table was not read to its end"},
 		}, briefs(run(t, bounded, []byte("a\n1\n2\n3\n4\n"), "text/csv")))
+		wide := compileWithin(t, engines.KindTable, `{"schema": {"fields": [{"name": "a"}, {"name": "b"}]}}`, limits)
+		same(t, []brief{
+			{"csv.limit.rows", "", 2, 1, 1, "the table has more than 1 row of 2 columns; the rest is not checked"},
+		}, briefs(run(t, wide, []byte("{}\n{}\n"), mediatype.JSONLines)))
 		report := run(t, bounded, []byte(strings.Repeat("a\n", 51)), "text/csv")
 		same(t, []brief{
 			{"csv.limit.bytes", "", 0, 0, 0, "the table has 102 bytes, at most 100 are checked"},

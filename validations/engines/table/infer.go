@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,22 +53,61 @@ func Infer(ctx context.Context, doc engine.Document, limits engine.Limits) (engi
 	if err != nil {
 		return engine.Inferred{}, fmt.Errorf("read the sample: %w", err)
 	}
-	content := io.NewSectionReader(doc.Content, 0, doc.Size)
-	records, err := tablefile.Open(ctx, doc, content, dialect, names, limits)
-	if err != nil {
-		return engine.Inferred{}, fmt.Errorf("read the sample: %w", err)
-	}
-	defer tablefile.Close(records)
 	budget := newUniqueness(limits.MaxUniqueBytes)
 	guesses := make([]*guess, len(names))
 	for i, name := range names {
 		guesses[i] = newGuess(name, dialect.Delimiter == ";", budget)
 	}
-	rows, err := readSample(ctx, records, guesses)
+	rows, header := 0, 1
+	err = sample(ctx, doc, dialect, names, limits, func(records tablefile.Source) error {
+		if _, isKeyed := records.(tablefile.Keyed); !isKeyed && header > 0 {
+			header--
+			return nil
+		}
+		fields := records.Values()
+		if len(fields) != len(guesses) {
+			return fmt.Errorf("line %d has %d fields, the header has %d", records.At(), len(fields), len(guesses))
+		}
+		for i, f := range fields {
+			guesses[i].add(f, records.At())
+		}
+		rows++
+		return nil
+	})
 	if err != nil {
 		return engine.Inferred{}, fmt.Errorf("read the sample: %w", err)
 	}
 	return propose(guesses, dialect, rows)
+}
+
+// sample calls visit for the first records of a document that have text, until it returns an error; io.EOF is none.
+func sample(
+	ctx context.Context, doc engine.Document, dialect tablefile.Dialect, names []string, limits engine.Limits,
+	visit func(records tablefile.Source) error,
+) error {
+	content := io.NewSectionReader(doc.Content, 0, doc.Size)
+	records, err := tablefile.Open(ctx, doc, content, dialect, names, limits)
+	if err != nil {
+		return err
+	}
+	defer tablefile.Close(records)
+	for n := 0; n <= sampleRows && err == nil; {
+		err = cmp.Or(ctx.Err(), records.Next())
+		if text, isText := records.(*tablefile.CSV); isText && tablefile.ForeignFormat(text.Raw()) != "" {
+			return errors.New("it looks like " + tablefile.ForeignFormat(text.Raw()))
+		}
+		if fault := new(tablefile.Error); errors.As(err, &fault) && records.At() > 0 {
+			return fmt.Errorf("line %d: %w", records.At(), err)
+		}
+		if err == nil && !records.Blank() {
+			n++
+			err = visit(records)
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
 }
 
 // sampleColumns reads the names of the columns and the delimiter that separates them. A delimiter by which the header
@@ -75,10 +115,9 @@ func Infer(ctx context.Context, doc engine.Document, limits engine.Limits) (engi
 func sampleColumns(
 	ctx context.Context, doc engine.Document, limits engine.Limits,
 ) (tablefile.Dialect, []string, error) {
-	dialect, most := tablefile.Dialect{}, []string(nil)
-	var fault error
+	dialect, most, fault := tablefile.Dialect{}, []string(nil), error(nil)
 	delimiters := []string{"", ";", "\t", "|"}
-	if tablefile.FormatOf(doc) != tablefile.FormatCSV {
+	if !tablefile.IsCSV(doc) {
 		delimiters = delimiters[:1]
 	}
 	for _, delimiter := range delimiters {
@@ -88,69 +127,38 @@ func sampleColumns(
 			dialect, most, fault = tried, names, err
 		}
 	}
-	if fault != nil {
-		return dialect, nil, fault
+	switch {
+	case fault != nil:
+	case len(most) == 0:
+		fault = errors.New("it has no columns")
+	case len(most) > limits.MaxColumns:
+		fault = fmt.Errorf("it has more than %d columns", limits.MaxColumns)
+	case slices.Contains(most, ""):
+		fault = errors.New("a column has no name")
 	}
-	if len(most) == 0 {
-		return dialect, nil, errors.New("it has no columns")
-	}
-	if len(most) > limits.MaxColumns {
-		return dialect, nil, fmt.Errorf("it has more than %d columns", limits.MaxColumns)
-	}
-	if slices.Contains(most, "") {
-		return dialect, nil, errors.New("a column has no name")
-	}
-	return dialect, most, nil
+	return dialect, most, fault
 }
 
 // sampleNames reads the header, or the names of all members where records name their values.
 func sampleNames(
 	ctx context.Context, doc engine.Document, dialect tablefile.Dialect, limits engine.Limits,
 ) ([]string, error) {
-	content := io.NewSectionReader(doc.Content, 0, doc.Size)
-	records, err := tablefile.Open(ctx, doc, content, dialect, nil, limits)
-	if err != nil {
-		return nil, err
-	}
-	defer tablefile.Close(records)
-	objects, isKeyed := records.(tablefile.Keyed)
 	names := []string{}
-	for range sampleRows {
-		err := records.Next()
-		if errors.Is(err, io.EOF) {
-			return names, nil
-		}
-		if err := sampleFault(records, err); err != nil {
-			return nil, err
-		}
-		switch {
-		case records.Blank():
-			continue
-		case isKeyed:
-			for _, f := range objects.Unknown() {
-				if name := string(f.Text); !slices.Contains(names, name) {
-					names = append(names, name)
-				}
-			}
-		default:
+	err := sample(ctx, doc, dialect, nil, limits, func(records tablefile.Source) error {
+		objects, isKeyed := records.(tablefile.Keyed)
+		if !isKeyed {
+			var err error
 			names, err = headerNames(records)
+			return cmp.Or(err, io.EOF)
 		}
-		if err != nil || !isKeyed || len(names) > limits.MaxColumns {
-			return names, err
+		for _, f := range objects.Unknown() {
+			if name := string(f.Text); len(names) <= limits.MaxColumns && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
 		}
-	}
-	return names, nil
-}
-
-// sampleFault says why the current record cannot be part of a table, or returns nil.
-func sampleFault(records tablefile.Source, err error) error {
-	if text, isText := records.(*tablefile.CSV); isText && tablefile.ForeignFormat(text.Raw()) != "" {
-		return errors.New("it looks like " + tablefile.ForeignFormat(text.Raw()))
-	}
-	if fault := new(tablefile.Error); errors.As(err, &fault) && records.At() > 0 {
-		return fmt.Errorf("line %d: %w", records.At(), err)
-	}
-	return err
+		return nil
+	})
+	return names, err
 }
 
 // headerNames answers all names also where one of them is wrong, because their number tells the delimiter.
@@ -168,12 +176,14 @@ func headerNames(records tablefile.Source) ([]string, error) {
 }
 
 // newGuess has the candidates in the order of preference; every text is a string. Commas are decimal where semicolons
-// separate the columns.
+// separate the columns. Groups come after numbers without them, because a group that no value shows would make a
+// thousand of a decimal with a point.
 func newGuess(name string, hasCommas bool, budget *uniqueness) *guess {
 	g := &guess{name: name, choices: map[string]bool{}, distinct: budget.newSeen()}
 	fields := []tableschema.Field{{Type: "integer"}, {Type: "number"}}
 	if hasCommas {
-		fields = append(fields, tableschema.Field{Type: "number", DecimalChar: ",", GroupChar: "."})
+		fields = append(fields, tableschema.Field{Type: "number", DecimalChar: ","},
+			tableschema.Field{Type: "number", DecimalChar: ",", GroupChar: "."})
 	}
 	fields = slices.Concat(fields, []tableschema.Field{
 		{Type: "boolean"},
@@ -195,41 +205,6 @@ func newGuess(name string, hasCommas bool, budget *uniqueness) *guess {
 		g.candidates = append(g.candidates, &candidate{field, compiled})
 	}
 	return g
-}
-
-func readSample(ctx context.Context, records tablefile.Source, guesses []*guess) (int, error) {
-	if _, isKeyed := records.(tablefile.Keyed); !isKeyed {
-		if err := nextOfSample(ctx, records); err != nil {
-			return 0, err
-		}
-	}
-	for rows := 0; ; rows++ {
-		err := nextOfSample(ctx, records)
-		if errors.Is(err, io.EOF) || rows == sampleRows {
-			return rows, nil
-		}
-		if err != nil {
-			return rows, sampleFault(records, err)
-		}
-		fields := records.Values()
-		if len(fields) != len(guesses) {
-			return rows, fmt.Errorf("line %d has %d fields, the header has %d", records.At(), len(fields), len(guesses))
-		}
-		for i, f := range fields {
-			guesses[i].add(f, records.At())
-		}
-	}
-}
-
-func nextOfSample(ctx context.Context, records tablefile.Source) error {
-	for {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := records.Next(); err != nil || !records.Blank() {
-			return err
-		}
-	}
 }
 
 // add drops the candidates that a value rules out.

@@ -38,7 +38,7 @@ func TestInfer(t *testing.T) {
 		},
 		"QuotesAndSemicolons": {
 			"\"a\";\"b, c\"\n\"1,5\";\"x\"\n", "text/csv",
-			`{"schema":{"fields":[{"name":"a","type":"number","decimalChar":",","groupChar":".",` +
+			`{"schema":{"fields":[{"name":"a","type":"number","decimalChar":",",` +
 				`"constraints":{"required":true}},{"name":"b, c","type":"string","constraints":{"required":true}}]},` +
 				`"dialect":{"delimiter":";"}}`,
 		},

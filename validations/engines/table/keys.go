@@ -221,7 +221,7 @@ func (r *run) concludeReferences() {
 		for _, one := range open {
 			f := engine.Failure("csv.foreign_key", "")
 			f.Path, f.Line, f.Row, f.Column = name, one.line, one.row, 1
-			if !r.full(f.Code, name) {
+			if !r.collector.Full(engine.CheckKey{Code: f.Code, Path: name, Severity: f.Severity}) {
 				f.Message = fmt.Sprintf("%s %s is not a value of %s in any row",
 					key.names, engine.Quote(one.text), key.targetNames)
 			}

@@ -12,13 +12,14 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines/table/tableschema"
 )
 
-// annotations are members that publishers use in addition to those of the specification. They check nothing.
-var annotations = map[string]bool{
-	"author": true, "categoriesOrdered": true, "comment": true, "comments": true, "contact": true, "countryCode": true,
-	"countrycode": true, "contributor": true, "datapackage": true, "floatNumber": true, "id": true, "image": true,
-	"lastModified": true, "mediatype": true, "package": true, "path": true, "profile": true, "profiles": true,
-	"reference": true, "references": true, "resource": true, "resources": true, "status": true, "unit": true,
-	"units": true, "updated": true, "uri": true, "url": true,
+// annotations are members for people and other programs: those of the specification, and those that publishers use in
+// addition. They check nothing.
+var annotations = []string{
+	"$schema", "author", "categoriesOrdered", "comment", "comments", "contact", "contributor", "contributors",
+	"countryCode", "countrycode", "created", "datapackage", "description", "example", "examples", "floatNumber",
+	"homepage", "id", "image", "keywords", "lastModified", "licenses", "mediatype", "name", "package", "path",
+	"profile", "profiles", "rdfType", "reference", "references", "resource", "resources", "sources", "status", "title",
+	"unit", "units", "updated", "uri", "url", "version",
 }
 
 // eachFurther calls visit for the members of the schema and of its fields that this engine does not know, with the type
@@ -26,7 +27,7 @@ var annotations = map[string]bool{
 func (s *schemaConfig) eachFurther(visit func(at, name string, of reflect.Type)) {
 	walk := func(at string, further tableschema.Further, of reflect.Type) {
 		for _, name := range slices.Sorted(maps.Keys(further)) {
-			if !annotations[name] {
+			if !slices.Contains(annotations, name) {
 				visit(at+engine.Pointer(name), name, of)
 			}
 		}

@@ -3,7 +3,6 @@ package table
 import (
 	"maps"
 	"math"
-	"math/bits"
 	"regexp"
 	"slices"
 	"strconv"
@@ -48,7 +47,7 @@ type percentile struct {
 // spread counts how often a column has each number. Once its memory is used up, it counts numbers together that differ
 // only in their last bits.
 type spread struct {
-	counts map[uint64]int
+	counts map[float64]int
 	total  int
 	// dropped is how many bits of the numbers are left out.
 	dropped int
@@ -57,47 +56,40 @@ type spread struct {
 	stopped bool
 }
 
-func newSpread(budget *uniqueness) *spread {
-	return &spread{counts: map[uint64]int{}, budget: budget}
-}
-
 func (s *spread) add(number float64) {
 	if s.stopped {
 		return
 	}
-	level := ascending(number) >> s.dropped
+	level := s.level(number)
 	for s.counts[level] == 0 && !s.budget.take(levelBytes) {
 		if !s.coarsen() {
 			s.stopped, s.counts = true, nil
 			return
 		}
-		level = ascending(number) >> s.dropped
+		level = s.level(number)
 	}
 	s.counts[level]++
 	s.total++
 }
 
-// coarsen drops enough bits to merge half of the levels with others, or as many as it may. It reports whether
-// that gave memory back.
+// level is a number without the bits that are left out.
+func (s *spread) level(number float64) float64 {
+	return math.Float64frombits(math.Float64bits(number) >> s.dropped << s.dropped)
+}
+
+// coarsen drops one more bit, if it may. That merges levels, or brings others close enough for the next bit.
 func (s *spread) coarsen() bool {
-	levels := slices.Sorted(maps.Keys(s.counts))
-	// apart is how many neighbors differ in a bit and in none above it.
-	var apart [64 + 1]int
-	for i := 1; i < len(levels); i++ {
-		apart[bits.Len64(levels[i-1]^levels[i])]++
+	if s.dropped == mantissaBits-fewestBits {
+		return false
 	}
-	more, left := 0, len(levels)
-	for left > len(levels)/2 && s.dropped+more < mantissaBits-fewestBits {
-		more++
-		left -= apart[more]
-	}
-	coarser := make(map[uint64]int, left)
+	s.dropped++
+	coarser := make(map[float64]int, len(s.counts))
 	for level, count := range s.counts {
-		coarser[level>>more] += count
+		coarser[s.level(level)] += count
 	}
-	s.budget.left += levelBytes * int64(len(levels)-left)
-	s.dropped, s.counts = s.dropped+more, coarser
-	return left < len(levels)
+	s.budget.left += levelBytes * int64(len(s.counts)-len(coarser))
+	s.counts = coarser
+	return true
 }
 
 // values are percentiles by their names: the numbers below which so many percent are, interpolated between the two
@@ -117,30 +109,13 @@ func (s *spread) values(wanted []percentile, values map[string]any) {
 }
 
 // ranked returns the number that has so many others before it, in ascending order.
-func (s *spread) ranked(levels []uint64, before int) float64 {
+func (s *spread) ranked(levels []float64, before int) float64 {
 	for _, level := range levels {
 		if before -= s.counts[level]; before < 0 {
-			return fromAscending(level << s.dropped)
+			return level
 		}
 	}
 	return math.NaN()
-}
-
-// ascending returns the bits of a number, changed so that they sort like the numbers.
-func ascending(number float64) uint64 {
-	// Adding zero makes -0 and 0 one number.
-	pattern := math.Float64bits(number + 0)
-	if pattern>>(64-1) == 1 {
-		return ^pattern
-	}
-	return pattern | 1<<(64-1)
-}
-
-func fromAscending(pattern uint64) float64 {
-	if pattern>>(64-1) == 1 {
-		return math.Float64frombits(pattern &^ (1 << (64 - 1)))
-	}
-	return math.Float64frombits(^pattern)
 }
 
 // percentiles are those of a column that an expression reads. Other members that a column does not have are faults.

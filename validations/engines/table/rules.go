@@ -89,11 +89,11 @@ func (c *ruleCompiler) rowRule(config rowRuleConfig, i int) rowRule {
 		rule.when = c.Condition(c.row, config.When, engine.ItemPointer(list, i, "when"))
 	}
 	rule.message = c.Message(c.row, rule.assert, config.Message, config.ID, engine.ItemPointer(list, i, "message"))
-	rule.columns = c.rowColumns(rule.assert, engine.ItemPointer(list, i, "assert"))
+	rule.columns = c.columnsOf("row", rule.assert, engine.ItemPointer(list, i, "assert"))
 	if len(rule.columns) == 1 {
 		rule.column = rule.columns[0]
 	}
-	rule.columns = union(rule.columns, c.rowColumns(rule.when, engine.ItemPointer(list, i, "when")))
+	rule.columns = union(rule.columns, c.columnsOf("row", rule.when, engine.ItemPointer(list, i, "when")))
 	if config.Column != "" {
 		if rule.column = columnIndex(c.columns, config.Column); rule.column < 0 {
 			c.Fault(engine.ItemPointer(list, i, "column"), c.noField(config.Column))
@@ -101,7 +101,7 @@ func (c *ruleCompiler) rowRule(config rowRuleConfig, i int) rowRule {
 	}
 	rule.shown = rule.columns
 	for _, e := range rule.message.Expressions() {
-		rule.shown = union(rule.shown, c.rowColumns(e, engine.ItemPointer(list, i, "message")))
+		rule.shown = union(rule.shown, c.columnsOf("row", e, engine.ItemPointer(list, i, "message")))
 	}
 	for _, e := range append(rule.message.Expressions(), rule.assert, rule.when) {
 		rule.previous = union(rule.previous, c.columnsOf("previous", e, engine.ItemPointer(list, i, "assert")))
@@ -139,7 +139,7 @@ func (c *ruleCompiler) datasetRule(config datasetRuleConfig, i int) datasetRule 
 		if len(c.columnsOf("previous", condition, at)) > 0 {
 			c.Fault(at, "only row rules have a previous row")
 		}
-		rule.counts = append(rule.counts, rowCount{name, condition, c.rowColumns(condition, at)})
+		rule.counts = append(rule.counts, rowCount{name, condition, c.columnsOf("row", condition, at)})
 	}
 	rule.group = c.groupColumns(config.Group, engine.ItemPointer(list, i, "group"))
 	if len(rule.counts) > c.Limits.MaxRules {
@@ -178,12 +178,7 @@ func (c *ruleCompiler) noField(name string) string {
 	return words
 }
 
-// rowColumns are the columns an expression reads: all where it uses the row as a whole.
-func (c *ruleCompiler) rowColumns(e *expression.Expression, at string) []int {
-	return c.columnsOf("row", e, at)
-}
-
-// columnsOf are the columns that an expression reads of a row.
+// columnsOf are the columns that an expression reads of a row: all where it uses the row as a whole.
 func (c *ruleCompiler) columnsOf(row string, e *expression.Expression, at string) []int {
 	if e == nil {
 		return nil

@@ -17,6 +17,7 @@ import (
 type run struct {
 	engine    *Engine
 	records   tablefile.Source
+	doc       engine.Document
 	collector *engine.Collector
 	// order gives for each field of the file the column it belongs to, -1 for none.
 	order []int
@@ -25,7 +26,10 @@ type run struct {
 
 	row   int
 	count int
-	cells []tableschema.Cell
+	// lacks is a column that the current row lacks, lackingAt is the line of the row, and lacked counts such rows.
+	lacks             string
+	lackingAt, lacked int
+	cells             []tableschema.Cell
 	// starts are the offsets of the columns' cells in the current record.
 	starts []int
 	// variables are what expressions on rows see. The map of the row is refilled for each row.
@@ -37,15 +41,13 @@ type run struct {
 
 	patterns tableschema.PatternWork
 	budget   *uniqueness
-	// spreads is the memory for percentiles, where a rule reads some.
+	// spreads is the memory for percentiles, half of all where a rule reads some.
 	spreads    *uniqueness
 	work       *expression.Work
 	unique     []*seen
 	keys       []*seen
 	references []*references
 	key        []byte
-	aggregates []aggregate
-	counts     [][]tallyOfRows
 	groups     []groups
 	histories  []history
 	// before is the variable previous.
@@ -55,23 +57,23 @@ type run struct {
 	complete bool
 }
 
-func newRun(e *Engine, records tablefile.Source, c *engine.Collector) *run {
+func newRun(e *Engine, doc engine.Document, records tablefile.Source, c *engine.Collector) *run {
 	r := &run{
-		engine:     e,
-		records:    records,
-		collector:  c,
-		present:    make([]bool, len(e.columns)),
-		cells:      make([]tableschema.Cell, len(e.columns)),
-		starts:     make([]int, len(e.columns)),
-		shown:      map[string]any{},
-		members:    map[string]bool{},
-		before:     map[string]any{},
-		work:       expression.NewWork(e.limits),
-		patterns:   tableschema.PatternWork{Most: e.limits.MaxPatternWork},
-		budget:     newUniqueness(e.limits.MaxUniqueBytes),
-		unique:     make([]*seen, len(e.columns)),
-		aggregates: make([]aggregate, len(e.columns)),
-		disabled:   make([]bool, len(e.rowRules)),
+		engine:    e,
+		doc:       doc,
+		records:   records,
+		collector: c,
+		present:   make([]bool, len(e.columns)),
+		cells:     make([]tableschema.Cell, len(e.columns)),
+		starts:    make([]int, len(e.columns)),
+		shown:     map[string]any{},
+		members:   map[string]bool{},
+		before:    map[string]any{},
+		work:      expression.NewWork(e.limits),
+		patterns:  tableschema.PatternWork{Most: e.limits.MaxPatternWork},
+		budget:    newUniqueness(e.limits.MaxUniqueBytes),
+		unique:    make([]*seen, len(e.columns)),
+		disabled:  make([]bool, len(e.rowRules)),
 	}
 	r.variables = map[string]any{"row": r.shown, "previous": r.before}
 	for i, column := range e.columns {
@@ -87,33 +89,21 @@ func newRun(e *Engine, records tablefile.Source, c *engine.Collector) *run {
 	for range e.foreignKeys {
 		r.references = append(r.references, &references{targets: r.budget.newSeen(), open: map[string]reference{}})
 	}
-	for _, rule := range e.datasetRules {
-		r.counts = append(r.counts, make([]tallyOfRows, len(rule.counts)))
+	for i := range e.datasetRules {
+		rule := &e.datasetRules[i]
+		if len(rule.percentiles) > 0 && r.spreads == nil {
+			r.budget.left /= 2
+			r.spreads = newUniqueness(r.budget.left)
+		}
 		r.groups = append(r.groups, groups{known: map[string]*tally{}})
+		if len(rule.group) == 0 {
+			r.groups[i].known[""] = r.newTally(rule)
+		}
 	}
-	r.prepareSpreads()
 	for range e.rowRules {
 		r.histories = append(r.histories, history{rows: map[string]map[string]any{}})
 	}
 	return r
-}
-
-// prepareSpreads gives half of the memory to percentiles, if a rule reads some.
-func (r *run) prepareSpreads() {
-	for _, rule := range r.engine.datasetRules {
-		if len(rule.percentiles) == 0 {
-			continue
-		}
-		if r.spreads == nil {
-			r.budget.left /= 2
-			r.spreads = newUniqueness(r.budget.left)
-		}
-		for at := range rule.percentiles {
-			if len(rule.group) == 0 && r.aggregates[at].spread == nil {
-				r.aggregates[at].spread = newSpread(r.spreads)
-			}
-		}
-	}
 }
 
 // read goes through the file. Its error is the context's or the reader's, never the table's.
@@ -122,6 +112,7 @@ func (r *run) read(ctx context.Context) error {
 		return err
 	}
 	r.disableRules()
+	limits, columns := r.engine.limits, max(1, len(r.order))
 	for {
 		err := r.next(ctx)
 		if errors.Is(err, io.EOF) {
@@ -135,9 +126,10 @@ func (r *run) read(ctx context.Context) error {
 			}
 			continue
 		}
-		if r.row > r.engine.limits.MaxRows {
+		if r.row > min(limits.MaxRows, limits.MaxCells/columns) {
 			r.row--
-			r.fail("", 0, "csv.limit.rows", "the table has more than %d rows; the rest is not checked", r.row)
+			r.fail("", 0, "csv.limit.rows", "the table has more than %s of %s; the rest is not checked",
+				engine.Plural(r.row, "row", "rows"), engine.Plural(columns, "column", "columns"))
 			return nil
 		}
 		if err := errors.Join(r.checkRow(ctx), r.patterns.Failed); err != nil {
@@ -146,9 +138,16 @@ func (r *run) read(ctx context.Context) error {
 	}
 }
 
-// end notes that the whole file was read. A file without a header is empty if it has no row.
+// end notes that the whole file was read. A file without a header is empty if it has no row. Of all rows the last one
+// alone lacks a value if it has totals.
 func (r *run) end() {
 	r.complete = true
+	if r.lacks != "" && r.lacked == 1 && r.count > 1 {
+		r.collector.Add("", engine.Finding{
+			Severity: engine.SeverityInfo, Code: "csv.row.last", Row: r.row, Line: r.lackingAt, Column: 1,
+			Message: "only the last row lacks " + r.lacks + "; if it has totals, the table must end before it",
+		})
+	}
 	if _, isKeyed := r.records.(tablefile.Keyed); isKeyed && r.row == 0 {
 		r.collector.Add("", engine.Failure("csv.empty", "the table is empty"))
 	}
@@ -189,42 +188,35 @@ func (r *run) unreadable(err error) (bool, error) {
 	return fault.Final, nil
 }
 
-// find reports a finding at an offset of the current record. The path is the column's name.
-func (r *run) find(path string, offset int, f engine.Finding) {
+// find reports a finding at an offset of the current record. The path is the column's name. Its message and its place
+// are only made where it is listed.
+func (r *run) find(path string, offset int, f engine.Finding, message func() string) {
 	f.Path = path
 	f.Row = r.row
 	if !r.collector.Full(engine.CheckKey{Code: f.Code, Path: path, Severity: f.Severity}) {
+		f.Message = message()
 		f = r.records.Place(f, offset)
 	}
 	r.collector.Add(path, f)
 }
 
-// fail reports an error at an offset of the current record. The path is the column's name.
+// fail reports an error at an offset of the current record.
 func (r *run) fail(path string, offset int, code, format string, args ...any) {
-	r.failWith(path, offset, code, func() string { return fmt.Sprintf(format, args...) })
-}
-
-// failWith is fail for a message that is only made where it is listed.
-func (r *run) failWith(path string, offset int, code string, message func() string) {
-	f := engine.Finding{Severity: engine.SeverityError, Code: code}
-	if !r.full(code, path) {
-		f.Message = message()
-	}
-	r.find(path, offset, f)
+	r.find(path, offset, engine.Failure(code, ""), func() string { return fmt.Sprintf(format, args...) })
 }
 
 // failValue reports an error about a value.
 func (r *run) failValue(i int, value tableschema.Cell, code string, words tableschema.Wording) {
 	column := r.engine.columns[i]
-	r.failWith(column.Name, r.starts[i], code, func() string { return words(column, value) })
-}
-
-// full reports whether errors of a code are only counted from now on.
-func (r *run) full(code, path string) bool {
-	return r.collector.Full(engine.CheckKey{Code: code, Path: path, Severity: engine.SeverityError})
+	if value.Missing && r.lacks == "" {
+		r.lacks, r.lackingAt = column.Name, r.records.At()
+		r.lacked++
+	}
+	r.find(column.Name, r.starts[i], engine.Failure(code, ""), func() string { return words(column, value) })
 }
 
 func (r *run) checkRow(ctx context.Context) error {
+	r.lacks = ""
 	if got, want := len(r.records.Values()), len(r.order); got != want {
 		wanted := "schema"
 		if r.engine.dialect.HasHeader() {
@@ -274,7 +266,6 @@ func (r *run) checkCell(i int, f tablefile.Value) {
 	if value.Missing || value.Broken {
 		return
 	}
-	r.aggregates[i].add(value)
 	if r.unique[i] != nil {
 		r.key = column.AppendKey(r.key[:0], value)
 		r.checkDuplicate(r.unique[i], i, "csv.unique", func(row int) string {
@@ -292,6 +283,6 @@ func (r *run) checkDuplicate(s *seen, i int, code string, message func(row int) 
 		r.fail(name, r.starts[i], "csv.limit.unique",
 			"duplicates were detected only up to here: the memory for them is used up")
 	case row > 0:
-		r.failWith(name, r.starts[i], code, func() string { return message(row) })
+		r.find(name, r.starts[i], engine.Failure(code, ""), func() string { return message(row) })
 	}
 }

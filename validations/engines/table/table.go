@@ -111,7 +111,7 @@ func (e *Engine) Run(ctx context.Context, doc engine.Document) (engine.Report, e
 		return engine.Report{}, err
 	}
 	defer tablefile.Close(records)
-	run := newRun(e, records, c)
+	run := newRun(e, doc, records, c)
 	if err := run.read(ctx); err != nil {
 		return engine.Report{}, err
 	}

@@ -70,6 +70,7 @@ func TestWorkbook(t *testing.T) {
 		{"csv.type.datetime", "read_at", 5, 2, 4, `read_at "45000" is not a valid date-time`},
 		{"csv.type.date", "day", 5, 3, 4, `day "soon" is not a valid date`},
 		{"csv.type.number", "kwh", 5, 4, 4, `kwh "true" is not a number`},
+		{"csv.row.last", "", 5, 1, 4, "only the last row lacks id; if it has totals, the table must end before it"},
 	}, briefs(report))
 	for _, f := range report.Findings {
 		if f.Line == 4 && f.Path == "kwh" {
@@ -167,7 +168,18 @@ func TestSheetsOfWorkbooks(t *testing.T) {
 		same(t, []brief{
 			{"csv.row.blank", "", 4, 1, 0, "1 blank line among the rows"},
 			{"csv.row.field_count", "", 5, 1, 1, "row has 2 fields, header has 1"},
+			{
+				"csv.cell_error", "b", 6, 1, 2,
+				"b has a formula without a saved value; open the workbook in a spreadsheet program and save it",
+			},
 		}, briefs(run(t, named, content, mediatype.XLSX)))
+	})
+	t.Run("Other", func(t *testing.T) {
+		t.Parallel()
+		same(t, []brief{{
+			"csv.header.place", "", 1, 1, 0,
+			`the sheet "Sheet1" has no column of the schema, but "März 2026" has them; set sheet in the dialect`,
+		}}, briefs(run(t, step(t, `[{"name": "b"}]`), content, mediatype.XLSX)))
 	})
 	t.Run("Missing", func(t *testing.T) {
 		t.Parallel()
@@ -185,6 +197,28 @@ func TestSheetsOfWorkbooks(t *testing.T) {
 		}
 		same(t, []brief{}, briefs(report))
 	})
+}
+
+func TestHeadersOfWorkbooks(t *testing.T) {
+	t.Parallel()
+	content := workbook(t, [][]any{
+		{"Budget", nil, nil, nil, "draft"},
+		{},
+		{"Year", "Costs", "Costs"},
+		{"#", "no unit", "EUR"},
+		{nil, "EUR", "USD"},
+		{2026, 1.5},
+		{"# later", "x"},
+		{2027, 2, 3},
+	}, nil)
+	fields := `[{"name": "Year", "type": "year"}, {"name": "Costs EUR", "type": "number"},
+		{"name": "Costs USD", "type": "number", "constraints": {"required": true}}]`
+	two := step(t, fields, `, "dialect": {"headerRows": [3, 5], "commentChar": "#"}`)
+	same(t, []brief{{"csv.required", "Costs USD", 6, 3, 1, "Costs USD is missing"}},
+		briefs(run(t, two, content, mediatype.XLSX)))
+	same(t, []brief{{
+		"csv.header.place", "", 1, 1, 0, "the header seems to be in row 3; set headerRows to [3] in the dialect",
+	}}, briefs(run(t, step(t, `[{"name": "Year"}, {"name": "Costs"}]`), content, mediatype.XLSX)))
 }
 
 // rewritten returns the workbook with one of its parts changed.
@@ -237,7 +271,7 @@ func TestHostileWorkbooks(t *testing.T) {
 		}
 	}
 	limits := engines.DefaultLimits()
-	limits.MaxSharedBytes, limits.MaxTableBytes = 1<<20, 1<<20
+	limits.MaxSharedBytes = 1 << 20
 	engine := compileWithin(t, engines.KindTable, `{"schema": {"fields": [{"name": "a"}]}}`, limits)
 	for name, tt := range map[string]struct {
 		content []byte
@@ -256,7 +290,11 @@ func TestHostileWorkbooks(t *testing.T) {
 			rewritten(t, good, texts, replace("<sst", `<!DOCTYPE sst [<!ENTITY e "x">]><sst`)), "csv.malformed",
 		},
 		"LongText": {
-			rewritten(t, good, sheet, replace("<v>1</v>", "<v>"+strings.Repeat("1", 2<<19)+"</v>")), "csv.limit.bytes",
+			rewritten(t, good, sheet, replace("<v>1</v>", "<v>"+strings.Repeat("1", 34<<20)+"</v>")), "csv.limit.bytes",
+		},
+		"ManyRows": {
+			rewritten(t, good, sheet, replace("</sheetData>", strings.Repeat("<row/>", 1<<20)+"</sheetData>")),
+			"csv.limit.rows",
 		},
 		"ManyTexts": {
 			rewritten(t, good, texts, replace("</sst>", strings.Repeat("<si><t>x</t></si>", 1<<17)+"</sst>")),

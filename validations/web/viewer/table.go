@@ -64,10 +64,10 @@ func readTable(
 	if err != nil {
 		return Table{}, fmt.Errorf("read a table: %w", err)
 	}
-	table := Table{HasHeader: records.Header}
+	table := Table{HasHeader: records.HasHeader}
 	header := Row{}
-	if records.Header {
-		header = newRow(engines.Record{Line: 1, Last: 1, Cells: records.Columns}, records.Columns, window)
+	if records.HasHeader {
+		header = newRow(records.Header, records.Columns, window)
 	}
 	err = records.SkipTo(window.From)
 	for err == nil && len(table.Rows) < window.Count {

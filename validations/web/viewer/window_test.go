@@ -210,6 +210,11 @@ func TestReadTable(t *testing.T) {
 			Window{Marks: []Mark{{Line: 1, Path: "b"}}},
 			"columns a [b]\n2-2 1 2\n0 hidden, of 2",
 		},
+		"HeaderBelow": {
+			"Log \"x\"\n\n# a,c\na,b\n1,2\n", `{"dialect":{"headerRows":[3],"commentChar":"#"}}`,
+			Window{Marks: []Mark{{Line: 4, Path: "b"}}},
+			"columns a [b]\n5-5 1 2\n0 hidden, of 5",
+		},
 		"ManyColumns": {
 			wide, "",
 			Window{Marks: []Mark{{Line: 2, Path: "last"}}},

@@ -15,6 +15,10 @@ import (
 type csvDialect struct {
 	delimiter byte
 	quote     byte
+	// comment is what lines begin with that are left out; "" leaves out none.
+	comment string
+	// skipsSpace says that spaces before a field are no part of it.
+	skipsSpace bool
 }
 
 // CSV is a table of lines of text. It reads records one by one and keeps only the current one. The standard library's
@@ -29,25 +33,23 @@ type CSV struct {
 	// nextLine is the line behind the current record.
 	nextLine int
 	// raw is the current record as it stands in the file, without the end of its last line.
-	raw        []byte
-	lineStarts []int
+	raw []byte
 	// values holds the texts of the cells, with quotes removed; ends are their ends in it.
 	values []byte
 	ends   []int
 }
 
-func newCSV(source io.Reader, dialect csvDialect, limits engine.Limits) (*CSV, error) {
+func newCSV(source io.Reader, dialect csvDialect, limits engine.Limits) *CSV {
 	r := &CSV{source: bufio.NewReaderSize(source, window), dialect: dialect, limits: limits, nextLine: 1}
-	head, err := r.source.Peek(len(engine.BOM))
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("read table: %w", err)
+	r.skip(engine.BOM)
+	return r
+}
+
+// skip passes over a text if it comes next. An error comes again with the next byte.
+func (r *CSV) skip(text string) {
+	if head, _ := r.source.Peek(len(text)); string(head) == text {
+		_, _ = r.source.Discard(len(text)) // It was looked at.
 	}
-	if string(head) == engine.BOM {
-		if _, err := r.source.Discard(len(engine.BOM)); err != nil {
-			return nil, fmt.Errorf("read table: %w", err)
-		}
-	}
-	return r, nil
 }
 
 // Raw is the current record as it stands in the file, without the end of its last line.
@@ -78,19 +80,12 @@ func (r *CSV) Blank() bool {
 // Place fills in where a cell of the current record is.
 func (r *CSV) Place(f engine.Finding, start int) engine.Finding {
 	start = min(start, len(r.raw))
-	begin, line := 0, r.line
-	for _, lineStart := range r.lineStarts {
-		if lineStart > start {
-			break
-		}
-		begin = lineStart
-		line++
-	}
+	begin := bytes.LastIndexByte(r.raw[:start], '\n') + 1
 	end := len(r.raw)
-	if newline := bytes.IndexByte(r.raw[begin:], '\n'); newline >= 0 {
-		end = begin + newline
+	if length := bytes.IndexByte(r.raw[begin:], '\n'); length >= 0 {
+		end = begin + length
 	}
-	f.Line = line
+	f.Line = r.line + bytes.Count(r.raw[:start], []byte("\n"))
 	f.Column = utf8.RuneCount(r.raw[begin:start]) + 1
 	f.Excerpt = engine.Excerpt(r.raw[begin:end], start-begin, r.limits.MaxExcerpt)
 	return f
@@ -99,9 +94,17 @@ func (r *CSV) Place(f engine.Finding, start int) engine.Finding {
 // Next reads one record, up to the end of a line that no quote holds open. It returns io.EOF at the end and *Error
 // for a record that cannot be read.
 func (r *CSV) Next() error {
-	r.line = r.nextLine
-	r.raw, r.values = r.raw[:0], r.values[:0]
-	r.lineStarts, r.ends, r.cells = r.lineStarts[:0], r.ends[:0], r.cells[:0]
+	r.begin()
+	for r.dialect.comment != "" {
+		// What cannot be looked at is read below, with its error.
+		if head, _ := r.source.Peek(len(r.dialect.comment)); string(head) != r.dialect.comment {
+			break
+		}
+		if err := r.skipLine(); err != nil {
+			return err
+		}
+		r.begin()
+	}
 	for {
 		more, err := r.cell()
 		if err != nil {
@@ -125,34 +128,36 @@ func (r *CSV) Next() error {
 	return nil
 }
 
+// begin begins a record on the next line.
+func (r *CSV) begin() {
+	r.line = r.nextLine
+	r.raw, r.values = r.raw[:0], r.values[:0]
+	r.ends, r.cells = r.ends[:0], r.cells[:0]
+}
+
 // cell reads one field and the delimiter or line end behind it. It answers whether another field follows.
 func (r *CSV) cell() (bool, error) {
 	start := len(r.raw)
 	b, err := r.byte()
-	if err != nil {
-		if errors.Is(err, io.EOF) && (start > 0 || len(r.cells) > 0) {
-			r.endCell(start)
-			return false, nil
-		}
-		return false, err
+	for err == nil && b == ' ' && r.dialect.skipsSpace {
+		start = len(r.raw)
+		b, err = r.byte()
 	}
-	if b == r.dialect.quote && r.dialect.quote != 0 {
+	switch {
+	case err != nil:
+	case b == r.dialect.quote && r.dialect.quote != 0:
 		b, err = r.quoted(start)
-	} else {
-		b, err = r.plain(b)
+	default:
+		b, err = r.plain(start, b)
 	}
-	if errors.Is(err, io.EOF) {
-		r.endCell(start)
-		return false, nil
-	}
-	if err != nil {
+	if err != nil && (!errors.Is(err, io.EOF) || len(r.raw) == 0) {
 		return false, err
 	}
 	r.endCell(start)
-	if b == r.dialect.delimiter {
-		return true, nil
+	if err == nil && b != r.dialect.delimiter {
+		r.endLine(b)
 	}
-	return false, r.endLine(b)
+	return err == nil && b == r.dialect.delimiter, nil
 }
 
 func (r *CSV) endCell(start int) {
@@ -161,15 +166,25 @@ func (r *CSV) endCell(start int) {
 }
 
 // plain reads to the end of a field that is not quoted and returns the byte that ended it.
-func (r *CSV) plain(b byte) (byte, error) {
-	for b != r.dialect.delimiter && b != '\n' && b != '\r' {
-		r.values = append(r.values, b)
-		var err error
-		if b, err = r.byte(); err != nil {
-			return 0, err
+func (r *CSV) plain(start int, b byte) (byte, error) {
+	var err error
+	for err == nil && b != r.dialect.delimiter && b != '\n' && b != '\r' {
+		// Up to the end of the field or of the buffer the bytes are taken together.
+		ahead, _ := r.source.Peek(min(r.source.Buffered(), r.limits.MaxRecordBytes-len(r.raw)))
+		n := 0
+		for n < len(ahead) && ahead[n] != r.dialect.delimiter && ahead[n] != '\n' && ahead[n] != '\r' {
+			n++
 		}
+		r.raw = append(r.raw, ahead[:n]...)
+		_, _ = r.source.Discard(n) // It is there.
+		b, err = r.byte()
 	}
-	return b, nil
+	end := len(r.raw)
+	if err == nil {
+		end--
+	}
+	r.values = append(r.values, r.raw[start:end]...)
+	return b, err
 }
 
 // quoted reads a quoted field, in which the quote itself is doubled and lines may end.
@@ -185,9 +200,6 @@ func (r *CSV) quoted(start int) (byte, error) {
 		}
 		if b != r.dialect.quote {
 			r.values = append(r.values, b)
-			if b == '\n' {
-				r.lineStarts = append(r.lineStarts, len(r.raw))
-			}
 			continue
 		}
 		if b, err = r.byte(); err != nil {
@@ -199,49 +211,38 @@ func (r *CSV) quoted(start int) (byte, error) {
 		case r.dialect.delimiter, '\n', '\r':
 			return b, nil
 		default:
-			return 0, r.skipLine(len(r.raw) - 1)
+			malformed := &Error{
+				Code: "csv.malformed", Message: "text follows the end of a quoted field", Offset: len(r.raw) - 1,
+			}
+			if err := r.skipLine(); err != nil && !errors.Is(err, io.EOF) {
+				return 0, err
+			}
+			return 0, malformed
 		}
 	}
 }
 
-// skipLine passes over the rest of a line that has text behind a closing quote.
-func (r *CSV) skipLine(offset int) error {
-	malformed := &Error{Code: "csv.malformed", Message: "text follows the end of a quoted field", Offset: offset}
+// skipLine passes over the rest of a line. It returns io.EOF where no line follows.
+func (r *CSV) skipLine() error {
 	for {
 		b, err := r.byte()
-		if errors.Is(err, io.EOF) {
-			return malformed
-		}
 		if err != nil {
 			return err
 		}
 		if b == '\n' || b == '\r' {
-			if err := r.endLine(b); err != nil {
-				return err
-			}
-			return malformed
+			r.endLine(b)
+			return nil
 		}
 	}
 }
 
 // endLine takes the end of the line off the record. Lines end with LF, CRLF or CR, also mixed.
-func (r *CSV) endLine(b byte) error {
+func (r *CSV) endLine(b byte) {
 	r.raw = r.raw[:len(r.raw)-1]
-	r.nextLine = r.line + len(r.lineStarts) + 1
-	if b != '\r' {
-		return nil
+	r.nextLine = r.line + bytes.Count(r.raw, []byte("\n")) + 1
+	if b == '\r' {
+		r.skip("\n")
 	}
-	following, err := r.source.Peek(1)
-	if err != nil {
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		return fmt.Errorf("read table: %w", err)
-	}
-	if following[0] == '\n' {
-		_, err = r.source.Discard(1)
-	}
-	return err
 }
 
 // byte reads one byte into the record.

@@ -45,10 +45,7 @@ func FuzzCSV(f *testing.F) {
 // readRecords reads all records, checks the places of their fields, and says whether none was faulty.
 func readRecords(t *testing.T, text string, limits engine.Limits) ([][]string, bool) {
 	t.Helper()
-	reader, err := newCSV(strings.NewReader(text), csvDialect{delimiter: ',', quote: '"'}, limits)
-	if err != nil {
-		t.Fatalf("open: %v", err)
-	}
+	reader := newCSV(strings.NewReader(text), csvDialect{delimiter: ',', quote: '"'}, limits)
 	var records [][]string
 	clean := true
 	for {

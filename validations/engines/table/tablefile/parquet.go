@@ -156,36 +156,26 @@ func (f *parquetFile) Next() error {
 
 // add adds a value of the current record.
 func (f *parquetFile) add(value jsontext.Value) error {
-	cell, err := scalar(value)
-	if cell.Native == NativeJSON {
-		err = cell.readObject(value)
-	}
-	cell.Start = len(f.shown)
 	if len(f.cells) > 0 {
 		f.shown = append(f.shown, '\t')
-		cell.Start++
+	}
+	cell := Value{Start: len(f.shown), Native: NativeNull}
+	if value.Kind() != jsontext.KindNull {
+		text, err := jsontext.AppendUnquote(nil, value)
+		if err != nil {
+			return err
+		}
+		cell.Text, cell.Native = text[1:], parquetTypes[text[0]]
+	}
+	if cell.Native == NativeTime {
+		// A year of more than four digits, or before the year 0, is a text that no column of times takes.
+		var isTime bool
+		layouts := []string{layoutUTC, layoutLocal, time.DateOnly, layoutTime}
+		if cell.When, isTime = parseMoment(string(cell.Text), layouts); !isTime {
+			cell.Native = NativeText
+		}
 	}
 	f.shown = append(f.shown, cell.Text...)
 	f.cells = append(f.cells, cell)
-	return err
-}
-
-// readObject reads a time, or a value of many parts.
-func (c *Value) readObject(value jsontext.Value) error {
-	value = value[:len(value)-1] // Its brace.
-	inner, isTime := bytes.CutPrefix(value, []byte(parquetTimeMark))
-	if !isTime {
-		c.Text, c.Native = bytes.Clone(bytes.TrimPrefix(value, []byte(parquetJSONMark))), NativeJSON
-		return nil
-	}
-	var err error
-	if c.Text, err = jsontext.AppendUnquote(nil, inner); err != nil {
-		return err
-	}
-	// A year of more than four digits, or before the year 0, is a text that no column of times takes.
-	layouts := []string{layoutUTC, layoutLocal, time.DateOnly, layoutTime}
-	if when, ok := parseMoment(string(c.Text), layouts); ok {
-		c.When, c.Native = when, NativeTime
-	}
 	return nil
 }

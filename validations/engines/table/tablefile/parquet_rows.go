@@ -6,10 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"os"
 
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 )
 
@@ -18,12 +22,10 @@ import (
 // file.
 //
 // It writes the rows as JSON. The first line is an array of the columns' names; each further line is an array of a
-// row's values. A value is written as JSON has it. Two kinds that JSON lacks are objects: {"t": TEXT} is a date, a time
-// or a timestamp in ISO 8601, and {"j": VALUE} is a list, a map or a group.
-const (
-	parquetTimeMark = `{"t":`
-	parquetJSONMark = `{"j":`
-)
+// row's values: null, or a text that begins with the letter of its type. Times are in ISO 8601.
+var parquetTypes = map[byte]Native{
+	's': NativeText, 'n': NativeNumber, 'b': NativeTruth, 't': NativeTime, 'j': NativeJSON,
+}
 
 const (
 	// parquetChild is what the process is called by.
@@ -79,7 +81,7 @@ func writeParquet(to io.Writer, content []byte) (err error) {
 	w := newParquetWriter(file)
 	names := []string{}
 	for _, c := range w.columns {
-		names = append(names, c.name)
+		names = append(names, "s"+c.name)
 	}
 	if err := json.NewEncoder(out).Encode(names); err != nil {
 		return err
@@ -118,8 +120,8 @@ type parquetWriter struct {
 	schema  *parquet.Schema
 	columns []parquetColumn
 	// isNested says that a column must be assembled from several leaves.
-	isNested bool
-	line     []byte
+	isNested   bool
+	line, text []byte
 }
 
 func newParquetWriter(file *parquet.File) *parquetWriter {
@@ -171,14 +173,29 @@ func (w *parquetWriter) row(out io.Writer, row parquet.Row) error {
 		if len(w.line) > 1 {
 			w.line = append(w.line, ',')
 		}
+		for len(row) > 0 && row[0].Column() < c.leaf {
+			row = row[1:]
+		}
 		var err error
-		if c.write == nil {
+		w.text = w.text[:0]
+		switch {
+		case c.write == nil:
 			err = w.nested(nested[c.name])
-		} else {
-			row, err = w.leaf(c, row)
+		case len(row) == 0 || row[0].Column() != c.leaf:
+			err = fmt.Errorf("read a row: it has no value of %q", c.name)
+		case !row[0].IsNull():
+			w.text = c.write(w.text, row[0])
+		}
+		switch {
+		case err != nil:
+			return err
+		case len(w.text) == 0:
+			w.line = append(w.line, "null"...)
+		default:
+			w.line, err = jsontext.AppendQuote(w.line, w.text)
 		}
 		if err != nil {
-			return err
+			return fmt.Errorf("write a row: %w", err)
 		}
 	}
 	w.line = append(w.line, "]\n"...)
@@ -186,31 +203,44 @@ func (w *parquetWriter) row(out io.Writer, row parquet.Row) error {
 	return err
 }
 
-// leaf writes the value of a column, and returns the row from that value on.
-func (w *parquetWriter) leaf(c parquetColumn, row parquet.Row) (parquet.Row, error) {
-	for len(row) > 0 && row[0].Column() < c.leaf {
-		row = row[1:]
-	}
-	switch {
-	case len(row) == 0 || row[0].Column() != c.leaf:
-		return row, fmt.Errorf("read a row: it has no value of %q", c.name)
-	case row[0].IsNull():
-		w.line = append(w.line, "null"...)
-	default:
-		w.line = c.write(w.line, row[0])
-	}
-	return row, nil
-}
-
 func (w *parquetWriter) nested(value any) error {
 	if value == nil {
-		w.line = append(w.line, "null"...)
 		return nil
 	}
-	text, err := json.Marshal(readable(value))
+	text, err := jsonv2.Marshal(value, readable, jsonv2.Deterministic(true))
 	if err != nil {
 		return fmt.Errorf("write a list or a group: %w", err)
 	}
-	w.line = append(append(append(w.line, parquetJSONMark...), text...), '}')
+	w.text = append(append(w.text, 'j'), text...)
+	return nil
+}
+
+var errChecksum = errors.New("a page does not have its checksum")
+
+// checkDictionaries compares the checksums of dictionaries, because the library compares only those of the pages that
+// follow. What else is wrong with a page is found when it is read.
+func checkDictionaries(file *parquet.File, content []byte) error {
+	var protocol thrift.CompactProtocol
+	for _, group := range file.Metadata().RowGroups {
+		for _, chunk := range group.Columns {
+			at := chunk.MetaData.DictionaryPageOffset
+			if at <= 0 || at >= int64(len(content)) {
+				continue
+			}
+			reader := bytes.NewReader(content[at:])
+			header := new(format.PageHeader)
+			if err := thrift.NewDecoder(protocol.NewReader(reader)).Decode(header); err != nil {
+				continue
+			}
+			page := content[len(content)-reader.Len():]
+			size := int(header.CompressedPageSize)
+			if header.CRC == 0 || size < 0 || size > len(page) {
+				continue
+			}
+			if crc32.ChecksumIEEE(page[:size]) != uint32(header.CRC) { //nolint:gosec // the bits of the checksum
+				return errChecksum
+			}
+		}
+	}
 	return nil
 }

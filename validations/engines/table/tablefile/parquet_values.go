@@ -2,6 +2,7 @@ package tablefile
 
 import (
 	"encoding/base64"
+	"errors"
 	"math"
 	"math/big"
 	"strconv"
@@ -9,13 +10,14 @@ import (
 	"time"
 	"unicode/utf8"
 
+	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// valueWriter appends a value that is not null.
+// valueWriter appends the letter of the type and the text of a value that is not null.
 type valueWriter func(to []byte, value parquet.Value) []byte
 
 // The layouts of times. A fraction is written only where there is one.
@@ -35,11 +37,13 @@ func writerOf(leaf parquet.Node) valueWriter {
 	}
 	switch leaf.Type().Kind() {
 	case parquet.Boolean:
-		return func(to []byte, v parquet.Value) []byte { return strconv.AppendBool(to, v.Boolean()) }
+		return func(to []byte, v parquet.Value) []byte { return strconv.AppendBool(append(to, 'b'), v.Boolean()) }
 	case parquet.Int32:
-		return func(to []byte, v parquet.Value) []byte { return strconv.AppendInt(to, int64(v.Int32()), 10) }
+		return func(to []byte, v parquet.Value) []byte {
+			return strconv.AppendInt(append(to, 'n'), int64(v.Int32()), 10)
+		}
 	case parquet.Int64:
-		return func(to []byte, v parquet.Value) []byte { return strconv.AppendInt(to, v.Int64(), 10) }
+		return func(to []byte, v parquet.Value) []byte { return strconv.AppendInt(append(to, 'n'), v.Int64(), 10) }
 	case parquet.Int96:
 		return writeInt96
 	case parquet.Float:
@@ -75,9 +79,13 @@ func logicalWriter(physical parquet.Type, logical format.LogicalTypeValue) value
 		case logical.IsSigned:
 			return nil
 		case physical.Kind() == parquet.Int32:
-			return func(to []byte, v parquet.Value) []byte { return strconv.AppendUint(to, uint64(v.Uint32()), 10) }
+			return func(to []byte, v parquet.Value) []byte {
+				return strconv.AppendUint(append(to, 'n'), uint64(v.Uint32()), 10)
+			}
 		default:
-			return func(to []byte, v parquet.Value) []byte { return strconv.AppendUint(to, v.Uint64(), 10) }
+			return func(to []byte, v parquet.Value) []byte {
+				return strconv.AppendUint(append(to, 'n'), v.Uint64(), 10)
+			}
 		}
 	case *format.UUIDType:
 		return appendUUID
@@ -93,7 +101,7 @@ func appendUUID(to []byte, v parquet.Value) []byte {
 	if err != nil {
 		return appendText(to, v.ByteArray())
 	}
-	return appendQuoted(to, id.String())
+	return append(append(to, 's'), id.String()...)
 }
 
 const (
@@ -130,9 +138,7 @@ func writeInt96(to []byte, v parquet.Value) []byte {
 }
 
 func appendMoment(to []byte, when time.Time, layout string) []byte {
-	to = append(append(to, parquetTimeMark...), '"')
-	to = when.UTC().AppendFormat(to, layout)
-	return append(to, `"}`...)
+	return when.UTC().AppendFormat(append(to, 't'), layout)
 }
 
 // whole is an integer of 4 or 8 bytes.
@@ -159,6 +165,7 @@ func unscaled(v parquet.Value) *big.Int {
 // appendDecimal keeps every digit.
 func appendDecimal(to []byte, value *big.Int, scale int) []byte {
 	digits := new(big.Int).Abs(value).String()
+	to = append(to, 'n')
 	if value.Sign() < 0 {
 		to = append(to, '-')
 	}
@@ -171,17 +178,17 @@ func appendDecimal(to []byte, value *big.Int, scale int) []byte {
 	return to
 }
 
-// appendFloat writes what JSON has no numbers for as texts.
+// appendFloat writes what is no number as a text.
 func appendFloat(to []byte, value float64, bits int) []byte {
 	switch {
 	case math.IsNaN(value):
-		return append(to, `"NaN"`...)
+		return append(to, "sNaN"...)
 	case math.IsInf(value, 1):
-		return append(to, `"INF"`...)
+		return append(to, "sINF"...)
 	case math.IsInf(value, -1):
-		return append(to, `"-INF"`...)
+		return append(to, "s-INF"...)
 	default:
-		return strconv.AppendFloat(to, value, 'g', -1, bits)
+		return strconv.AppendFloat(append(to, 'n'), value, 'g', -1, bits)
 	}
 }
 
@@ -205,40 +212,27 @@ func half(bytes []byte) float64 {
 
 // appendText writes bytes that are no text in base64.
 func appendText(to, text []byte) []byte {
+	to = append(to, 's')
 	if !utf8.Valid(text) {
-		return appendQuoted(to, base64.StdEncoding.EncodeToString(text))
+		return base64.StdEncoding.AppendEncode(to, text)
 	}
-	return appendQuoted(to, string(text))
+	return append(to, text...)
 }
 
-func appendQuoted(to []byte, text string) []byte {
-	quoted, err := jsontext.AppendQuote(to, text)
-	if err != nil {
-		return append(to, `""`...) // It was valid UTF-8.
-	}
-	return quoted
-}
-
-// readable replaces bytes by texts in a list, a map or a group, because JSON has no bytes.
-func readable(value any) any {
-	switch value := value.(type) {
-	case []byte:
-		if utf8.Valid(value) {
-			return string(value)
+// readable writes bytes as texts in a list, a map or a group, and floating-point numbers that JSON does not have.
+//
+//nolint:gochecknoglobals // It is constant.
+var readable = jsonv2.WithMarshalers(jsonv2.JoinMarshalers(
+	jsonv2.MarshalToFunc(func(to *jsontext.Encoder, value []byte) error {
+		if !utf8.Valid(value) {
+			return errors.ErrUnsupported
 		}
-		return value
-	case []any:
-		for i := range value {
-			value[i] = readable(value[i])
+		return to.WriteToken(jsontext.String(string(value)))
+	}),
+	jsonv2.MarshalToFunc(func(to *jsontext.Encoder, value float64) error {
+		if !math.IsNaN(value) && !math.IsInf(value, 0) {
+			return errors.ErrUnsupported
 		}
-	case map[string]any:
-		for name := range value {
-			value[name] = readable(value[name])
-		}
-	case float64:
-		if math.IsNaN(value) || math.IsInf(value, 0) {
-			return strconv.FormatFloat(value, 'g', -1, 64)
-		}
-	}
-	return value
-}
+		return to.WriteToken(jsontext.String(strconv.FormatFloat(value, 'g', -1, 64)))
+	}),
+))

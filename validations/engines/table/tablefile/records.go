@@ -12,8 +12,9 @@ type Records struct {
 	reader *CSV
 	// Columns are the names of the columns: the header's, or the schema's if the table has no header.
 	Columns []string
-	// Header reports whether the first record is the header.
-	Header bool
+	// HasHeader reports whether the table has a header.
+	HasHeader bool
+	Header    Record
 }
 
 // Record is a row. Its cells are valid until the next record is read.
@@ -25,24 +26,25 @@ type Record struct {
 	Broken bool
 }
 
-// IsCSV reports whether a document is a table whose rows are lines of text.
-func IsCSV(doc engine.Document) bool { return FormatOf(doc) == FormatCSV }
-
 // OpenRecords reads a table from a source in UTF-8. The names are those of the columns of a table without a header.
 func OpenRecords(source io.Reader, d Dialect, names []string, doc engine.Document) (*Records, error) {
-	reader, err := newCSV(source, d.csv(doc), engine.DefaultLimits())
-	if err != nil {
-		return nil, err
-	}
-	records := &Records{reader: reader, Header: d.HasHeader(), Columns: names}
-	if !records.Header {
+	reader := newCSV(source, d.csv(doc), engine.DefaultLimits())
+	records := &Records{reader: reader, HasHeader: d.HasHeader(), Columns: names}
+	if !records.HasHeader {
 		return records, nil
 	}
-	header, err := records.Next()
-	if err != nil && !errors.Is(err, io.EOF) {
+	header, err := d.ReadHeader(reader, func() error {
+		var err error
+		records.Header, err = records.Next()
+		return err
+	})
+	if _, isFault := errors.AsType[*Error](err); err != nil && !isFault && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
-	records.Columns = header.Cells
+	if !records.Header.Broken {
+		records.Header = records.record(header)
+	}
+	records.Columns = records.Header.Cells
 	return records, nil
 }
 
@@ -51,25 +53,30 @@ func OpenRecords(source io.Reader, d Dialect, names []string, doc engine.Documen
 func (r *Records) Next() (Record, error) {
 	for {
 		err := r.reader.Next()
-		record := Record{Line: r.reader.line, Last: max(r.reader.line, r.reader.nextLine-1)}
 		if fault, ok := errors.AsType[*Error](err); ok {
 			if fault.Final {
 				return Record{}, io.EOF
 			}
-			record.Cells, record.Broken = []string{string(r.reader.raw)}, true
+			record := r.record([]Value{{Text: r.reader.raw}})
+			record.Broken = true
 			return record, nil
 		}
 		if err != nil {
 			return Record{}, err
 		}
-		if r.reader.Blank() {
-			continue
+		if !r.reader.Blank() {
+			return r.record(r.reader.cells), nil
 		}
-		for _, field := range r.reader.cells {
-			record.Cells = append(record.Cells, string(field.Text))
-		}
-		return record, nil
 	}
+}
+
+// record is the current record with these values.
+func (r *Records) record(values []Value) Record {
+	record := Record{Line: r.reader.line, Last: max(r.reader.line, r.reader.nextLine-1)}
+	for _, value := range values {
+		record.Cells = append(record.Cells, string(value.Text))
+	}
+	return record
 }
 
 // SkipTo passes over the records that end before a line.

@@ -11,6 +11,7 @@ import (
 	"io"
 	"mime"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -101,35 +102,20 @@ func final(code, format string, args ...any) error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...), Final: true}
 }
 
-// Format is how a file holds a table.
-type Format int
-
-// The formats of tables.
-const (
-	FormatCSV Format = iota
-	FormatXLSX
-	FormatJSONLines
-	FormatParquet
-)
-
-// FormatOf goes by the media type, and by the ending of the name where the type says nothing.
-func FormatOf(doc engine.Document) Format {
+// typeOf is the media type of a table, or what its name ends with stands for where the type says nothing.
+func typeOf(doc engine.Document) string {
 	mediaType, _, err := mime.ParseMediaType(doc.MediaType)
 	if err != nil || mediaType == mediatype.Binary {
 		if types := mediatype.OfName(path.Base(doc.Filename)); len(types) > 0 {
 			mediaType = types[0]
 		}
 	}
-	switch mediatype.Canonical(strings.ToLower(mediaType)) {
-	case mediatype.XLSX:
-		return FormatXLSX
-	case mediatype.JSONLines:
-		return FormatJSONLines
-	case mediatype.Parquet:
-		return FormatParquet
-	default:
-		return FormatCSV
-	}
+	return mediatype.Canonical(strings.ToLower(mediaType))
+}
+
+// IsCSV reports whether a document is a table whose rows are lines of text.
+func IsCSV(doc engine.Document) bool {
+	return !slices.Contains([]string{mediatype.XLSX, mediatype.JSONLines, mediatype.Parquet}, typeOf(doc))
 }
 
 // Open returns the records of a document, for columns of these names; close them. Its error is *Error where the
@@ -140,12 +126,12 @@ func Open(
 	ctx context.Context, doc engine.Document, content *io.SectionReader, d Dialect, columns []string,
 	limits engine.Limits,
 ) (Source, error) {
-	switch FormatOf(doc) {
-	case FormatXLSX:
+	switch typeOf(doc) {
+	case mediatype.XLSX:
 		return openXLSX(ctx, content, d, len(columns), limits)
-	case FormatJSONLines:
+	case mediatype.JSONLines:
 		return newJSONLines(content, columns, limits), nil
-	case FormatParquet:
+	case mediatype.Parquet:
 		return openParquet(ctx, content, d, limits)
 	default:
 		encoding, err := d.Charset(content, doc.MediaType)
@@ -156,8 +142,32 @@ func Open(
 		if !known {
 			return nil, fmt.Errorf("unknown encoding %q in a compiled table", encoding)
 		}
-		return newCSV(decode(content), d.csv(doc), limits)
+		return newCSV(decode(content), d.csv(doc), limits), nil
 	}
+}
+
+// Again opens a table once more from its start, to look into it: of a workbook the first sheets. What cannot be opened
+// is left out, and so is a table of Parquet, whose header has no other place.
+func Again(ctx context.Context, records Source, doc engine.Document, d Dialect, limits engine.Limits) []Source {
+	d.HeaderRows = nil
+	switch records := records.(type) {
+	case *xlsxReader:
+		return records.again(ctx, d)
+	case *CSV:
+		again, err := Open(ctx, doc, io.NewSectionReader(doc.Content, 0, doc.Size), d, nil, limits)
+		if err == nil {
+			return []Source{again}
+		}
+	}
+	return nil
+}
+
+// SheetOf is the name of the sheet that a source reads, "" if there is none.
+func SheetOf(records Source) string {
+	if sheet, ok := records.(*xlsxReader); ok {
+		return sheet.sheet
+	}
+	return ""
 }
 
 // Close ends what goes on behind some sources.

@@ -1,6 +1,7 @@
 package tablefile
 
 import (
+	"bytes"
 	"context"
 	"encoding/xml"
 	"errors"
@@ -18,10 +19,11 @@ import (
 // xlsxReader reads the rows of one sheet of an Office Open XML workbook (ECMA-376, part 1) as a stream. Libraries that
 // were tried end quietly where a sheet is damaged, which would pass it, and do not tell dates from numbers in a stream.
 type xlsxReader struct {
-	book   *workbook
-	sheet  string
-	parts  *xmlParts
-	limits engine.Limits
+	book    *workbook
+	sheet   string
+	parts   *xmlParts
+	dialect Dialect
+	limits  engine.Limits
 	// width is the number of fields that a row has at least: spreadsheets leave out empty cells at the end.
 	width int
 
@@ -40,19 +42,35 @@ func openXLSX(
 	if err != nil {
 		return nil, err
 	}
-	name, part, err := book.sheet(dialect.Sheet)
+	sheet, err := book.sheet(dialect.Sheet)
 	if err != nil {
 		return nil, err
 	}
-	parts, err := book.open(ctx, part, limits.MaxTableBytes)
-	if err != nil {
-		return nil, err
-	}
-	r := &xlsxReader{book: book, sheet: name, parts: parts, limits: limits}
-	if !dialect.HasHeader() {
+	r, err := book.rows(ctx, sheet, dialect)
+	if err == nil && !dialect.HasHeader() {
 		r.width = columns
 	}
-	return r, nil
+	return r, err
+}
+
+// rows reads a sheet.
+func (b *workbook) rows(ctx context.Context, sheet sheetEntry, dialect Dialect) (*xlsxReader, error) {
+	const expansion, least = 32, 32 << 20
+	parts, err := b.open(ctx, sheet.part, min(b.limits.MaxTableBytes, expansion*b.size+least))
+	return &xlsxReader{book: b, sheet: sheet.name, parts: parts, dialect: dialect, limits: b.limits}, err
+}
+
+// again opens the first sheets, of which little is read to look into them.
+func (r *xlsxReader) again(ctx context.Context, dialect Dialect) []Source {
+	const most, look = 20, 1 << 20
+	var opened []Source
+	for _, sheet := range r.book.sheets[:min(most, len(r.book.sheets))] {
+		if again, err := r.book.rows(ctx, sheet, dialect); err == nil {
+			again.parts.source.source = io.LimitReader(again.parts.source.source, look)
+			opened = append(opened, again)
+		}
+	}
+	return opened
 }
 
 // Blank implements Source.
@@ -74,11 +92,28 @@ func (r *xlsxReader) Place(f engine.Finding, start int) engine.Finding {
 	return f
 }
 
-// Next reads the next row; rows that the file leaves out are blank. The header is the first row with a value.
+// Next reads the next row; rows that the file leaves out are blank. The header is the first row with a value, or as the
+// dialect says.
 func (r *xlsxReader) Next() error {
 	for {
-		if err := r.nextRow(); err != nil || r.width > 0 {
+		if err := r.nextRow(); err != nil {
 			return err
+		}
+		first, last := 0, 0
+		if rows := r.dialect.HeaderRows; len(rows) > 0 {
+			first, last = rows[0], rows[len(rows)-1]
+		}
+		switch comment := r.dialect.CommentChar; {
+		case comment != "" && len(r.cells) > 0 && bytes.HasPrefix(r.cells[0].Text, []byte(comment)):
+			continue
+		case r.line >= first && (r.width == 0 && !r.Blank() || r.line <= last):
+			r.width = max(r.width, len(r.cells))
+		}
+		for len(r.cells) < r.width {
+			r.cells = append(r.cells, Value{Start: len(r.cells), Native: NativeNull})
+		}
+		if r.width > 0 {
+			return nil
 		}
 	}
 }
@@ -97,12 +132,6 @@ func (r *xlsxReader) nextRow() error {
 	case r.ended && r.ahead < r.line:
 		return io.EOF
 	}
-	if r.width == 0 && !r.Blank() {
-		r.width = len(r.cells)
-	}
-	for len(r.cells) < r.width {
-		r.cells = append(r.cells, Value{Start: len(r.cells), Native: NativeNull})
-	}
 	return nil
 }
 
@@ -117,12 +146,9 @@ func (r *xlsxReader) readRow() error {
 		if err != nil {
 			return err
 		}
-		number, err := rowNumber(start, r.ahead)
-		if err != nil {
-			return r.malformed(err)
+		if err := r.advance(start); err != nil {
+			return err
 		}
-		r.ahead = number
-		r.pending = r.pending[:0]
 		if err := r.readCells(); err != nil {
 			return err
 		}
@@ -133,18 +159,23 @@ func (r *xlsxReader) readRow() error {
 	}
 }
 
-// rowNumber is the number that a row says of itself, or the one after the last. Rows go downwards.
-func rowNumber(start xml.StartElement, last int) (int, error) {
-	text := attribute(start, "r")
-	if text == "" {
-		return last + 1, nil
+// maxSheetRows is how many rows a sheet can have.
+const maxSheetRows = 1 << 20
+
+// advance reads the number that a row says of itself, or takes the one after the last. Rows go downwards.
+func (r *xlsxReader) advance(row xml.StartElement) error {
+	number := r.ahead + 1
+	if text := attribute(row, "r"); text != "" {
+		var err error
+		if number, err = strconv.Atoi(text); err != nil || number <= r.ahead {
+			return r.malformed(fmt.Errorf("row %s is in the wrong place", engine.Quote(text)))
+		}
 	}
-	const maxRow = 1 << 20
-	number, err := strconv.Atoi(text)
-	if err != nil || number <= last || number > maxRow {
-		return 0, fmt.Errorf("row %s is in the wrong place", engine.Quote(text))
+	if number > maxSheetRows {
+		return final("csv.limit.rows", "a sheet has at most %d rows; the rest is not checked", maxSheetRows)
 	}
-	return number, nil
+	r.ahead, r.pending = number, r.pending[:0]
+	return nil
 }
 
 func (r *xlsxReader) readCells() error {
@@ -191,25 +222,36 @@ func (r *xlsxReader) cellColumn(start xml.StartElement) (int, error) {
 	return at, nil
 }
 
-// readCell reads the value of one cell: its v, or its is for a text that stands in the cell itself.
+// readCell reads the value of one cell: its v, or its is for a text that stands in the cell itself. A formula whose
+// value was not saved is a fault.
 func (r *xlsxReader) readCell(start xml.StartElement) (Value, error) {
-	var value, inline strings.Builder
-	depth := []string{}
+	var value, inline, formula strings.Builder
+	kind, isSaved, depth := attribute(start, "t"), false, len(r.parts.path)
 	for {
-		token, err := r.parts.token()
+		token, err := r.parts.Token()
 		if err != nil {
 			return Value{}, err
 		}
 		switch t := token.(type) {
 		case xml.StartElement:
-			depth = append(depth, t.Name.Local)
-		case xml.EndElement:
-			if len(depth) == 0 {
-				return r.typed(attribute(start, "t"), attribute(start, "s"), value.String(), inline.String())
+			switch t.Name.Local {
+			case "f":
+				formula.WriteByte('=')
+			case "v":
+				isSaved = kind == "str" // It may be empty.
 			}
-			depth = depth[:len(depth)-1]
+		case xml.EndElement:
+			if len(r.parts.path) >= depth {
+				continue
+			}
+			if formula.Len() > 0 && value.Len() == 0 && !isSaved {
+				return Value{Text: []byte(formula.String()), Native: NativeFault}, nil
+			}
+			return r.typed(kind, attribute(start, "s"), value.String(), inline.String())
 		case xml.CharData:
-			switch strings.Join(depth, "/") {
+			switch strings.Join(r.parts.path[depth:], "/") {
+			case "f":
+				formula.Write(t)
 			case "v":
 				value.Write(t)
 			case "is/t", "is/r/t":
@@ -234,7 +276,10 @@ func (r *xlsxReader) typed(kind, style, value, inline string) (Value, error) {
 		isTrue := strings.TrimSpace(value) == "1" || value == "true"
 		return Value{Text: strconv.AppendBool(nil, isTrue), Native: NativeTruth}, nil
 	case "d":
-		return isoCell(value), nil
+		if when, ok := parseMoment(value, []string{time.RFC3339Nano, layoutLocal, time.DateOnly}); ok {
+			return Value{Text: []byte(value), Native: NativeTime, When: when}, nil
+		}
+		return Value{Text: []byte(value)}, nil
 	default:
 		return r.number(value, style)
 	}
@@ -249,7 +294,8 @@ func (r *xlsxReader) shared(index string) (Value, error) {
 	return Value{Text: r.book.strings.at(i)}, nil
 }
 
-func (r *xlsxReader) number(value, style string) (Value, error) {
+// number is a number by its style: a time, or a number as people see it.
+func (r *xlsxReader) number(value, index string) (Value, error) {
 	if value == "" {
 		return Value{}, nil
 	}
@@ -257,15 +303,9 @@ func (r *xlsxReader) number(value, style string) (Value, error) {
 	if err != nil || math.IsInf(number, 0) || math.IsNaN(number) {
 		return Value{}, r.malformed(fmt.Errorf("the number %s cannot be read", engine.Quote(value)))
 	}
-	return r.numeric(number, r.book.styles.of(style)), nil
-}
-
-// numeric is a number by its style: a time, or a number as people see it.
-func (r *xlsxReader) numeric(number float64, style cellStyle) Value {
-	if style.isTime {
-		if when, ok := serialTime(number, r.book.from1904); ok {
-			return Value{Text: []byte(timeText(when, number)), Native: NativeTime, When: when}
-		}
+	style := r.book.styles.of(index)
+	if when, ok := serialTime(number, r.book.from1904); ok && style.isTime {
+		return Value{Text: []byte(timeText(when, number)), Native: NativeTime, When: when}, nil
 	}
 	text := strconv.FormatFloat(number, 'g', -1, 64)
 	// Identifiers have 16 digits and more; larger numbers are written with an exponent everywhere.
@@ -277,15 +317,7 @@ func (r *xlsxReader) numeric(number float64, style cellStyle) Value {
 	if missing := style.digits - len(shown); missing > 0 && !strings.ContainsAny(shown, "-.e") {
 		shown = strings.Repeat("0", missing) + shown
 	}
-	return Value{Text: []byte(text), Native: NativeNumber, Shown: shown}
-}
-
-// isoCell is a cell that holds a time as a text.
-func isoCell(value string) Value {
-	if when, ok := parseMoment(value, []string{time.RFC3339Nano, layoutLocal, time.DateOnly}); ok {
-		return Value{Text: []byte(value), Native: NativeTime, When: when}
-	}
-	return Value{Text: []byte(value)}
+	return Value{Text: []byte(text), Native: NativeNumber, Shown: shown}, nil
 }
 
 // serialTime is the time that a number of days means. Days are counted from 1900 as if that had been a leap year, or

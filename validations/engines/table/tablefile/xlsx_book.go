@@ -2,6 +2,7 @@ package tablefile
 
 import (
 	"archive/zip"
+	"cmp"
 	"context"
 	"encoding/xml"
 	"errors"
@@ -19,6 +20,7 @@ import (
 // workbook is what an Office Open XML file has beside its sheets.
 type workbook struct {
 	files    *zip.Reader
+	size     int64
 	limits   engine.Limits
 	sheets   []sheetEntry
 	strings  sharedStrings
@@ -51,13 +53,13 @@ func openWorkbook(
 	if len(files.File) > maxWorkbookParts {
 		return nil, malformedWorkbook(fmt.Errorf("it has more than %d parts", maxWorkbookParts))
 	}
-	b := &workbook{files: files, limits: limits}
+	b := &workbook{files: files, size: size, limits: limits}
 	root, err := b.related(ctx, "")
 	if err != nil {
 		return nil, err
 	}
-	main, ok := partOf(root, relatedWorkbook)
-	if !ok {
+	main := partOf(root, relatedWorkbook)
+	if main == "" {
 		return nil, malformedWorkbook(errors.New("it contains no workbook; is it another kind of Office file?"))
 	}
 	parts, err := b.related(ctx, main)
@@ -67,12 +69,12 @@ func openWorkbook(
 	if err := b.readSheets(ctx, main, parts); err != nil {
 		return nil, err
 	}
-	if part, ok := partOf(parts, relatedStyles); ok {
+	if part := partOf(parts, relatedStyles); part != "" {
 		if err := b.readStyles(ctx, part); err != nil {
 			return nil, err
 		}
 	}
-	if part, ok := partOf(parts, relatedStrings); ok {
+	if part := partOf(parts, relatedStrings); part != "" {
 		// Texts are kept in memory, so they may expand only as texts do.
 		const expansion = 16
 		allowed := min(limits.MaxSharedBytes, expansion*size+maxWorkbookBytes)
@@ -97,21 +99,18 @@ func noWorkbook(content io.ReaderAt, err error) error {
 }
 
 // sheet finds a sheet by its name, or the first one for no name.
-func (b *workbook) sheet(name string) (string, string, error) {
+func (b *workbook) sheet(name string) (sheetEntry, error) {
 	if len(b.sheets) == 0 {
-		return "", "", malformedWorkbook(errors.New("it has no sheets"))
-	}
-	if name == "" {
-		return b.sheets[0].name, b.sheets[0].part, nil
+		return sheetEntry{}, malformedWorkbook(errors.New("it has no sheets"))
 	}
 	names := []string{}
 	for _, sheet := range b.sheets {
-		if sheet.name == name {
-			return sheet.name, sheet.part, nil
+		if sheet.name == name || name == "" {
+			return sheet, nil
 		}
 		names = append(names, engine.Quote(sheet.name))
 	}
-	return "", "", final("csv.sheet.missing", "the workbook has no sheet %s; it has %s", engine.Quote(name),
+	return sheetEntry{}, final("csv.sheet.missing", "the workbook has no sheet %s; it has %s", engine.Quote(name),
 		engine.ClipTo(strings.Join(names, ", "), engine.MaxMessage))
 }
 
@@ -123,84 +122,91 @@ func (b *workbook) open(ctx context.Context, name string, limit int64) (*xmlPart
 	}
 	file := b.files.File[at]
 	if file.UncompressedSize64 > uint64(limit) { //nolint:gosec // limits are positive
-		return nil, final("csv.limit.bytes", "%s has %d bytes, at most %d are checked",
+		return nil, final("csv.limit.bytes", "%s has %d bytes, at most %d are checked; export the sheet as CSV",
 			engine.Quote(name), file.UncompressedSize64, limit)
 	}
 	content, err := file.Open()
 	if err != nil {
 		return nil, malformedWorkbook(err)
 	}
-	return newXMLParts(ctx, content, b.limits.MaxRecordBytes), nil
+	most := b.limits.MaxRecordBytes
+	source := &boundedReader{source: content, left: most, limit: most, ended: ctx.Err}
+	return &xmlParts{decoder: xml.NewDecoder(source), source: source}, nil
+}
+
+// decode reads a part that is small enough to be held in memory.
+func (b *workbook) decode(ctx context.Context, name string, into any) error {
+	parts, err := b.open(ctx, name, maxWorkbookBytes)
+	if err != nil {
+		return err
+	}
+	// The tokens are those of parts, which bounds them.
+	if err := xml.NewTokenDecoder(parts).Decode(into); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	return parts.toEnd()
 }
 
 // relation is a part that another one refers to.
 type relation struct {
-	id, kind, part string
+	ID     string `xml:"Id,attr"`
+	Type   string `xml:",attr"`
+	Target string `xml:",attr"`
+	Mode   string `xml:"TargetMode,attr"`
 }
 
 // related reads what a part refers to; that of the archive as a whole is "".
 func (b *workbook) related(ctx context.Context, part string) ([]relation, error) {
+	var found struct {
+		Relationship []relation
+	}
 	dir, base := path.Split(part)
-	parts, err := b.open(ctx, dir+"_rels/"+base+".rels", maxWorkbookBytes)
-	if err != nil {
-		return nil, err
+	err := b.decode(ctx, dir+"_rels/"+base+".rels", &found)
+	for i, r := range found.Relationship {
+		if !strings.HasPrefix(r.Target, "/") {
+			r.Target = path.Join("/", dir, r.Target)
+		}
+		found.Relationship[i].Target = strings.TrimPrefix(r.Target, "/")
 	}
-	var found []relation
-	err = parts.each("Relationship", func(e xml.StartElement) error {
-		target := attribute(e, "Target")
-		if attribute(e, "TargetMode") == "External" {
-			return nil
-		}
-		if !strings.HasPrefix(target, "/") {
-			target = path.Join("/", dir, target)
-		}
-		found = append(found, relation{attribute(e, "Id"), attribute(e, "Type"), strings.TrimPrefix(target, "/")})
-		return nil
-	})
-	return found, err
+	return slices.DeleteFunc(found.Relationship, func(r relation) bool { return r.Mode == "External" }), err
 }
 
-func partOf(relations []relation, kind string) (string, bool) {
-	at := slices.IndexFunc(relations, func(r relation) bool { return strings.HasSuffix(r.kind, kind) })
-	if at < 0 {
-		return "", false
-	}
-	return relations[at].part, true
-}
-
-func (b *workbook) readSheets(ctx context.Context, main string, parts []relation) error {
-	book, err := b.open(ctx, main, maxWorkbookBytes)
-	if err != nil {
-		return err
-	}
-	sheets := map[string]string{}
-	for _, r := range slices.Backward(parts) {
-		if strings.HasSuffix(r.kind, relatedSheet) {
-			sheets[r.id] = r.part
-		}
-	}
-	return book.each("", func(e xml.StartElement) error {
-		switch e.Name.Local {
-		case "workbookPr":
-			b.from1904 = attribute(e, "date1904") == "1" || attribute(e, "date1904") == "true"
-		case "sheet":
-			// Sheets of charts have no rows.
-			if part, ok := sheets[relationID(e)]; ok {
-				b.sheets = append(b.sheets, sheetEntry{attribute(e, "name"), part})
-			}
-		}
-		return nil
-	})
-}
-
-// relationID is the attribute id of the namespace of relationships; an id without a namespace is something else.
-func relationID(e xml.StartElement) string {
-	for _, a := range e.Attr {
-		if a.Name.Local == "id" && strings.HasSuffix(a.Name.Space, "/relationships") {
-			return a.Value
+// partOf is the first part of a kind, or "".
+func partOf(relations []relation, kind string) string {
+	for _, r := range relations {
+		if strings.HasSuffix(r.Type, kind) {
+			return r.Target
 		}
 	}
 	return ""
+}
+
+func (b *workbook) readSheets(ctx context.Context, main string, parts []relation) error {
+	var book struct {
+		Properties struct {
+			From1904 string `xml:"date1904,attr"`
+		} `xml:"workbookPr"`
+		Sheets []struct {
+			Name string `xml:"name,attr"`
+			// The id of a relationship has another namespace in each of the two variants of the format.
+			ID     string `xml:"http://schemas.openxmlformats.org/officeDocument/2006/relationships id,attr"`
+			Strict string `xml:"http://purl.oclc.org/ooxml/officeDocument/relationships id,attr"`
+		} `xml:"sheets>sheet"`
+	}
+	if err := b.decode(ctx, main, &book); err != nil {
+		return err
+	}
+	b.from1904 = book.Properties.From1904 == "1" || book.Properties.From1904 == "true"
+	for _, sheet := range book.Sheets {
+		// Sheets of charts have no rows.
+		at := slices.IndexFunc(parts, func(r relation) bool {
+			return r.ID == cmp.Or(sheet.ID, sheet.Strict) && strings.HasSuffix(r.Type, relatedSheet)
+		})
+		if at >= 0 {
+			b.sheets = append(b.sheets, sheetEntry{sheet.Name, parts[at].Target})
+		}
+	}
+	return nil
 }
 
 // sharedStrings are the texts of a workbook, one after the other.
@@ -223,9 +229,8 @@ func (b *workbook) readStrings(ctx context.Context, part string, allowed int64) 
 	if err != nil {
 		return err
 	}
-	var inside []string
 	for {
-		token, err := parts.token()
+		token, err := parts.Token()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -233,16 +238,13 @@ func (b *workbook) readStrings(ctx context.Context, part string, allowed int64) 
 			return err
 		}
 		switch t := token.(type) {
-		case xml.StartElement:
-			inside = append(inside, t.Name.Local)
 		case xml.EndElement:
-			inside = inside[:len(inside)-1]
 			if t.Name.Local == "si" {
 				b.strings.ends = append(b.strings.ends, len(b.strings.text))
 			}
 		case xml.CharData:
 			// Phonetic hints (rPh) are no part of a text.
-			if n := len(inside); n > 0 && inside[n-1] == "t" && !slices.Contains(inside, "rPh") {
+			if n := len(parts.path); n > 0 && parts.path[n-1] == "t" && !slices.Contains(parts.path, "rPh") {
 				b.strings.text = append(b.strings.text, t...)
 			}
 		}
@@ -267,34 +269,29 @@ func (s cellStyles) of(index string) cellStyle {
 }
 
 func (b *workbook) readStyles(ctx context.Context, part string) error {
-	parts, err := b.open(ctx, part, maxWorkbookBytes)
-	if err != nil {
+	var sheet struct {
+		Formats []struct {
+			ID   string `xml:"numFmtId,attr"`
+			Code string `xml:"formatCode,attr"`
+		} `xml:"numFmts>numFmt"`
+		Styles []struct {
+			Format string `xml:"numFmtId,attr"`
+		} `xml:"cellXfs>xf"`
+	}
+	if err := b.decode(ctx, part, &sheet); err != nil {
 		return err
 	}
 	formats, known := map[string]string{}, map[string]cellStyle{}
-	inside := false
-	return parts.each("", func(e xml.StartElement) error {
-		switch e.Name.Local {
-		case "numFmt":
-			formats[attribute(e, "numFmtId")] = attribute(e, "formatCode")
-		case "cellXfs":
-			inside = true
-		case "cellStyleXfs", "cellStyles", "dxfs":
-			inside = false
-		case "xf":
-			if !inside {
-				break
-			}
-			id := attribute(e, "numFmtId")
-			style, isKnown := known[id]
-			if !isKnown {
-				style = styleOf(id, formats)
-				known[id] = style
-			}
-			b.styles = append(b.styles, style)
+	for _, format := range sheet.Formats {
+		formats[format.ID] = format.Code
+	}
+	for _, style := range sheet.Styles {
+		if _, isKnown := known[style.Format]; !isKnown {
+			known[style.Format] = styleOf(style.Format, formats)
 		}
-		return nil
-	})
+		b.styles = append(b.styles, known[style.Format])
+	}
+	return nil
 }
 
 // maxFormatCode is the length of a number format that spreadsheets accept. A longer one says nothing.

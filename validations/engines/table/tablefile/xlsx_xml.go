@@ -16,7 +16,8 @@ const maxNesting = 100
 type xmlParts struct {
 	decoder *xml.Decoder
 	source  *boundedReader
-	depth   int
+	// path are the names of the elements that are open.
+	path []string
 }
 
 // boundedReader gives an error where more is read than was allowed since the last time, and once the run has ended: a
@@ -42,13 +43,8 @@ func (b *boundedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func newXMLParts(ctx context.Context, content io.Reader, maxToken int) *xmlParts {
-	source := &boundedReader{source: content, left: maxToken, limit: maxToken, ended: ctx.Err}
-	return &xmlParts{decoder: xml.NewDecoder(source), source: source}
-}
-
-// token returns the next token, io.EOF after the last one, and *Error if it is not XML.
-func (p *xmlParts) token() (xml.Token, error) {
+// Token returns the next token, io.EOF after the last one, and *Error if it is not XML.
+func (p *xmlParts) Token() (xml.Token, error) {
 	p.source.left = p.source.limit
 	token, err := p.decoder.Token()
 	switch {
@@ -59,16 +55,16 @@ func (p *xmlParts) token() (xml.Token, error) {
 	case err != nil:
 		return nil, malformedWorkbook(err)
 	}
-	switch token.(type) {
+	switch t := token.(type) {
 	case xml.Directive:
 		return nil, malformedWorkbook(errors.New("its XML has a document type"))
 	case xml.StartElement:
-		p.depth++
-		if p.depth > maxNesting {
+		p.path = append(p.path, t.Name.Local)
+		if len(p.path) > maxNesting {
 			return nil, malformedWorkbook(fmt.Errorf("its XML nests deeper than %d levels", maxNesting))
 		}
 	case xml.EndElement:
-		p.depth--
+		p.path = p.path[:len(p.path)-1]
 	}
 	return token, nil
 }
@@ -76,7 +72,7 @@ func (p *xmlParts) token() (xml.Token, error) {
 // element reads to the start of the next element of a name, and returns io.EOF at the end of its parent or of the part.
 func (p *xmlParts) element(name, parent string) (xml.StartElement, error) {
 	for {
-		token, err := p.token()
+		token, err := p.Token()
 		if err != nil {
 			return xml.StartElement{}, err
 		}
@@ -93,28 +89,10 @@ func (p *xmlParts) element(name, parent string) (xml.StartElement, error) {
 	}
 }
 
-// each calls visit for the start of every element of a name, or of all for "".
-func (p *xmlParts) each(name string, visit func(xml.StartElement) error) error {
-	for {
-		token, err := p.token()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if start, ok := token.(xml.StartElement); ok && (name == "" || start.Name.Local == name) {
-			if err := visit(start); err != nil {
-				return err
-			}
-		}
-	}
-}
-
 // toEnd reads what is left, so that damage after the last row is found as well.
 func (p *xmlParts) toEnd() error {
 	for {
-		if _, err := p.token(); errors.Is(err, io.EOF) {
+		if _, err := p.Token(); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
 			return fmt.Errorf("after the last row: %w", err)

@@ -15,7 +15,8 @@ import (
 // Cell is one value of a table, in the member that fits the type of its column.
 type Cell struct {
 	Text string
-	// canonical is the text by which values of types without a member of their own are the same.
+	// canonical is the text by which values of types without a member of their own are the same, and that of a number
+	// with a point and without groups.
 	canonical string
 	Number    float64
 	whole     int64
@@ -135,7 +136,9 @@ func (c *Column) Parse(text string) Cell {
 	case TypeNumber, TypeInteger:
 		err = c.parseNumber(&value)
 	case TypeYear:
-		value.whole, err = parseYear(text)
+		if value.whole, err = strconv.ParseInt(text, 10, 64); !yearPattern.MatchString(text) {
+			err = errNotOfType
+		}
 	case TypeBoolean:
 		value.truth, err = c.parseTruth(text)
 	case TypeDate, TypeDatetime, TypeYearMonth:
@@ -186,6 +189,7 @@ func (c *Column) parseNumber(value *Cell) error {
 	}
 	var err error
 	if c.Kind == TypeNumber {
+		value.canonical = text
 		value.Number, err = parseNumber(text)
 		return err
 	}

@@ -42,23 +42,23 @@ const (
 )
 
 // typeWords are all types, with the words for a value that is of another one.
-var typeWords = map[Type]string{
-	TypeString:    "",
-	TypeNumber:    "is not a number",
-	TypeInteger:   "is not an integer",
-	TypeBoolean:   "is not true or false",
-	TypeDate:      "is not a valid date",
-	TypeDatetime:  "is not a valid date-time",
-	TypeTime:      "is not a valid time",
-	TypeYear:      "is not a valid year",
-	TypeYearMonth: "is not a valid month of a year",
-	TypeObject:    "is not a JSON object",
-	TypeArray:     "is not a JSON array",
-	TypeGeopoint:  "is not a valid point",
-	TypeAny:       "",
-	TypeDuration:  "is not a valid duration",
-	TypeGeoJSON:   "is not valid GeoJSON",
-	TypeList:      "is not a list of the items that the schema describes",
+var typeWords = map[string]string{
+	string(TypeString):    "",
+	string(TypeNumber):    "is not a number",
+	string(TypeInteger):   "is not an integer",
+	string(TypeBoolean):   "is not true or false",
+	string(TypeDate):      "is not a valid date",
+	string(TypeDatetime):  "is not a valid date-time",
+	string(TypeTime):      "is not a valid time",
+	string(TypeYear):      "is not a valid year",
+	string(TypeYearMonth): "is not a valid month of a year",
+	string(TypeObject):    "is not a JSON object",
+	string(TypeArray):     "is not a JSON array",
+	string(TypeGeopoint):  "is not a valid point",
+	string(TypeAny):       "",
+	string(TypeDuration):  "is not a valid duration",
+	string(TypeGeoJSON):   "is not valid GeoJSON",
+	string(TypeList):      "is not a list of the items that the schema describes",
 }
 
 // Column is what one column must satisfy.
@@ -81,8 +81,9 @@ type Column struct {
 	// pattern must match the whole of a text, and patternText is how the schema has it.
 	pattern     *engine.ECMAPattern
 	patternText string
-	enum        []Cell
-	enumText    string
+	// enum are the keys of the values that are allowed, nil for all, and enumText how the schema has them.
+	enum     map[string]bool
+	enumText string
 	// items are the column of the items of a list, which stand between delimiters.
 	items     *Column
 	delimiter string
@@ -113,14 +114,10 @@ func Compile(
 		c.Kind = TypeString
 	}
 	c.typeCode = "csv.type." + string(c.Kind)
-	if _, known := typeWords[c.Kind]; !known {
+	if _, known := typeWords[string(c.Kind)]; !known {
 		names := slices.Sorted(maps.Keys(typeWords))
 		detail := fmt.Sprintf("use one of %v", names)
-		candidates := make([]string, len(names))
-		for i, name := range names {
-			candidates[i] = string(name)
-		}
-		if meant := engine.Nearest(field.Type, candidates); meant != "" {
+		if meant := engine.Nearest(field.Type, names); meant != "" {
 			detail = "did you mean " + meant + "? " + detail
 		}
 		return c, engine.Refuse(at+"/type", "schema.type", detail)
@@ -130,7 +127,8 @@ func Compile(
 	refuse := func(member, code, detail string) {
 		faults = append(faults, engine.NewConfigError(at+member, code, detail))
 	}
-	if (c.minLength != nil || c.maxLength != nil) && !c.Kind.hasLength() {
+	haveLength := []Type{TypeString, TypeAny, TypeArray, TypeObject, TypeGeoJSON, TypeList}
+	if (c.minLength != nil || c.maxLength != nil) && !slices.Contains(haveLength, c.Kind) {
 		refuse("", "schema.constraint", "only strings, lists, arrays and objects have a length")
 	}
 	if len(field.Constraints.JSONSchema) > 0 {
@@ -192,18 +190,10 @@ func (c *Column) compileItems(field Field, at string) []engine.ConfigError {
 	return nil
 }
 
-const defaultOnly = "this type has the default format only"
-
-// namedFormats are the formats beside the default, and what to say of others.
-var namedFormats = map[Type]struct {
-	names []string
-	words string
-}{
-	TypeString:    {slices.Sorted(maps.Keys(stringFormats)), "use default, email, uri, uuid or binary"},
-	TypeGeopoint:  {[]string{"array", "object"}, "use default, array or object"},
-	TypeGeoJSON:   {[]string{formatTopoJSON}, "use default or topojson"},
-	TypeYear:      {[]string{"any"}, defaultOnly},
-	TypeYearMonth: {[]string{"any"}, defaultOnly},
+// namedFormats are the formats beside the default.
+var namedFormats = map[Type][]string{
+	TypeString: slices.Sorted(maps.Keys(stringFormats)), TypeGeopoint: {"array", "object"},
+	TypeGeoJSON: {formatTopoJSON}, TypeYear: {"any"}, TypeYearMonth: {"any"},
 }
 
 // compileNamedFormat reads the member format and returns what is wrong with it, if anything.
@@ -216,18 +206,17 @@ func (c *Column) compileNamedFormat(format string) string {
 		}
 		return ""
 	}
-	if format == "" || format == "default" {
-		return ""
-	}
 	known := namedFormats[c.Kind]
+	words := "use default or " + strings.Join(known, ", ")
 	switch {
-	case slices.Contains(known.names, format):
+	case format == "" || format == "default" || slices.Contains(known, format):
 		return ""
+	case len(known) == 0:
+		return "this type has the default format only"
 	case c.Kind == TypeString && strings.Contains(format, "%"):
-		return known.words + "; only the types date, datetime and time have patterns such as " + engine.Clip(format)
-	default:
-		return cmp.Or(known.words, defaultOnly)
+		words += "; only the types date, datetime and time have patterns such as " + engine.Clip(format)
 	}
+	return words
 }
 
 // Numeric reports whether the values of the column are numbers.
@@ -244,7 +233,10 @@ func (c *Column) Timed() bool {
 func (c *Column) Compare(a, b Cell) int {
 	switch c.Kind {
 	case TypeNumber:
-		return cmp.Compare(a.Number, b.Number)
+		if a.Number != b.Number || a.canonical == b.canonical {
+			return cmp.Compare(a.Number, b.Number)
+		}
+		return exact(a.canonical).Cmp(exact(b.canonical))
 	case TypeInteger, TypeYear:
 		return cmp.Compare(a.whole, b.whole)
 	case TypeDate, TypeDatetime, TypeTime, TypeYearMonth:
@@ -254,20 +246,15 @@ func (c *Column) Compare(a, b Cell) int {
 	}
 }
 
-// same reports whether two texts mean the same value, such as 1 and 1.0 in a column of numbers.
-func (c *Column) same(a, b Cell) bool {
-	if c.Kind == TypeBoolean {
-		return a.truth == b.truth
-	}
-	return c.Compare(a, b) == 0
-}
-
 // AppendKey writes a value so that two values have equal bytes exactly when they are the same.
 func (c *Column) AppendKey(key []byte, value Cell) []byte {
 	switch c.Kind {
 	case TypeNumber:
-		// Adding zero makes -0 and 0 one value.
-		return binary.LittleEndian.AppendUint64(key, math.Float64bits(value.Number+0))
+		number, rest := value.Number+0, unrounded(value) // Adding zero makes -0 and 0 one value.
+		if rest != "" {
+			return appendText(binary.LittleEndian.AppendUint64(key, math.Float64bits(math.NaN())), rest)
+		}
+		return binary.LittleEndian.AppendUint64(key, math.Float64bits(number))
 	case TypeInteger, TypeYear:
 		return binary.LittleEndian.AppendUint64(key, uint64(value.whole)) //nolint:gosec // only the bits matter
 	case TypeDate, TypeDatetime, TypeTime, TypeYearMonth:
@@ -275,9 +262,13 @@ func (c *Column) AppendKey(key []byte, value Cell) []byte {
 	case TypeBoolean:
 		return strconv.AppendBool(key, value.truth)
 	default:
-		key = binary.AppendUvarint(key, uint64(len(value.canonical)))
-		return append(key, value.canonical...)
+		return appendText(key, value.canonical)
 	}
+}
+
+// appendText writes the length first, so that the texts of a key do not run together.
+func appendText(key []byte, text string) []byte {
+	return append(binary.AppendUvarint(key, uint64(len(text))), text...)
 }
 
 // NativeOf is the value as expressions see it. Of a broken value only messages make use.
@@ -316,15 +307,18 @@ func missingValue(c *Column, _ Cell) string {
 }
 
 func failedFormula(c *Column, value Cell) string {
+	if strings.HasPrefix(value.Text, "=") {
+		return c.Name + " has a formula without a saved value; open the workbook in a spreadsheet program and save it"
+	}
 	return c.Name + " has no value: its formula ended with " + engine.Quote(value.Text)
 }
 
 // wrongType is the message about a value of the wrong type.
 func wrongType(c *Column, value Cell) string {
-	words := typeWords[c.Kind]
+	words := typeWords[string(c.Kind)] + c.notation()
 	switch {
 	case c.Kind == TypeInteger && outOfRange(value.Text):
-		words = "does not fit into a 64-bit integer; the type number accepts it, rounded"
+		words = "does not fit into a 64-bit integer; the type number accepts it"
 	case c.Kind == TypeNumber && slices.Contains([]string{"nan", "inf", "-inf"}, strings.ToLower(value.Text)):
 		words += `; list it in "missingValues" if it stands for a missing value`
 	case c.Kind == TypeNumber && outOfRange(value.Text):
@@ -336,6 +330,24 @@ func wrongType(c *Column, value Cell) string {
 		}
 	}
 	return c.Name + " " + engine.Quote(value.Text) + " " + words
+}
+
+// notation is an example of a value, for a column that has its own form of them.
+func (c *Column) notation() string {
+	switch {
+	case len(c.times.patterns) == 1:
+		return " such as " + c.times.patterns[0].example()
+	case c.numbers == nil || !c.Numeric():
+		return ""
+	}
+	example := "20"
+	if c.numbers.groupChar != "" {
+		example = "1" + c.numbers.groupChar + "234"
+	}
+	if c.Kind == TypeNumber {
+		example += c.numbers.decimalChar + "5"
+	}
+	return " such as " + example
 }
 
 // outOfRange reports whether a text that its column refuses is a number nevertheless.

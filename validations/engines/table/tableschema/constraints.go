@@ -66,6 +66,9 @@ func (c *Column) compileEnum(raw []json.RawMessage, at string) []engine.ConfigEr
 	if len(raw) > most {
 		return engine.Refuse(at, "schema.constraint", fmt.Sprintf("at most %d values are allowed", most))
 	}
+	if len(raw) > 0 {
+		c.enum = map[string]bool{}
+	}
 	texts := []string{}
 	for i, item := range raw {
 		text := scalarText(item)
@@ -73,7 +76,7 @@ func (c *Column) compileEnum(raw []json.RawMessage, at string) []engine.ConfigEr
 		if value.Broken {
 			return engine.Refuse(at+engine.Pointer(strconv.Itoa(i)), "schema.constraint", "is not of the field's type")
 		}
-		c.enum = append(c.enum, value)
+		c.enum[string(c.AppendKey(nil, value))] = true
 		texts = append(texts, text)
 	}
 	const shown = 10
@@ -93,7 +96,7 @@ func (c *Column) compileCategories(field Field, at string) []engine.ConfigError 
 	switch {
 	case c.Kind != TypeString && c.Kind != TypeInteger:
 		return engine.Refuse(at, "schema.constraint", "only strings and integers have categories")
-	case len(c.enum) > 0:
+	case c.enum != nil:
 		return engine.Refuse(at, "schema.constraint", "a field has an enum or categories, not both")
 	}
 	raw := make([]json.RawMessage, len(field.Categories))
@@ -127,7 +130,8 @@ func (c *Column) violations(value Cell, work *PatternWork, found Found) {
 	if c.pattern != nil {
 		c.patternViolation(value, work, found)
 	}
-	if len(c.enum) > 0 && !slices.ContainsFunc(c.enum, func(e Cell) bool { return c.same(e, value) }) {
+	var key [64]byte
+	if c.enum != nil && !c.enum[string(c.AppendKey(key[:0], value))] {
 		found("csv.enum", value, func(c *Column, value Cell) string {
 			return c.Name + " " + engine.Quote(value.Text) + " is not one of " + c.enumText
 		})
@@ -148,4 +152,30 @@ func (c *Column) lengthViolations(value Cell, found Found) {
 			return c.Name + " " + engine.Quote(value.Text) + " " + engine.AtMost(length, *c.maxLength, one, more)
 		})
 	}
+}
+
+// patternViolation looks for the pattern in a value. Once a search has taken too much, Failed says so and there is no
+// verdict on the table.
+func (c *Column) patternViolation(value Cell, work *PatternWork, found Found) {
+	if c.pattern.Linear != nil && c.pattern.Linear.Work(value.Text) > work.Most {
+		found("csv.pattern", value, func(c *Column, _ Cell) string {
+			return c.Name + " was not evaluated: the pattern costs too much on a text of this length"
+		})
+		return
+	}
+	matches, err := c.pattern.Match(value.Text)
+	switch {
+	case err != nil:
+		work.Failed = err
+	case !matches:
+		found("csv.pattern", value, func(c *Column, value Cell) string {
+			return c.Name + " " + engine.Quote(value.Text) + " does not match " + c.patternText
+		})
+	}
+}
+
+// PatternWork is what one match in RE2 may cost, and the error of a search in ECMA-262.
+type PatternWork struct {
+	Most   int64
+	Failed error
 }

@@ -10,8 +10,6 @@ import (
 
 // Field is a field of a Table Schema, as a configuration has it.
 type Field struct {
-	annotations
-
 	Name        string      `json:"name"`
 	Type        string      `json:"type,omitempty"`
 	Format      string      `json:"format,omitempty"`
@@ -28,15 +26,6 @@ type Field struct {
 	MissingValues MissingValues `json:"missingValues,omitempty"` //nolint:tagliatelle // Table Schema's own name
 
 	Further Further `json:",embed"`
-}
-
-// annotations are members for people and other programs, which are ignored.
-type annotations struct {
-	Title       json.RawMessage `json:"title,omitempty"`
-	Description json.RawMessage `json:"description,omitempty"`
-	RDFType     json.RawMessage `json:"rdfType,omitempty"` //nolint:tagliatelle // Table Schema's own name
-	Example     json.RawMessage `json:"example,omitempty"`
-	Examples    json.RawMessage `json:"examples,omitempty"`
 }
 
 // Further are the members that an object of a schema has besides those of its struct.

@@ -3,7 +3,6 @@ package tableschema
 import (
 	"encoding/json"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -49,11 +48,7 @@ func parseGeoJSON(text, format string) (string, error) {
 	if json.Unmarshal([]byte(canonical), &object) != nil {
 		return "", errNotOfType
 	}
-	isValid := isGeoJSON
-	if format == formatTopoJSON {
-		isValid = isTopoJSON
-	}
-	if !isValid(object) {
+	if format == formatTopoJSON && !isTopoJSON(object) || format != formatTopoJSON && !isGeoJSON(object) {
 		return "", errNotOfType
 	}
 	return canonical, nil
@@ -124,9 +119,4 @@ func isNested(value any, depth, least int) bool {
 		ok = ok && isNumber
 	}
 	return ok && len(items) >= 2
-}
-
-// hasLength says whether values of a type have a number of characters, items or members.
-func (t Type) hasLength() bool {
-	return slices.Contains([]Type{TypeString, TypeAny, TypeArray, TypeObject, TypeGeoJSON, TypeList}, t)
 }

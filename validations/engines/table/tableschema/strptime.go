@@ -24,8 +24,8 @@ type clockTime struct {
 	year, month, day, yearDay  int
 	hour, minute, second, nano int
 	offset                     int
-	// half is a in the morning, p in the afternoon, and 0 where nothing says.
-	half byte
+	// half is 1 in the morning, 2 in the afternoon, and 0 where nothing says.
+	half int
 }
 
 // numbers are the directives for numbers: their most digits, their bounds and where they belong.
@@ -45,21 +45,54 @@ var numbers = map[byte]struct {
 	'f': {9, 0, 999_999_999, func(c *clockTime) *int { return &c.nano }},
 }
 
+// names are the directives for names.
+var names = map[byte][]string{
+	'b': strings.Fields("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec"),
+	'B': strings.Fields("January February March April May June July August September October November December"),
+	'a': strings.Fields("Sun Mon Tue Wed Thu Fri Sat"),
+	'A': strings.Fields("Sunday Monday Tuesday Wednesday Thursday Friday Saturday"),
+	'p': {"AM", "PM"},
+}
+
+// layouts write the directives as the package time does.
+var layouts = map[byte]string{
+	'Y': "2006", 'y': "06", 'm': "01", 'd': "02", 'j': "002", 'H': "15", 'I': "03", 'M': "04", 'S': "05", 'f': "000000",
+	'b': "Jan", 'B': "January", 'a': "Mon", 'A': "Monday", 'p': "PM", 'z': "-0700",
+}
+
+// example is a time as the pattern has it.
+func (p timePattern) example() string {
+	when, text := time.Date(2026, time.March, 1, 6, 0, 0, 0, time.UTC), []byte(nil)
+	for _, part := range p {
+		if part.directive == 0 {
+			text = append(text, part.literal)
+		}
+		text = when.AppendFormat(text, layouts[part.directive])
+	}
+	return string(text)
+}
+
 // compileTimePattern reads a pattern of strptime.
 func compileTimePattern(format string) (timePattern, error) {
 	var pattern timePattern
+	// One space stands for any number of them.
+	format = spaces.ReplaceAllString(format, " ")
 	for i := 0; i < len(format); i++ {
-		part, err := compileTimePart(format, i)
-		if err != nil {
-			return nil, err
+		part := timePart{literal: format[i]}
+		if format[i] != '%' && !isLiteral(format, i) {
+			return nil, fmt.Errorf("%q cannot stand between directives", format[i:i+1])
 		}
 		if format[i] == '%' {
 			i++
+			switch letter := format[i:min(i+1, len(format))]; {
+			case letter == "%":
+			case letter == "" || layouts[letter[0]] == "":
+				return nil, errDirective
+			default:
+				part = timePart{directive: letter[0]}
+			}
 		}
-		// One space stands for any number of them.
-		if part.literal != ' ' || len(pattern) == 0 || pattern[len(pattern)-1].literal != ' ' {
-			pattern = append(pattern, part)
-		}
+		pattern = append(pattern, part)
 	}
 	for i, part := range pattern {
 		hasNeighbour := pattern.isNumber(i-1) || pattern.isNumber(i+1)
@@ -67,24 +100,6 @@ func compileTimePattern(format string) (timePattern, error) {
 		pattern[i].isFixed = isYear || hasNeighbour && part.directive != 'f'
 	}
 	return pattern, nil
-}
-
-// compileTimePart reads the byte at an offset, and the next one behind a percent sign.
-func compileTimePart(format string, i int) (timePart, error) {
-	if format[i] != '%' {
-		if !isLiteral(format, i) {
-			return timePart{}, fmt.Errorf("%q cannot stand between directives", format[i:i+1])
-		}
-		return timePart{literal: format[i]}, nil
-	}
-	switch letter := format[i+1 : min(i+2, len(format))]; {
-	case letter == "%":
-		return timePart{literal: '%'}, nil
-	case letter == "" || numbers[letter[0]].of == nil && strings.IndexByte("bBaApz", letter[0]) < 0:
-		return timePart{}, errDirective
-	default:
-		return timePart{directive: letter[0]}, nil
-	}
 }
 
 // isLiteral reports whether a byte of a pattern may mean itself: digits and words stand there by mistake.
@@ -124,13 +139,19 @@ func (p timePattern) parse(text string) (time.Time, bool) {
 func (p timePart) read(text string, c *clockTime) int {
 	switch p.directive {
 	case 0:
-		return p.readLiteral(text)
+		switch {
+		case text == "" || text[0] != p.literal:
+			return -1
+		case p.literal == ' ':
+			return len(text) - len(strings.TrimLeft(text, " "))
+		}
+		return 1
 	case 'b', 'B':
-		return readName(text, 12, func(i int) string { return p.clip(time.Month(i + 1).String()) }, &c.month)
+		return readName(text, names[p.directive], &c.month)
 	case 'a', 'A':
-		return readName(text, 7, func(i int) string { return p.clip(time.Weekday(i).String()) }, new(int))
+		return readName(text, names[p.directive], new(int))
 	case 'p':
-		return readHalf(text, c)
+		return readName(text, names[p.directive], &c.half)
 	case 'z':
 		return readZone(text, c)
 	default:
@@ -138,28 +159,10 @@ func (p timePart) read(text string, c *clockTime) int {
 	}
 }
 
-func (p timePart) readLiteral(text string) int {
-	if text == "" || text[0] != p.literal {
-		return -1
-	}
-	if p.literal == ' ' {
-		return len(text) - len(strings.TrimLeft(text, " "))
-	}
-	return 1
-}
-
-// clip is a name as the directive has it: %b and %a have three letters.
-func (p timePart) clip(name string) string {
-	if p.directive == 'b' || p.directive == 'a' {
-		return name[:3]
-	}
-	return name
-}
-
 // readName reads one of some names in any case, and counts it from 1.
-func readName(text string, names int, name func(i int) string, into *int) int {
-	for i := range names {
-		if n := len(name(i)); len(text) >= n && strings.EqualFold(text[:n], name(i)) {
+func readName(text string, names []string, into *int) int {
+	for i, name := range names {
+		if n := len(name); len(text) >= n && strings.EqualFold(text[:n], name) {
 			*into = i + 1
 			return n
 		}
@@ -167,17 +170,11 @@ func readName(text string, names int, name func(i int) string, into *int) int {
 	return -1
 }
 
-func readHalf(text string, c *clockTime) int {
-	const n = len("AM")
-	if len(text) < n || !strings.EqualFold(text[:n], "AM") && !strings.EqualFold(text[:n], "PM") {
-		return -1
-	}
-	c.half = text[0] | 0x20
-	return n
-}
-
 // zoneForm is a zone such as Z, +0100 or +01:00.
-var zoneForm = regexp.MustCompile(`^(?:Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d)`)
+var (
+	zoneForm = regexp.MustCompile(`^(?:Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d)`)
+	spaces   = regexp.MustCompile(` +`)
+)
 
 func readZone(text string, c *clockTime) int {
 	zone := zoneForm.FindString(text)
@@ -222,11 +219,8 @@ func (p timePart) meant(value, lacking int) int {
 
 // moment answers false for a day that the month or the year does not have.
 func (c clockTime) moment() (time.Time, bool) {
-	if c.half == 'a' {
-		c.hour %= 12
-	}
-	if c.half == 'p' && c.hour < 12 {
-		c.hour += 12
+	if c.half > 0 {
+		c.hour = c.hour%12 + 12*(c.half-1)
 	}
 	if c.yearDay > 0 {
 		c.day = c.yearDay

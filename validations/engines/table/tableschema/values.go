@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/big"
 	"net/mail"
 	"net/url"
 	"regexp"
@@ -40,13 +41,6 @@ var stringFormats = map[string]func(text string) bool{
 	},
 	"uuid":   uuidPattern.MatchString,
 	"binary": func(text string) bool { _, err := base64.StdEncoding.DecodeString(text); return err == nil },
-}
-
-func parseYear(text string) (int64, error) {
-	if !yearPattern.MatchString(text) {
-		return 0, errNotOfType
-	}
-	return strconv.ParseInt(text, 10, 64)
 }
 
 // numberFormat is how numbers are written that a computer would write otherwise.
@@ -150,6 +144,27 @@ func parseNumber(text string) (float64, error) {
 		return 0, strconv.ErrSyntax
 	}
 	return strconv.ParseFloat(text, 64)
+}
+
+// exact is a number with all its digits. Its text was read by parseNumber before.
+func exact(text string) *big.Rat {
+	number, _ := new(big.Rat).SetString(text)
+	return number
+}
+
+// unrounded tells a number from the others that are the same double: it is empty for the one by which the double is
+// written.
+func unrounded(value Cell) string {
+	const safe = 15 // Doubles keep so many digits apart.
+	text := value.canonical
+	if len(text) <= safe && !strings.ContainsAny(text, "eE") {
+		return ""
+	}
+	if shortest := strconv.FormatFloat(value.Number, 'f', -1, 64); text == shortest ||
+		exact(text).Cmp(exact(shortest)) == 0 {
+		return ""
+	}
+	return exact(text).RatString()
 }
 
 // The texts of booleans where the schema has none.
