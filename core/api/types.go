@@ -125,7 +125,7 @@ const (
 	TokenStateRevoked TokenState = "revoked"
 )
 
-// EventType: What has happened.
+// EventType: What has happened:
 type EventType string
 
 // These are the values of EventType.
@@ -149,7 +149,7 @@ const (
 	SignatureSchemeV1a SignatureScheme = "v1a"
 )
 
-// WebhookState: Whether it gets events.
+// WebhookState: Whether it is active and gets events, or disabled.
 type WebhookState string
 
 // These are the values of WebhookState.
@@ -158,7 +158,8 @@ const (
 	WebhookStateDisabled WebhookState = "disabled"
 )
 
-// DeliveryState: Whether the receiver has got the event.
+// DeliveryState: Whether the event was delivered: pending while there will be another attempt, failed after the last
+// one.
 type DeliveryState string
 
 // These are the values of DeliveryState.

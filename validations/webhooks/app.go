@@ -177,7 +177,7 @@ func accepted(body any) (idempotency.Response, error) {
 func (a *App) test(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	operation := idempotency.Operation{Endpoint: endpointTest, Target: id.String()}
 	return a.guard.Once(c, operation, func(ctx context.Context, tx db.GormTx) (idempotency.Response, error) {
-		event, err := test(ctx, tx.Tx, principal.OrgID, id)
+		event, err := test(ctx, tx.Tx, principal, id)
 		if err != nil {
 			return idempotency.Response{}, err
 		}

@@ -127,18 +127,25 @@ func rotateSecret(
 }
 
 // test writes a test event for the webhook.
-func test(ctx context.Context, tx db.Tx, orgID, id uuid.UUID) (Event, error) {
-	if _, err := lock(ctx, tx, orgID, id); err != nil {
+func test(ctx context.Context, tx db.Tx, who core.Principal, id uuid.UUID) (Event, error) {
+	w, err := lock(ctx, tx, who.OrgID, id)
+	if err != nil {
 		return Event{}, err
 	}
-	e := Event{}
-	err := tx.QueryRow(ctx, `
-		INSERT INTO events (org_id, type, data) VALUES ($1, 'webhook.test', json_build_object('webhook', $2::uuid)::text)
-		RETURNING id, type, at, data`, orgID, id).Scan(&e.ID, &e.Type, &e.At, &e.Data)
+	record, err := audited(ctx, who, "test", w)
 	if err != nil {
+		return Event{}, err
+	}
+	batch := tx.NewBatch()
+	core.Audit(batch, record)
+	written := db.QueueInto(batch, func(rows pgx.Rows) (Event, error) {
+		return pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[Event])
+	}, `INSERT INTO events (org_id, type, data) VALUES ($1, 'webhook.test', json_build_object('webhook', $2::uuid)::text)
+		RETURNING `+eventColumns, who.OrgID, id)
+	if err := batch.Send(ctx); err != nil {
 		return Event{}, fmt.Errorf("write a test event: %w", err)
 	}
-	return e, nil
+	return written.Get()
 }
 
 // resendOne makes one event due for the webhook.

@@ -372,8 +372,7 @@ func TestEventsAreMissedByNobody(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := tx.Exec(t.Context(), `SELECT note_event((SELECT id FROM organizations WHERE slug = 'harbour-energy'),
-			'key.abandoned', NULL, NULL, json_build_object('url', 'x'))`); err != nil {
+		if _, err := tx.Exec(t.Context(), notesEvent); err != nil {
 			t.Fatal(err)
 		}
 		return tx

@@ -38,16 +38,16 @@ export type InvitationState = "invited" | "expired" | "accepted";
 
 export type TokenState = "active" | "expired" | "revoked";
 
-/** What has happened. */
+/** What has happened: */
 export type EventType = "run.completed" | "run.canceled" | "quota.reached" | "usage.overage_charged" | "key.abandoned" | "workflow.version_published" | "endpoint.disabled" | "webhook.test";
 
 /** How requests are signed. */
 export type SignatureScheme = "v1" | "v1a";
 
-/** Whether it gets events. */
+/** Whether it is active and gets events, or disabled. */
 export type WebhookState = "active" | "disabled";
 
-/** Whether the receiver has got the event. */
+/** Whether the event was delivered: pending while there will be another attempt, failed after the last one. */
 export type DeliveryState = "pending" | "delivered" | "failed";
 
 /** The codes of refusals that this client knows. Each has its page in the documentation of the service. */

@@ -46,14 +46,15 @@ KeyState = str
 InvitationState = str
 #: One of "active", "expired", "revoked".
 TokenState = str
-#: What has happened. One of "run.completed", "run.canceled", "quota.reached", "usage.overage_charged",
+#: What has happened: One of "run.completed", "run.canceled", "quota.reached", "usage.overage_charged",
 #: "key.abandoned", "workflow.version_published", "endpoint.disabled", "webhook.test".
 EventType = str
 #: How requests are signed. One of "v1", "v1a".
 SignatureScheme = str
-#: Whether it gets events. One of "active", "disabled".
+#: Whether it is active and gets events, or disabled. One of "active", "disabled".
 WebhookState = str
-#: Whether the receiver has got the event. One of "pending", "delivered", "failed".
+#: Whether the event was delivered: pending while there will be another attempt, failed after the last one. One of
+#: "pending", "delivered", "failed".
 DeliveryState = str
 #: The kind of error. One of "invalid_payload", "invalid_parameter", "idempotency_key_too_long",
 #: "idempotency_key_invalid", "idempotency_key_required", "idempotency_key_in_progress", "idempotency_key_reused",
