@@ -22,57 +22,52 @@ const rotationOverlap = `interval '24 hours'`
 const sealedColumns = `sealed, CASE WHEN rotated_at > now() - ` + rotationOverlap + ` THEN sealed_previous END,
 	sealed_headers`
 
-// binding binds a sealed text to its column. Both secrets have the same: a rotation moves one to the other.
-func binding(orgID uuid.UUID, column string) keyring.Binding {
-	return keyring.Binding{OrgID: orgID, Column: "webhooks." + column}
-}
-
-func sealSecret(ring keyring.Ring, orgID uuid.UUID, secret []byte) ([]byte, error) {
-	sealed, err := ring.Seal(secret, binding(orgID, "sealed"))
-	if err != nil {
-		return nil, fmt.Errorf("encrypt the secret of a webhook: %w", err)
+// SealedTable has the encrypted secrets and headers of webhooks.
+func SealedTable() keyring.Table {
+	return keyring.Table{
+		Name: "webhooks", ID: "id", Columns: []string{"sealed", "sealed_previous", "sealed_headers"},
 	}
-	return sealed, nil
 }
 
-func sealHeaders(ring keyring.Ring, orgID uuid.UUID, headers map[string]string) ([]byte, error) {
-	if len(headers) == 0 {
+// binding binds a sealed text to its webhook and column.
+func binding(id uuid.UUID, column string) keyring.Binding {
+	return keyring.Binding{OrgID: id, Column: "webhooks." + column}
+}
+
+// sealHeaders encrypts the headers of a webhook, unless there are none.
+func sealHeaders(ring keyring.Ring, id uuid.UUID, headers *map[string]string) ([]byte, error) {
+	if headers == nil || len(*headers) == 0 {
 		return nil, nil
 	}
-	text, err := json.Marshal(headers)
+	text, err := json.Marshal(*headers)
 	if err != nil {
 		return nil, fmt.Errorf("render the headers of a webhook: %w", err)
 	}
-	sealed, err := ring.Seal(text, binding(orgID, "sealed_headers"))
-	if err != nil {
-		return nil, fmt.Errorf("encrypt the headers of a webhook: %w", err)
-	}
-	return sealed, nil
+	return ring.Seal(text, binding(id, "sealed_headers"))
 }
 
 // open returns the secrets that sign now, and the headers.
-func (s sealedSecrets) open(ring keyring.Ring, orgID uuid.UUID) ([][]byte, map[string]string, error) {
-	var secrets [][]byte
-	for _, sealed := range [][]byte{s.current, s.previous} {
+func (s sealedSecrets) open(ring keyring.Ring, id uuid.UUID) ([][]byte, map[string]string, error) {
+	var opened [3][]byte
+	for i, column := range SealedTable().Columns {
+		sealed := [][]byte{s.current, s.previous, s.headers}[i]
 		if sealed == nil {
 			continue
 		}
-		secret, err := ring.Open(sealed, binding(orgID, "sealed"))
-		if err != nil {
-			return nil, nil, fmt.Errorf("open the secret of a webhook: %w", err)
+		var err error
+		if opened[i], err = ring.Open(sealed, binding(id, column)); err != nil {
+			return nil, nil, fmt.Errorf("open the %s of webhook %s: %w", column, id, err)
 		}
-		secrets = append(secrets, secret)
 	}
-	if s.headers == nil {
-		return secrets, nil, nil
-	}
-	text, err := ring.Open(s.headers, binding(orgID, "sealed_headers"))
-	if err != nil {
-		return nil, nil, fmt.Errorf("open the headers of a webhook: %w", err)
+	secrets := [][]byte{opened[0]}
+	if opened[1] != nil {
+		secrets = append(secrets, opened[1])
 	}
 	var headers map[string]string
-	if err := json.Unmarshal(text, &headers); err != nil {
-		return nil, nil, fmt.Errorf("read the headers of a webhook: %w", err)
+	if opened[2] != nil {
+		if err := json.Unmarshal(opened[2], &headers); err != nil {
+			return nil, nil, fmt.Errorf("read the headers of webhook %s: %w", id, err)
+		}
 	}
 	return secrets, headers, nil
 }

@@ -37,7 +37,7 @@ func (d *Deliverer) acquire(ctx context.Context, job jobs.Job) (lease, error) {
 	if err != nil {
 		return lease{}, fmt.Errorf("lease webhook %s: %w", job.SubjectID, err)
 	}
-	to.secrets, to.headers, err = sealed.open(d.cfg.Ring, job.OrgID)
+	to.secrets, to.headers, err = sealed.open(d.cfg.Ring, job.SubjectID)
 	return to, err
 }
 

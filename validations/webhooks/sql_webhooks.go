@@ -112,13 +112,24 @@ func update(
 	return updated.Get()
 }
 
+// readSealed reads the encrypted columns of a webhook.
+func readSealed(ctx context.Context, tx db.Tx, orgID, id uuid.UUID) (sealedSecrets, error) {
+	var sealed sealedSecrets
+	err := tx.QueryRow(ctx, `SELECT `+sealedColumns+` FROM webhooks WHERE org_id = $1 AND id = $2`, orgID, id).
+		Scan(&sealed.current, &sealed.previous, &sealed.headers)
+	if err != nil {
+		return sealedSecrets{}, fmt.Errorf("read the secrets of webhook %s: %w", id, err)
+	}
+	return sealed, nil
+}
+
 func rotateSecret(
-	ctx context.Context, tx db.Tx, orgID, id uuid.UUID, sealed []byte, record core.AuditRecord,
+	ctx context.Context, tx db.Tx, orgID, id uuid.UUID, sealed sealedSecrets, record core.AuditRecord,
 ) (Webhook, error) {
 	batch := tx.NewBatch()
 	rotated := db.QueueInto(batch, func(rows pgx.Rows) (Webhook, error) { return collect(rows, nil) }, `
-		UPDATE webhooks AS w SET sealed = $3, sealed_previous = sealed, rotated_at = now()
-		WHERE org_id = $1 AND id = $2 RETURNING `+columns, orgID, id, sealed)
+		UPDATE webhooks AS w SET sealed = $3, sealed_previous = $4, rotated_at = now()
+		WHERE org_id = $1 AND id = $2 RETURNING `+columns, orgID, id, sealed.current, sealed.previous)
 	core.Audit(batch, record)
 	if err := batch.Send(ctx); err != nil {
 		return Webhook{}, err

@@ -3,6 +3,7 @@ package webhooks
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -146,11 +147,11 @@ func (s *Service) create(ctx context.Context, who core.Principal, wanted newDraf
 		return Webhook{}, nil, err
 	}
 	secret := newSecret()
-	sealed, err := sealSecret(s.ring, who.OrgID, secret)
+	sealed, err := s.ring.Seal(secret, binding(id, "sealed"))
 	if err != nil {
-		return Webhook{}, nil, err
+		return Webhook{}, nil, fmt.Errorf("encrypt the secret of a webhook: %w", err)
 	}
-	headers, err := s.sealHeaders(who.OrgID, wanted.Headers)
+	headers, err := sealHeaders(s.ring, id, wanted.Headers)
 	if err != nil {
 		return Webhook{}, nil, err
 	}
@@ -164,16 +165,9 @@ func (s *Service) create(ctx context.Context, who core.Principal, wanted newDraf
 	return w, secret, conflict(err)
 }
 
-func (s *Service) sealHeaders(orgID uuid.UUID, headers *map[string]string) ([]byte, error) {
-	if headers == nil {
-		return nil, nil
-	}
-	return sealHeaders(s.ring, orgID, *headers)
-}
-
 // change changes a webhook. One that is enabled again begins anew: what failed before does not count.
 func (s *Service) change(ctx context.Context, who core.Principal, id uuid.UUID, wanted change) (Webhook, error) {
-	headers, err := s.sealHeaders(who.OrgID, wanted.Headers)
+	headers, err := sealHeaders(s.ring, id, wanted.Headers)
 	if err != nil {
 		return Webhook{}, err
 	}
@@ -213,14 +207,25 @@ func conflict(err error) error {
 // rotate gives a webhook a new secret and returns it. The former one still signs for 24 hours.
 func (s *Service) rotate(ctx context.Context, who core.Principal, id uuid.UUID) (Webhook, []byte, error) {
 	secret := newSecret()
-	sealed, err := sealSecret(s.ring, who.OrgID, secret)
-	if err != nil {
-		return Webhook{}, nil, err
-	}
 	rotated, err := db.InTx(ctx, s.db, func(tx db.Tx) (Webhook, error) {
 		w, err := lock(ctx, tx, who.OrgID, id)
 		if err != nil {
 			return Webhook{}, err
+		}
+		former, err := readSealed(ctx, tx, who.OrgID, id)
+		if err != nil {
+			return Webhook{}, err
+		}
+		secrets, _, err := former.open(s.ring, id)
+		if err != nil {
+			return Webhook{}, err
+		}
+		var sealed sealedSecrets
+		if sealed.current, err = s.ring.Seal(secret, binding(id, "sealed")); err != nil {
+			return Webhook{}, fmt.Errorf("encrypt the secret of a webhook: %w", err)
+		}
+		if sealed.previous, err = s.ring.Seal(secrets[0], binding(id, "sealed_previous")); err != nil {
+			return Webhook{}, fmt.Errorf("encrypt the secret of a webhook: %w", err)
 		}
 		record, err := audited(ctx, who, "rotate", w)
 		if err != nil {
