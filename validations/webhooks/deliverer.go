@@ -19,6 +19,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/core/keyring"
+	"github.com/simplevalidations/simplevalidations/core/metrics"
 	"github.com/simplevalidations/simplevalidations/core/share"
 	"github.com/simplevalidations/simplevalidations/validations/external"
 )
@@ -59,6 +60,7 @@ type Deliverer struct {
 	policy   external.Policy
 	places   *share.Places
 	outcomes *coalesce.Batcher[stored, storedResult]
+	metrics  *metrics.Webhooks
 	log      *slog.Logger
 
 	delivering sync.WaitGroup
@@ -82,9 +84,10 @@ type storedResult struct {
 }
 
 // NewDeliverer makes a Deliverer.
-func NewDeliverer(database *db.DB, cfg Config, log *slog.Logger) *Deliverer {
+func NewDeliverer(database *db.DB, cfg Config, measured *metrics.Webhooks, log *slog.Logger) *Deliverer {
 	d := &Deliverer{
-		db: database, cfg: cfg, policy: external.NewPolicy(cfg.Allow), places: share.New(places, 0), log: log,
+		db: database, cfg: cfg, policy: external.NewPolicy(cfg.Allow), places: share.New(places, 0),
+		metrics: measured, log: log,
 	}
 	d.stop, d.cancel = context.WithCancel(context.Background())
 	d.outcomes = coalesce.New(coalesce.Limits{
@@ -157,6 +160,7 @@ func (d *Deliverer) sendAll(ctx context.Context, client *http.Client, to lease, 
 				// The attempt was cut short by this process, which says nothing about the receiver.
 				return ctx.Err()
 			}
+			d.metrics.Attempted(done.ok(), one.tries == 0, done.at.Sub(one.event.At))
 			return d.store(ctx, stored{to, one.event.Position, done, pause(d.cfg.Retries, one.tries+1, done.retryAfter)})
 		})
 	}

@@ -131,6 +131,29 @@ func (d *Deliverer) write(ctx context.Context, done []stored) ([]int, error) {
 	return written.Get()
 }
 
+// State is what operators want to know of all webhooks.
+type State struct {
+	// Active webhooks are not disabled, and Failing those of them whose last attempt has failed.
+	Active, Failing int64
+	// Late is how long the webhook has been due that has waited longest for a process.
+	Late time.Duration
+}
+
+// ReadState reads the state of all webhooks.
+func ReadState(ctx context.Context, database *db.DB) (State, error) {
+	var found State
+	var late float64
+	err := database.Pool.QueryRow(ctx, `
+		SELECT count(*), count(failing_since), coalesce(extract(epoch FROM now() - min(due_at) FILTER (
+			WHERE due_at <= now() AND (lease_until IS NULL OR lease_until <= now()))), 0)::float8
+		FROM webhooks WHERE disabled_at IS NULL`).Scan(&found.Active, &found.Failing, &late)
+	if err != nil {
+		return State{}, fmt.Errorf("read the state of webhooks: %w", err)
+	}
+	found.Late = core.Seconds(late)
+	return found, nil
+}
+
 // release gives the lease back and notes when the next delivery is due. The row is locked first, so that a delivery
 // that is made meanwhile is seen, or wakes the webhook afterwards. If it fails, the lease ends by itself.
 func (d *Deliverer) release(ctx context.Context, to lease) {
