@@ -145,6 +145,7 @@ func NewProject(
 	p.publisher = webhooks.NewPublisher(database, staged)
 	p.deliverer = webhooks.NewDeliverer(database, webhooks.Config{
 		Ring: ring, Allow: settings.ExternalAllow, Retries: settings.WebhookRetries,
+		Timeout: settings.WebhookTimeout,
 	}, measured.Webhooks, log)
 	if p.userService, err = newUsers(settings, ring, database, staged, check); err != nil {
 		return nil, fmt.Errorf("install users: %w", err)

@@ -18,8 +18,6 @@ import (
 )
 
 const (
-	// attemptTimeout bounds an attempt from the connection to the end of the answer.
-	attemptTimeout = 15 * time.Second
 	// maxAnswer is what is read of an answer, and maxExcerpt what is kept of it, in bytes.
 	maxAnswer  = 16 << 10
 	maxExcerpt = 1 << 10
@@ -46,9 +44,9 @@ func (o outcome) ok() bool { return o.reason == "" }
 func (o outcome) gone() bool { return o.status == http.StatusGone }
 
 // attempt sends an event once.
-func attempt(ctx context.Context, client *http.Client, to lease, event Event) outcome {
+func (d *Deliverer) attempt(ctx context.Context, client *http.Client, to lease, event Event) outcome {
 	at := time.Now().UTC()
-	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
+	ctx, cancel := context.WithTimeout(ctx, d.cfg.Timeout)
 	defer cancel()
 	done := send(ctx, client, to, event, at)
 	done.at, done.took = at, time.Since(at)
@@ -111,12 +109,12 @@ func unanswered(err error) string {
 		return "Its name leads to no address that may be called."
 	case untrusted:
 		return "Its certificate is not valid."
-	case malformed:
+	case malformed || errors.Is(err, http.ErrSchemeMismatch):
 		return "It does not speak TLS."
 	case failed && dial.Op == "dial":
 		return "No connection could be made."
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Sprintf("It did not answer within %s.", attemptTimeout)
+		return "It did not answer in time."
 	default:
 		return "The connection ended before the answer."
 	}

@@ -51,6 +51,8 @@ type Config struct {
 	Allow []netip.Prefix
 	// Retries are the waits between the attempts. After the last one the delivery has failed.
 	Retries []time.Duration
+	// Timeout bounds an attempt from the connection to the end of the answer. It is shorter than a lease.
+	Timeout time.Duration
 }
 
 // Deliverer sends what is due.
@@ -155,7 +157,7 @@ func (d *Deliverer) sendAll(ctx context.Context, client *http.Client, to lease, 
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			done := attempt(ctx, client, to, one.event)
+			done := d.attempt(ctx, client, to, one.event)
 			if ctx.Err() != nil {
 				// The attempt was cut short by this process, which says nothing about the receiver.
 				return ctx.Err()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -89,6 +90,7 @@ func webhookStage(tb testing.TB) *stage {
 	s := setup(tb, func(settings *config.Settings) {
 		settings.ExternalAllow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 		settings.WebhookRetries = []time.Duration{0, 0}
+		settings.WebhookTimeout = time.Second
 	})
 	tb.Cleanup(func() {
 		ended, end := context.WithCancel(context.WithoutCancel(tb.Context()))
@@ -255,7 +257,9 @@ func TestReceivers(t *testing.T) {
 			slices.Repeat([]http.HandlerFunc{hangUp}, 3), failed, []int{0, 0, 0},
 			"The connection ended before the answer.",
 		},
-		"AnswersForEver": {[]http.HandlerFunc{endless}, delivered, []int{200}, ""},
+		"AnswersForEver":   {[]http.HandlerFunc{endless}, delivered, []int{200}, ""},
+		"AnswersTooLate":   {[]http.HandlerFunc{silent, silent}, delivered, []int{204, 0, 0}, ""},
+		"StopsInMidAnswer": {[]http.HandlerFunc{unfinished}, delivered, []int{200}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -288,6 +292,16 @@ func TestReceivers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// silent answers nothing until the other side gives up.
+func silent(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+
+// unfinished begins to answer and then says nothing more.
+func unfinished(w http.ResponseWriter, r *http.Request) {
+	_, _ = io.WriteString(w, "begun") // The test sees what arrives.
+	_ = http.NewResponseController(w).Flush()
+	silent(w, r)
 }
 
 func hangUp(w http.ResponseWriter, _ *http.Request) {
@@ -427,7 +441,82 @@ func TestEventsArePaged(t *testing.T) {
 	s.Refused(t, api.CodeNotFound, s.reading("/api/events/?after="+unknownID))
 }
 
-// TestLostLease lets a process send an event and lose its lease before it stores that: the next one sends it again.
+// TestReceiverIsNotReached names the reasons why a request never came to its receiver.
+func TestReceiverIsNotReached(t *testing.T) {
+	t.Parallel()
+	s := webhookStage(t)
+	closed := newReceiver(t)
+	closed.Close()
+	untrusted := httptest.NewUnstartedServer(http.NotFoundHandler())
+	untrusted.Config.ErrorLog = log.New(io.Discard, "", 0)
+	untrusted.StartTLS()
+	t.Cleanup(untrusted.Close)
+	const elsewhere = "Its name leads to no address that may be called."
+	hooks := make(map[string]string)
+	for url, reason := range map[string]string{
+		closed.URL:    "No connection could be made.",
+		untrusted.URL: "Its certificate is not valid.",
+		strings.Replace(newReceiver(t).URL, "http:", "https:", 1): "It does not speak TLS.",
+		"https://10.0.0.1/":        elsewhere,
+		"https://nothing.invalid/": elsewhere,
+	} {
+		hooks[s.webhook(t, url, "").ID] = reason
+	}
+	s.executed(t)
+	s.deliver(t)
+	for id, reason := range hooks {
+		got := s.deliveriesOf(t, id, "")
+		if len(got) != 1 || got[0].State != api.DeliveryStateFailed || got[0].Attempts[0].Reason != reason {
+			t.Errorf("deliveries = %+v, want one that failed because %q", got, reason)
+		}
+	}
+}
+
+// TestRetryAfter lets receivers say when they want the next attempt.
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	s := webhookStage(t)
+	for name, header := range map[string]string{
+		"Seconds": "3600", "Date": time.Now().Add(time.Hour).UTC().Format(http.TimeFormat),
+	} {
+		receiver := newReceiver(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", header)
+			w.WriteHeader(http.StatusTooManyRequests)
+		})
+		hook := s.webhook(t, receiver.URL, "")
+		s.Must(t, http.StatusAccepted, s.owner(http.MethodPost, "/api/webhooks/"+hook.ID+"/test/", ""))
+		s.deliver(t)
+		got := s.deliveriesOf(t, hook.ID, "")
+		if len(got) != 1 || got[0].State != api.DeliveryStatePending ||
+			time.Until(got[0].NextAttemptAt.Time) < 50*time.Minute || len(receiver.requests()) != 1 {
+			t.Errorf("%s: deliveries = %+v after %d requests, want one that waits for an hour", name, got,
+				len(receiver.requests()))
+		}
+	}
+}
+
+// TestDeliveryAfterLostJob empties the queue: what was due is still due, and is sent once the job counts as lost.
+func TestDeliveryAfterLostJob(t *testing.T) {
+	t.Parallel()
+	s := webhookStage(t)
+	receiver := newReceiver(t)
+	s.webhook(t, receiver.URL, "")
+	s.executed(t)
+	if _, err := s.Publisher.RunOnce(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.Exec(t, `DELETE FROM staged_jobs`)
+	if n, err := s.Publisher.RunOnce(t.Context()); n != 0 || err != nil {
+		t.Fatalf("staged again at once: %d, %v", n, err)
+	}
+	s.Exec(t, `UPDATE webhooks SET lease_until = now()`)
+	s.deliver(t)
+	if got := receiver.requests(); len(got) != 1 {
+		t.Errorf("%d requests, want 1", len(got))
+	}
+}
+
+// TestDeliveryAfterACrash lets a process send an event and lose its lease before it stores that: the next one sends it again.
 func TestDeliveryAfterACrash(t *testing.T) {
 	t.Parallel()
 	s := webhookStage(t)
