@@ -18,6 +18,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/tasks"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/progress"
+	"github.com/simplevalidations/simplevalidations/validations/webhooks"
 )
 
 const (
@@ -68,6 +69,7 @@ func (p *Project) startBackground(
 		p.handle(worker.Handle)
 		worker.HandlePeriodic(calendar)
 		group.Go(func() error { return worker.Run(ctx) })
+		group.Go(func() error { return p.deliverer.Run(ctx) })
 	}
 	if parts.Plays(health.Scheduler) {
 		scheduler := tasks.NewScheduler(process.Queue, calendar, p.log)
@@ -80,6 +82,7 @@ func (p *Project) startBackground(
 func (p *Project) handle(register func(jobs.Kind, jobs.Handler)) {
 	p.executor.Tasks(register)
 	p.userService.Tasks(register)
+	register(webhooks.JobDeliver, p.deliverer.Handle)
 }
 
 // periodic is the work that is due by the calendar.
@@ -118,6 +121,10 @@ func (p *Project) periodic() []tasks.Periodic {
 		Spec: p.settings.PurgeSchedule,
 		Run:  func(ctx context.Context) (int64, error) { return archive.PurgeDeleted(ctx, p.db) },
 	}, {
+		Name: "events.purge",
+		Spec: p.settings.PurgeSchedule,
+		Run:  func(ctx context.Context) (int64, error) { return webhooks.Purge(ctx, p.db, PurgeBatch) },
+	}, {
 		Name: "requests.purge",
 		Spec: p.settings.PurgeSchedule,
 		Run: func(ctx context.Context) (int64, error) {
@@ -152,6 +159,9 @@ func (p *Project) loops(parts health.Roles, client redis.UniversalClient) []task
 			Name: health.LoopUploads, Interval: uploadsInterval, RunOnce: p.runService.SweepUploads,
 		}, tasks.Loop{
 			Name: health.LoopMails, Interval: mailsInterval, RunOnce: p.userService.Mails.SweepMails,
+		}, tasks.Loop{
+			Name: health.LoopPublisher, Interval: p.settings.PublishInterval,
+			RunOnce: p.publisher.RunOnce,
 		}, tasks.Loop{
 			Name: health.LoopCompleter, Interval: p.settings.CompleteInterval, RunOnce: p.completer.RunOnce,
 		})

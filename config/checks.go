@@ -19,6 +19,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/tasks"
 	"github.com/simplevalidations/simplevalidations/users/factors"
 	"github.com/simplevalidations/simplevalidations/validations/external"
+	"github.com/simplevalidations/simplevalidations/validations/webhooks"
 )
 
 const (
@@ -189,19 +190,18 @@ func (e Examination) clock(ctx context.Context) health.Check {
 	return fine(fmt.Sprintf("less than %v from the clock of this machine", health.MaxSkew))
 }
 
-// CheckKeys compares the keys under which the secrets in the database are encrypted with those of the ring. Mails that
-// wait do not count: they are few, and deleted after three days.
+// SealedTables are all tables with encrypted secrets.
+func SealedTables() []keyring.Table {
+	return append(factors.SealedTables(), external.SealedTable(), webhooks.SealedTable())
+}
+
+// CheckKeys compares the keys under which the secrets in the database are encrypted with those of the ring.
 func CheckKeys(ctx context.Context, database *db.DB, ring keyring.Ring) (keyring.Use, error) {
-	used, err := external.UsedKeys(ctx, database)
-	if err != nil {
-		return keyring.Use{}, err
-	}
-	ofUsers, err := factors.UsedKeys(ctx, database)
-	if err != nil {
-		return keyring.Use{}, err
-	}
-	for id, secrets := range ofUsers {
-		used[id] += secrets
+	used := make(map[keyring.ID]int)
+	for _, table := range SealedTables() {
+		if err := table.Count(ctx, database, used); err != nil {
+			return keyring.Use{}, err
+		}
 	}
 	return ring.Compare(used), nil
 }

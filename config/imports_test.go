@@ -63,7 +63,7 @@ func layers() []layer {
 		},
 		{folder: "core/flush", may: packagesOfCore},
 		{folder: "core/jobs", may: packagesOfCore},
-		{folder: "core/keyring"},
+		{folder: "core/keyring", may: packagesOfCore},
 		{folder: "core/mail"},
 		{folder: "core/mediatype"},
 		{folder: "core/tracing"},

@@ -17,6 +17,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/metrics"
 	"github.com/simplevalidations/simplevalidations/tasks"
+	"github.com/simplevalidations/simplevalidations/validations/webhooks"
 )
 
 // gaugesInterval bounds the age of the gauges that a scrape gets from the database.
@@ -114,6 +115,10 @@ func (p *Project) readGauges(ctx context.Context) (metrics.Gauges, error) {
 	if err != nil {
 		return metrics.Gauges{}, err
 	}
+	hooks, err := webhooks.ReadState(ctx, p.db)
+	if err != nil {
+		return metrics.Gauges{}, err
+	}
 	processes, err := tasks.Processes(ctx, p.db, health.MaxProcesses)
 	if err != nil {
 		return metrics.Gauges{}, err
@@ -126,6 +131,7 @@ func (p *Project) readGauges(ctx context.Context) (metrics.Gauges, error) {
 		KeysByState: keys, OldestLocked: counts.OldestUnfinished,
 		OutboxPending: backlog.Pending, OutboxOldest: backlog.Oldest, DeadLetters: backlog.DeadLetters,
 		RunsPending: workload.Pending, RunsOldestPending: workload.OldestPending, RunsExecuting: workload.Executing,
+		WebhooksLate: hooks.Late, Webhooks: hooks.Active, WebhooksFailing: hooks.Failing,
 		Roles: roleGauges(processes), LoopAges: loopAges(processes),
 	}, nil
 }

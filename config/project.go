@@ -35,6 +35,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/insights"
 	"github.com/simplevalidations/simplevalidations/validations/progress"
 	"github.com/simplevalidations/simplevalidations/validations/web"
+	"github.com/simplevalidations/simplevalidations/validations/webhooks"
 	"github.com/simplevalidations/simplevalidations/workflows"
 	"github.com/simplevalidations/simplevalidations/workflows/editor"
 	"github.com/simplevalidations/simplevalidations/workflows/start"
@@ -63,6 +64,7 @@ type Project struct {
 
 	keys     *admin.App
 	requests *requestlog.App
+	webhooks *webhooks.App
 	search   *pages.Search
 	console  *health.App
 	trial    *edge.Trial
@@ -83,6 +85,8 @@ type Project struct {
 	signing         *external.Keys
 	executor        *execution.Executor
 	workflowService *workflows.Service
+	publisher       *webhooks.Publisher
+	deliverer       *webhooks.Deliverer
 }
 
 // requestBurst is how many seconds' worth of requests a token may send at once.
@@ -138,6 +142,11 @@ func NewProject(
 		runService: runs, insights: insights.New(database, runs), signing: keys, executor: executor,
 		workflowService: workflows.NewService(database, runs, check),
 	}
+	p.publisher = webhooks.NewPublisher(database, staged)
+	p.deliverer = webhooks.NewDeliverer(database, webhooks.Config{
+		Ring: ring, Allow: settings.ExternalAllow, Retries: settings.WebhookRetries,
+		Timeout: settings.WebhookTimeout,
+	}, measured.Webhooks, log)
 	if p.userService, err = newUsers(settings, ring, database, staged, check); err != nil {
 		return nil, fmt.Errorf("install users: %w", err)
 	}
@@ -158,6 +167,7 @@ func NewProject(
 	if p.validations, err = newValidations(p, check); err != nil {
 		return nil, fmt.Errorf("install validations: %w", err)
 	}
+	p.webhooks = webhooks.New(webhooks.NewService(database, ring), guard, check)
 	if err := p.installWorkflows(starter, guard, check); err != nil {
 		return nil, fmt.Errorf("install workflows: %w", err)
 	}
@@ -316,6 +326,7 @@ func (p *Project) StopLimits() {
 func operationNames() idempotency.Operations {
 	names := workflows.Operations()
 	maps.Copy(names, users.Operations())
+	maps.Copy(names, webhooks.Operations())
 	return names
 }
 
@@ -341,6 +352,8 @@ type Services struct {
 	Inspector *admin.Inspector
 	Activity  *admin.Activity
 	Requests  *requestlog.Log
+	Publisher *webhooks.Publisher
+	Deliverer *webhooks.Deliverer
 }
 
 // Services returns the services of the project, which its routes use, too.
@@ -348,7 +361,7 @@ func (p *Project) Services() Services {
 	return Services{
 		Users: p.userService, Workflows: p.workflowService, Runs: p.runService, Signing: p.signing,
 		Executor: p.executor, Waiters: p.waiters, Local: p.local, Completer: p.completer, Inspector: p.inspector,
-		Activity: p.activity,
+		Activity: p.activity, Publisher: p.publisher, Deliverer: p.deliverer,
 		Requests: p.requestLog,
 	}
 }

@@ -49,6 +49,7 @@ func NewRouter(p *Project) (*echo.Echo, error) {
 	}
 	for _, add := range []func(*core.Routes){
 		p.users.Routes, p.validations.Routes, p.workflows.Routes, p.keys.Routes, p.requests.Routes,
+		p.webhooks.Routes,
 	} {
 		add(api)
 	}

@@ -114,6 +114,12 @@ type Settings struct {
 	EnqueueInterval time.Duration `internal:"SV_ENQUEUE_INTERVAL" internalDefault:"500ms"`
 	// SweepInterval is how often stuck runs are looked for.
 	SweepInterval time.Duration `internal:"SV_SWEEP_INTERVAL" internalDefault:"5s"`
+	// PublishInterval is how often new events, and webhooks with something due, are looked for.
+	PublishInterval time.Duration `internal:"SV_PUBLISH_INTERVAL" internalDefault:"250ms"`
+	// WebhookRetries are the waits between the attempts to deliver an event, three days in all.
+	WebhookRetries []time.Duration `internal:"SV_WEBHOOK_RETRIES" internalDefault:"5s,1m,5m,30m,2h,5h,10h,14h,20h,21h"`
+	// WebhookTimeout bounds an attempt from the connection to the end of the answer.
+	WebhookTimeout time.Duration `internal:"SV_WEBHOOK_TIMEOUT" internalDefault:"15s"`
 	// AccessTrust is how long a body may take to arrive before the right to send it is looked up again.
 	AccessTrust time.Duration `internal:"SV_ACCESS_TRUST" internalDefault:"1s"`
 	// RunsLimitTimeout is how long a request waits for Redis to count a new run before it continues uncounted.

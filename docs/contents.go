@@ -42,7 +42,7 @@ func outline() []part {
 			title: "Guides", folder: "guides/",
 			pages: []string{
 				"guides/dashboard", "guides/idempotency", "guides/runs", "guides/workflows", "guides/roles",
-				"guides/quotas", "guides/clients",
+				"guides/quotas", "guides/webhooks", "guides/clients",
 			},
 		},
 		{title: "Validators", folder: "guides/validators/", pages: []string{"guides/validators"}},

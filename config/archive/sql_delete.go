@@ -29,6 +29,7 @@ func tenantTables() []tenantTable {
 		{name: "findings"},
 		{name: "step_runs"},
 		{name: "external_calls"},
+		{name: "webhook_attempts"}, {name: "webhook_deliveries"}, {name: "webhooks"}, {name: "events"},
 		{name: "key_events"},
 		{name: "key_activity"},
 		{name: "key_activity_days"},

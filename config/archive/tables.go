@@ -52,6 +52,8 @@ func tables() []table {
 		{name: "key_activity_days", key: "day", order: "day"},
 		{name: "refusal_days", key: "day, code", order: "day, code"},
 		{name: "start_hours", key: "hour", order: "hour"},
+		// Webhooks are not in the archive, so nothing of an import is sent.
+		{name: "events", key: "id", order: "id", where: "r.position IS NOT NULL"},
 		{name: "audit_records", key: "id", order: "id", users: []string{"actor_id"}},
 	}
 }
@@ -59,9 +61,12 @@ func tables() []table {
 // leftOut are the other tables with rows of organizations, and why an archive does not hold them.
 func leftOut() map[string]string {
 	return map[string]string{
-		"staged_jobs":     "nothing is left to do when an organization moves",
-		"signing_keys":    "they are encrypted with the key of the installation; validators get new secrets",
-		"request_log":     "what was asked of an installation stays in it until it expires",
-		"signing_secrets": "they are those of an earlier release",
+		"staged_jobs":        "nothing is left to do when an organization moves",
+		"signing_keys":       "they are encrypted with the key of the installation; validators get new secrets",
+		"webhooks":           "their secrets are encrypted with the key of the installation",
+		"webhook_deliveries": "they belong to webhooks",
+		"webhook_attempts":   "they belong to webhooks",
+		"request_log":        "what was asked of an installation stays in it until it expires",
+		"signing_secrets":    "they are those of an earlier release",
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/cli"
+	"github.com/simplevalidations/simplevalidations/core/keyring"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
@@ -95,13 +96,19 @@ func (p Program) secretsCommand() *cobra.Command {
 				if in.settings.SecretKey == "" {
 					return &config.UsageError{Reason: missingSecretKey}
 				}
-				n, err := in.Signing.Reseal(ctx)
+				ring, err := keyring.Parse(string(in.settings.SecretKey))
 				if err != nil {
 					return err
 				}
-				ofUsers, err := in.Users.Factors.Reseal(ctx)
-				return report(p.Stdout, err, "%s and %s encrypted under the first key\n", core.Plural(n, "signing key"),
-					core.Plural(ofUsers, "user secret"))
+				total := 0
+				for _, table := range config.SealedTables() {
+					n, err := table.Reseal(ctx, in.db, ring)
+					if err != nil {
+						return err
+					}
+					total += n
+				}
+				return report(p.Stdout, nil, "%s encrypted under the first key\n", core.Plural(total, "secret"))
 			})
 		},
 	})

@@ -20,6 +20,7 @@ const (
 	LoopUploads   = "uploads sweeper"
 	LoopMails     = "mails sweeper"
 	LoopCompleter = "completer"
+	LoopPublisher = "event publisher"
 	LoopWaiters   = "waiters"
 	LoopActivity  = "key activity"
 	LoopRequests  = "request log"
@@ -49,6 +50,7 @@ func duties() []Duty {
 		{LoopUploads, LoopUploads, "documents of interrupted requests are not deleted", worker},
 		{LoopMails, LoopMails, "mails that could not be sent are not sent again", worker},
 		{LoopCompleter, LoopCompleter, "keys of interrupted requests stay locked", worker},
+		{LoopPublisher, LoopPublisher, "events are not listed, and webhooks get none", worker},
 		{LoopWaiters, LoopWaiters, "clients that wait for a run are not answered when it ends", AnyServe},
 		{LoopActivity, LoopActivity, "replays of keys are not counted", web},
 		{LoopRequests, LoopRequests, "refused and repeated requests are missing from it", web},

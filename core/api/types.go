@@ -125,6 +125,50 @@ const (
 	TokenStateRevoked TokenState = "revoked"
 )
 
+// EventType: What has happened:
+type EventType string
+
+// These are the values of EventType.
+const (
+	EventTypeRunCompleted             EventType = "run.completed"
+	EventTypeRunCanceled              EventType = "run.canceled"
+	EventTypeQuotaReached             EventType = "quota.reached"
+	EventTypeUsageOverageCharged      EventType = "usage.overage_charged"
+	EventTypeKeyAbandoned             EventType = "key.abandoned"
+	EventTypeWorkflowVersionPublished EventType = "workflow.version_published"
+	EventTypeEndpointDisabled         EventType = "endpoint.disabled"
+	EventTypeWebhookTest              EventType = "webhook.test"
+)
+
+// SignatureScheme: How requests are signed.
+type SignatureScheme string
+
+// These are the values of SignatureScheme.
+const (
+	SignatureSchemeV1  SignatureScheme = "v1"
+	SignatureSchemeV1a SignatureScheme = "v1a"
+)
+
+// WebhookState: Whether it is active and gets events, or disabled.
+type WebhookState string
+
+// These are the values of WebhookState.
+const (
+	WebhookStateActive   WebhookState = "active"
+	WebhookStateDisabled WebhookState = "disabled"
+)
+
+// DeliveryState: Whether the event was delivered: pending while there will be another attempt, failed after the last
+// one.
+type DeliveryState string
+
+// These are the values of DeliveryState.
+const (
+	DeliveryStatePending   DeliveryState = "pending"
+	DeliveryStateDelivered DeliveryState = "delivered"
+	DeliveryStateFailed    DeliveryState = "failed"
+)
+
 // Code names a kind of refusal. A code never changes its meaning, and each has its page below /docs/errors/. It is an
 // error so that errors.Is finds it.
 type Code string
@@ -520,6 +564,86 @@ type InvitationLink struct {
 // MemberChange: The changes of a member.
 type MemberChange struct {
 	Role Role `json:"role"`
+}
+
+// Event: Something that has happened.
+type Event struct {
+	ID            string         `json:"id"`
+	Type          EventType      `json:"type"`
+	SchemaVersion int            `json:"schema_version"` // The version of the members of `data`.
+	Timestamp     Time           `json:"timestamp"`
+	Data          map[string]any `json:"data"` // Ids, counts and the address of what it is about.
+}
+
+// Webhook: A URL that events are sent to.
+type Webhook struct {
+	ID              string          `json:"id"`
+	URL             string          `json:"url"`         // Where events are sent.
+	Description     string          `json:"description"` // A description for people.
+	EventTypes      []EventType     `json:"event_types"` // The types that it gets; without any it gets all.
+	Workflow        Optional        `json:"workflow"`    // The id of the workflow whose events it gets; null for all.
+	Signature       SignatureScheme `json:"signature"`
+	Headers         []string        `json:"headers"` // The names of its own headers.
+	State           WebhookState    `json:"state"`
+	DisabledReason  string          `json:"disabled_reason"` // Why the service has disabled it; empty if it has not.
+	DisabledAt      Time            `json:"disabled_at"`
+	FailingSince    Time            `json:"failing_since"` // Since when no attempt has succeeded; null if the last one has.
+	SecretRotatedAt Time            `json:"secret_rotated_at"`
+	Recovering      Time            `json:"recovering"` // The time of the event that `resendEvents` has come to; null if nothing is being sent again.
+	CreatedAt       Time            `json:"created_at"`
+}
+
+// WebhookSecret: A webhook with its secret.
+type WebhookSecret struct {
+	Webhook
+
+	Secret string `json:"secret"` // What its receiver verifies signatures with, and what is shown only now: a secret `whsec_…` for `v1`, and a public key `whpk_…` for `v1a`.
+}
+
+// WebhookDraft: A new webhook.
+type WebhookDraft struct {
+	URL         string           `json:"url"` // An https URL with a public address.
+	Description string           `json:"description,omitempty"`
+	EventTypes  []EventType      `json:"event_types,omitempty"` // The types that it gets; without any it gets all.
+	Workflow    Optional         `json:"workflow,omitempty"`    // The id of the workflow whose events it gets; null for all.
+	Headers     map[string]any   `json:"headers,omitempty"`     // Headers that each request carries, 10 at most.
+	Signature   *SignatureScheme `json:"signature,omitempty"`
+}
+
+// WebhookChange: The changes of a webhook.
+type WebhookChange struct {
+	URL         *string         `json:"url,omitempty"` // An https URL with a public address.
+	Description *string         `json:"description,omitempty"`
+	EventTypes  *[]EventType    `json:"event_types,omitempty"` // The types that it gets; without any it gets all.
+	Workflow    *Optional       `json:"workflow,omitempty"`    // The id of the workflow whose events it gets; null for all.
+	Headers     *map[string]any `json:"headers,omitempty"`     // Headers that each request carries, 10 at most.
+	Enabled     *bool           `json:"enabled,omitempty"`
+}
+
+// WebhookResend: What is sent again, one of both.
+type WebhookResend struct {
+	Event string `json:"event,omitempty"` // The id of one event.
+	Since Time   `json:"since,omitempty"` // The time since when all events are sent again.
+}
+
+// DeliveryAttempt: One request to the receiver.
+type DeliveryAttempt struct {
+	Number  int    `json:"number"`
+	At      Time   `json:"at"`
+	TookMS  int64  `json:"took_ms"`
+	Status  int    `json:"status"`  // The status of the answer; 0 if there was none.
+	Reason  string `json:"reason"`  // Why it has failed; empty if it has not.
+	Excerpt string `json:"excerpt"` // The beginning of the answer, 1 KiB at most.
+}
+
+// Delivery: The delivery of an event to a webhook.
+type Delivery struct {
+	Event         string            `json:"event"`
+	Type          EventType         `json:"type"`
+	Timestamp     Time              `json:"timestamp"`
+	State         DeliveryState     `json:"state"`
+	NextAttemptAt Time              `json:"next_attempt_at"` // When it is tried next; null once it is delivered or has failed.
+	Attempts      []DeliveryAttempt `json:"attempts"`
 }
 
 // Token: An API token, without its secret.

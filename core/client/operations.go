@@ -240,6 +240,106 @@ func (c *Client) Request(ctx context.Context, id string) (api.LoggedRequestDetai
 	})
 }
 
+// AllEventFilter narrows a list. What is zero does not.
+type AllEventFilter struct {
+	After string        // The id of an event.
+	Type  api.EventType // Only events of this type.
+	Run   string        // Only events of this run.
+}
+
+// AllEvents lists events. What has happened in the organization, oldest first. Events are there while a webhook wants
+// them, and all of them after the organization has switched `event_log` on; they are kept for 30 days.
+func (c *Client) AllEvents(filter AllEventFilter) Pages[api.Event] {
+	return pagesOf[api.Event](c, "/api/events/", true, map[string]any{
+		"after": filter.After,
+		"type":  filter.Type,
+		"run":   filter.Run,
+	})
+}
+
+// FindEvent gets an event. One event, as it is delivered to webhooks.
+func (c *Client) FindEvent(ctx context.Context, id string) (api.Event, error) {
+	return do[api.Event](ctx, c, request{
+		method: "GET", path: "/api/events/" + url.PathEscape(id) + "/",
+	})
+}
+
+// Webhooks lists webhooks. The webhooks of the organization, newest first, without their secrets. Requires the role
+// admin.
+func (c *Client) Webhooks() Pages[api.Webhook] {
+	return pagesOf[api.Webhook](c, "/api/webhooks/", true, nil)
+}
+
+// CreateWebhook creates a webhook. Sends events to a URL from now on, signed as Standard Webhooks describes. The
+// response shows the secret only once, so it must not be stored and this operation takes no idempotency key; an
+// organization has one webhook for each URL, so a repeated request makes no second one.
+func (c *Client) CreateWebhook(ctx context.Context, draft api.WebhookDraft) (api.WebhookSecret, error) {
+	return do[api.WebhookSecret](ctx, c, request{
+		method: "POST", path: "/api/webhooks/", json: draft, creates: true,
+	})
+}
+
+// FindWebhook gets a webhook. One webhook, without its secret. Requires the role admin.
+func (c *Client) FindWebhook(ctx context.Context, id string) (api.Webhook, error) {
+	return do[api.Webhook](ctx, c, request{
+		method: "GET", path: "/api/webhooks/" + url.PathEscape(id) + "/",
+	})
+}
+
+// ChangeWebhook changes a webhook. What is left out stays as it is. `enabled` switches the webhook on and off; while
+// it is off, it gets no events, and `resendEvents` sends them afterwards.
+func (c *Client) ChangeWebhook(ctx context.Context, id string, change api.WebhookChange) (api.Webhook, error) {
+	return do[api.Webhook](ctx, c, request{
+		method: "PATCH", path: "/api/webhooks/" + url.PathEscape(id) + "/", json: change,
+	})
+}
+
+// DeleteWebhook deletes a webhook. Deletes a webhook with its deliveries. Events stay.
+func (c *Client) DeleteWebhook(ctx context.Context, id string) error {
+	return done(ctx, c, request{
+		method: "DELETE", path: "/api/webhooks/" + url.PathEscape(id) + "/",
+	})
+}
+
+// RotateWebhook rotates the secret of a webhook. Makes a new secret, which the response shows only once. For 24 hours
+// deliveries have a signature by each of both.
+func (c *Client) RotateWebhook(ctx context.Context, id string) (api.WebhookSecret, error) {
+	return do[api.WebhookSecret](ctx, c, request{
+		method: "POST", path: "/api/webhooks/" + url.PathEscape(id) + "/rotate/", creates: true,
+	})
+}
+
+// TestWebhook sends a test event. Sends an event of the type `webhook.test` to this webhook alone. Requires the role
+// admin.
+func (c *Client) TestWebhook(ctx context.Context, id string, key string) (api.Event, error) {
+	return do[api.Event](ctx, c, request{
+		method: "POST", path: "/api/webhooks/" + url.PathEscape(id) + "/test/", keyed: true, key: key, creates: true,
+	})
+}
+
+// ResendEvents sends events again. Sends one event again, or all events since a time that the webhook wants, those
+// that were delivered too. It happens in the background: `recovering` of the webhook says how far it is.
+func (c *Client) ResendEvents(ctx context.Context, id string, resend api.WebhookResend, key string) (api.Webhook, error) {
+	return do[api.Webhook](ctx, c, request{
+		method: "POST", path: "/api/webhooks/" + url.PathEscape(id) + "/resend/", json: resend, keyed: true, key: key, creates: true,
+	})
+}
+
+// DeliverieFilter narrows a list. What is zero does not.
+type DeliverieFilter struct {
+	Event string            // Only the delivery of this event.
+	State api.DeliveryState // Only deliveries in this state.
+}
+
+// Deliveries lists deliveries. The deliveries of a webhook with their attempts, the newest events first. Requires the
+// role admin.
+func (c *Client) Deliveries(id string, filter DeliverieFilter) Pages[api.Delivery] {
+	return pagesOf[api.Delivery](c, "/api/webhooks/"+url.PathEscape(id)+"/deliveries/", true, map[string]any{
+		"event": filter.Event,
+		"state": filter.State,
+	})
+}
+
 // SigningSecrets reads the signing secrets. The secrets that sign calls of external validators and their callbacks:
 // one for each validator that the newest versions of the workflows call, by the origin of its URL. Requires the role
 // admin.

@@ -135,15 +135,6 @@ func (r Ring) Compare(secrets map[ID]int) Use {
 	return use
 }
 
-// Reseal encrypts a sealed secret anew, under the first key.
-func (r Ring) Reseal(sealed []byte, binding Binding) ([]byte, error) {
-	secret, err := r.Open(sealed, binding)
-	if err != nil {
-		return nil, err
-	}
-	return r.Seal(secret, binding)
-}
-
 // Seal encrypts a secret for its binding under the first key. The error is ErrNoKey.
 func (r Ring) Seal(secret []byte, binding Binding) ([]byte, error) {
 	if len(r.keys) == 0 {

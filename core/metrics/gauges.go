@@ -28,7 +28,11 @@ type Gauges struct {
 	RunsOldestPending time.Duration
 	// RunsExecuting counts runs that a worker executes.
 	RunsExecuting int64
-	Roles         []RoleGauges
+	// WebhooksLate is how long the webhook has been due that has waited longest for a process. WebhooksFailing counts
+	// those whose last attempt has failed, of Webhooks that are not disabled.
+	WebhooksLate              time.Duration
+	Webhooks, WebhooksFailing int64
+	Roles                     []RoleGauges
 	// LoopAges are the times since the last successful pass of each loop in any process.
 	LoopAges map[string]time.Duration
 }
@@ -56,6 +60,7 @@ type Collected struct {
 
 	keys, oldestLocked, pending, oldestPending, dead, up       *prometheus.Desc
 	runsPending, runsOldest, runsExecuting, processes, loopAge *prometheus.Desc
+	webhooks, webhooksLate                                     *prometheus.Desc
 }
 
 // NewCollected makes a Collected; a loop has to call Refresh.
@@ -75,6 +80,10 @@ func NewCollected(source Source) *Collected {
 		runsPending:   desc("sv_runs_pending", "Runs that wait for a worker, up to 10000."),
 		runsOldest:    desc("sv_runs_oldest_pending_age_seconds", "Age of the oldest run that waits for a worker."),
 		runsExecuting: desc("sv_runs_executing", "Runs that are executed, up to 10000."),
+		webhooks: desc("sv_webhooks",
+			"Webhooks that are not disabled, by whether their last attempt has failed.", "state"),
+		webhooksLate: desc("sv_webhooks_late_seconds",
+			"How long a webhook has been due that no process delivers to."),
 		processes: desc("sv_processes", "Processes by role, alive or silent without a successor.", "role",
 			"state"),
 		loopAge: desc("sv_loop_last_success_age_seconds",
@@ -105,7 +114,7 @@ func refresh[T any](ctx context.Context, slot *atomic.Pointer[T], read func(cont
 func (c *Collected) Describe(descs chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{
 		c.keys, c.oldestLocked, c.pending, c.oldestPending, c.dead, c.up,
-		c.runsPending, c.runsOldest, c.runsExecuting, c.processes, c.loopAge,
+		c.runsPending, c.runsOldest, c.runsExecuting, c.processes, c.loopAge, c.webhooks, c.webhooksLate,
 	} {
 		descs <- desc
 	}
@@ -135,6 +144,9 @@ func (c *Collected) Collect(metrics chan<- prometheus.Metric) {
 	send(c.runsPending, float64(gauges.RunsPending))
 	send(c.runsOldest, gauges.RunsOldestPending.Seconds())
 	send(c.runsExecuting, float64(gauges.RunsExecuting))
+	send(c.webhooks, float64(gauges.Webhooks-gauges.WebhooksFailing), "working")
+	send(c.webhooks, float64(gauges.WebhooksFailing), "failing")
+	send(c.webhooksLate, gauges.WebhooksLate.Seconds())
 	for _, role := range gauges.Roles {
 		send(c.processes, float64(role.Alive), role.Role, "alive")
 		send(c.processes, float64(role.Silent), role.Role, "silent")

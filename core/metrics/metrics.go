@@ -24,6 +24,7 @@ type Metrics struct {
 	Purges *Purges
 	// Requests measures the log of requests.
 	Requests *Requests
+	Webhooks *Webhooks
 
 	registry *prometheus.Registry
 	version  string
@@ -36,7 +37,8 @@ func New(version string) *Metrics {
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return &Metrics{
 		HTTP: newHTTP(registry), Keys: newKeys(registry), Starts: newStarts(registry), Runs: newRuns(registry),
-		Purges: newPurges(registry), Requests: newRequests(registry), registry: registry, version: version,
+		Purges: newPurges(registry), Requests: newRequests(registry), Webhooks: newWebhooks(registry),
+		registry: registry, version: version,
 	}
 }
 

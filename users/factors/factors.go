@@ -26,6 +26,14 @@ type Service struct {
 	accounts *account.Service
 }
 
+// SealedTables have the encrypted secrets of users: those of second factors, and those in mails that wait.
+func SealedTables() []keyring.Table {
+	sealed := []string{"sealed"}
+	return []keyring.Table{
+		{Name: "second_factors", ID: "user_id", Columns: sealed}, {Name: "mails", ID: "id", Columns: sealed},
+	}
+}
+
 // NewService makes the service. The keys encrypt the secrets.
 func NewService(database *db.DB, keys keyring.Ring, accounts *account.Service) *Service {
 	return &Service{db: database, keys: keys, accounts: accounts}

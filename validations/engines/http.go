@@ -80,8 +80,7 @@ func compileHTTP(config json.RawMessage, limits Limits) (*HTTP, []ConfigError) {
 	if faults := engine.DecodeConfig(config, &c); len(faults) > 0 {
 		return nil, faults
 	}
-	faults := checkURL(c.URL)
-	faults = append(faults, checkHeaders(c.Headers)...)
+	faults := CheckCall(c.URL, c.Headers, false)
 	faults = append(faults, checkParameters(c.Parameters)...)
 	faults = append(faults, checkSeverities(c.Severities)...)
 	e := &HTTP{
@@ -101,6 +100,12 @@ func compileHTTP(config json.RawMessage, limits Limits) (*HTTP, []ConfigError) {
 		faults = append(faults, engine.NewConfigError("/callback_timeout_seconds", "http.timeout", detail))
 	}
 	return e, faults
+}
+
+// CheckCall says what is wrong with the address and the headers of a call, by their pointers. Headers of a workflow may
+// hold no secrets, because everyone who may see the workflow sees them.
+func CheckCall(address string, headers map[string]string, mayHoldSecrets bool) []ConfigError {
+	return append(checkURL(address), checkHeaders(headers, mayHoldSecrets)...)
 }
 
 // checkURL refuses what different programs read as different addresses. Which addresses may be called is decided when
@@ -160,21 +165,21 @@ func isPort(address *url.URL) bool {
 	return err == nil && number > 0
 }
 
-func checkHeaders(headers map[string]string) []ConfigError {
+func checkHeaders(headers map[string]string, mayHoldSecrets bool) []ConfigError {
 	faults := []ConfigError{}
 	if len(headers) > maxHTTPHeaders {
 		detail := fmt.Sprintf("at most %d headers are allowed", maxHTTPHeaders)
 		faults = append(faults, engine.NewConfigError(Pointer("headers"), "http.headers", detail))
 	}
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
-		if detail := headerFault(name, headers[name]); detail != "" {
+		if detail := headerFault(name, headers[name], mayHoldSecrets); detail != "" {
 			faults = append(faults, engine.NewConfigError(Pointer("headers", name), "http.headers", detail))
 		}
 	}
 	return faults
 }
 
-func headerFault(name, value string) string {
+func headerFault(name, value string, mayHoldSecrets bool) string {
 	lower := strings.ToLower(name)
 	switch {
 	case name == "" || len(name) > maxHeaderChars || strings.Trim(name, nameChars) != "":
@@ -183,7 +188,7 @@ func headerFault(name, value string) string {
 		return fmt.Sprintf("must have a value of at most %d printable ASCII characters", maxHeaderChars)
 	case isOurHeader(lower):
 		return "is set by the service itself"
-	case slices.ContainsFunc([]string{"authorization", "cookie", "token", "secret", "password", "key"},
+	case !mayHoldSecrets && slices.ContainsFunc([]string{"authorization", "cookie", "token", "secret", "password", "key"},
 		func(word string) bool { return strings.Contains(lower, word) }):
 		return "looks like a secret, which everyone who may see the workflow would see; verify the signature instead"
 	default:
@@ -193,7 +198,7 @@ func headerFault(name, value string) string {
 
 // isOurHeader reports whether a header is set by the call or is about the connection.
 func isOurHeader(lower string) bool {
-	return strings.HasPrefix(lower, "sv-") || strings.HasPrefix(lower, "proxy-") ||
+	return strings.HasPrefix(lower, "sv-") || strings.HasPrefix(lower, "webhook-") || strings.HasPrefix(lower, "proxy-") ||
 		slices.Contains([]string{
 			"accept", "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "expect",
 			"host", "idempotency-key", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "user-agent",

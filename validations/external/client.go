@@ -25,6 +25,7 @@ import (
 const (
 	dialTimeout      = 10 * time.Second
 	maxAnswerHeaders = 64 << 10
+	maxIdle          = 16
 	userAgent        = "simplevalidations"
 )
 
@@ -69,15 +70,15 @@ func NewClient(policy Policy, firstPause time.Duration) *Client {
 
 func newClient(policy Policy, firstPause time.Duration, names *net.Resolver) *Client {
 	return &Client{
-		secure: newHTTPClient(names, policy.control(true)), plain: newHTTPClient(names, policy.control(false)),
-		firstPause: firstPause,
+		secure: newHTTPClient(names, policy.control(true), false),
+		plain:  newHTTPClient(names, policy.control(false), false), firstPause: firstPause,
 	}
 }
 
-// Fetcher is an HTTP client that keeps to the policy, for addresses that a person at a terminal names. It follows no
-// redirects: the caller decides about each address.
-func (p Policy) Fetcher(secure bool) *http.Client {
-	return newHTTPClient(net.DefaultResolver, p.control(secure))
+// Client is an HTTP client that keeps to the policy. It follows no redirects: the caller decides about each address.
+// Where it keeps connections, the caller closes them before it turns to the URL of another organization.
+func (p Policy) Client(secure, keepConnections bool) *http.Client {
+	return newHTTPClient(net.DefaultResolver, p.control(secure), keepConnections)
 }
 
 // Traced makes the client trace its calls, and send the trace context to the validators.
@@ -86,14 +87,14 @@ func (c *Client) Traced(tracer *tracing.Tracer) *Client {
 	return c
 }
 
-func newHTTPClient(names *net.Resolver, control dialControl) *http.Client {
+func newHTTPClient(names *net.Resolver, control dialControl, keepConnections bool) *http.Client {
 	dialer := &net.Dialer{Timeout: dialTimeout, Resolver: names, ControlContext: control}
 	return &http.Client{
 		// A proxy would be dialed instead of the validator, and the policy would check its address. A redirect is an
 		// answer, because it leads to a URL that the workflow does not name.
 		Transport: &http.Transport{
-			Proxy: nil, DialContext: dialer.DialContext, DisableKeepAlives: true, DisableCompression: true,
-			MaxResponseHeaderBytes: maxAnswerHeaders,
+			Proxy: nil, DialContext: dialer.DialContext, DisableKeepAlives: !keepConnections,
+			MaxIdleConnsPerHost: maxIdle, DisableCompression: true, MaxResponseHeaderBytes: maxAnswerHeaders,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}

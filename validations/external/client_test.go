@@ -252,7 +252,7 @@ func TestParseRetryAfter(t *testing.T) {
 		"Fri, 02 Jan 2026 03:05:05 GMT": time.Minute, "Fri, 02 Jan 2026 03:00:00 GMT": 0,
 		"Fri, 31 Dec 9999 23:59:59 GMT": maxRetryAfter,
 	} {
-		if got := parseRetryAfter(text, now); got != want {
+		if got := ParseRetryAfter(text, now); got != want {
 			t.Errorf("%q = %s, want %s", text, got, want)
 		}
 	}

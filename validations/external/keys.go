@@ -87,15 +87,10 @@ func newKey() []byte {
 	return key
 }
 
-// Reseal encrypts all signing keys under the first key of the ring that are under another one, and returns
-// of how many organizations. It may be stopped at any time, and continues when it is called again.
-func (k *Keys) Reseal(ctx context.Context) (int, error) {
-	total := 0
-	for {
-		n, err := k.resealBatch(ctx)
-		total += n
-		if err != nil || n == 0 {
-			return total, err
-		}
+// SealedTable has the encrypted signing keys of all organizations.
+func SealedTable() keyring.Table {
+	return keyring.Table{
+		Name: "signing_keys", ID: "org_id", Columns: []string{"sealed", "sealed_previous"},
+		Action: "signing_secret.reencrypt",
 	}
 }

@@ -213,7 +213,7 @@ func TestReseal(t *testing.T) {
 	b := setup(t)
 	oldKey, newKey := keyring.Generate(), keyring.Generate()
 	before, during, after := b.with(t, oldKey), b.with(t, newKey, oldKey), b.with(t, newKey)
-	ids := b.organizations(t, before, resealOrganizations+5)
+	ids := b.organizations(t, before, 105)
 	// Some have a previous key as well.
 	for _, id := range ids[:3] {
 		if err := before.Rotate(t.Context(), core.Principal{OrgID: id}); err != nil {
@@ -224,18 +224,14 @@ func TestReseal(t *testing.T) {
 	wantUse(t, during, keyring.Use{Outdated: len(ids)})
 	wantUse(t, after, keyring.Use{Unknown: []string{before.ring.IDs()[0].String()}, Outdated: len(ids)})
 
-	// It is stopped behind the first batch, and goes on.
-	if n, err := during.resealBatch(t.Context()); n != resealOrganizations || err != nil {
-		t.Fatalf("batch = %d, %v, want %d", n, err, resealOrganizations)
-	}
-	if n, err := during.Reseal(t.Context()); n != 5 || err != nil {
-		t.Errorf("the rest = %d, %v, want 5", n, err)
+	if n, err := during.reseal(t.Context()); n != len(ids) || err != nil {
+		t.Fatalf("encrypted anew = %d, %v, want %d", n, err, len(ids))
 	}
 	wantUse(t, after, keyring.Use{})
 	if diff := cmp.Diff(want, allKeys(t, after, ids)); diff != "" {
 		t.Errorf("keys under the new key alone (-before +after):\n%s", diff)
 	}
-	if n, err := during.Reseal(t.Context()); n != 0 || err != nil {
+	if n, err := during.reseal(t.Context()); n != 0 || err != nil {
 		t.Errorf("a second time = %d, %v, want 0", n, err)
 	}
 	if n := coretest.One[int64](t, b.db, `SELECT count(DISTINCT org_id) FROM audit_records
@@ -259,7 +255,7 @@ func TestResealAgainstRotations(t *testing.T) {
 		var group sync.WaitGroup
 		for _, work := range []func(context.Context) error{
 			func(ctx context.Context) error { return before.Rotate(ctx, core.Principal{OrgID: id}) },
-			func(ctx context.Context) error { _, err := during.Reseal(ctx); return err },
+			func(ctx context.Context) error { _, err := during.reseal(ctx); return err },
 		} {
 			group.Go(func() {
 				if err := work(t.Context()); err != nil {
@@ -273,6 +269,10 @@ func TestResealAgainstRotations(t *testing.T) {
 			t.Fatalf("the key before the rotation is not the previous one, %v", err)
 		}
 	}
+}
+
+func (k *Keys) reseal(ctx context.Context) (int, error) {
+	return SealedTable().Reseal(ctx, k.db, k.ring)
 }
 
 func allKeys(tb testing.TB, of *Keys, ids []uuid.UUID) [][2]string {
@@ -290,7 +290,8 @@ func allKeys(tb testing.TB, of *Keys, ids []uuid.UUID) [][2]string {
 
 func wantUse(tb testing.TB, keys *Keys, want keyring.Use) {
 	tb.Helper()
-	used, err := UsedKeys(tb.Context(), keys.db)
+	used := make(map[keyring.ID]int)
+	err := SealedTable().Count(tb.Context(), keys.db, used)
 	if diff := cmp.Diff(want, keys.ring.Compare(used)); diff != "" || err != nil {
 		tb.Errorf("use of keys, %v (-want +got):\n%s", err, diff)
 	}

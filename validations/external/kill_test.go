@@ -20,7 +20,7 @@ func TestResealAfterEveryKill(t *testing.T) {
 	b := setup(t)
 	oldKey, newKey := keyring.Generate(), keyring.Generate()
 	before, during, after := b.with(t, oldKey), b.with(t, newKey, oldKey), b.with(t, newKey)
-	ids := b.organizations(t, before, resealOrganizations+2)
+	ids := b.organizations(t, before, 105)
 	for _, id := range ids {
 		if err := before.Rotate(t.Context(), core.Principal{OrgID: id}); err != nil {
 			t.Fatal(err)
@@ -42,7 +42,7 @@ func TestResealAfterEveryKill(t *testing.T) {
 	for killed := true; killed; kills++ {
 		b.exec(t, `UPDATE killed_behind SET statement = $1`, kills+1)
 		b.exec(t, `ALTER SEQUENCE statements RESTART`)
-		_, err := during.Reseal(t.Context())
+		_, err := during.reseal(t.Context())
 		if killed = err != nil; killed && !strings.Contains(err.Error(), "killed") {
 			t.Fatal(err)
 		}
@@ -50,7 +50,7 @@ func TestResealAfterEveryKill(t *testing.T) {
 			t.Fatalf("keys after the kill behind statement %d (-before +after):\n%s", kills+1, diff)
 		}
 	}
-	if kills <= resealOrganizations {
+	if kills <= 100 {
 		t.Errorf("killed %d times, want it behind each statement", kills)
 	}
 	if diff := cmp.Diff(want, storedKeys(t, after)); diff != "" {

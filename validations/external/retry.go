@@ -64,7 +64,7 @@ func (f *CallError) mayRepeat(repeatable bool) bool {
 // nothing was done; 409 means that an earlier attempt is still in flight.
 func refused(response *http.Response) *CallError {
 	failure := &CallError{Reason: fmt.Sprintf("it answered with status %d", response.StatusCode), outcome: final}
-	failure.retryAfter = parseRetryAfter(response.Header.Get("Retry-After"), time.Now())
+	failure.retryAfter = ParseRetryAfter(response.Header.Get("Retry-After"), time.Now())
 	switch status := response.StatusCode; {
 	case status == http.StatusTooManyRequests,
 		status == http.StatusServiceUnavailable && response.Header.Get("Retry-After") != "":
@@ -77,8 +77,8 @@ func refused(response *http.Response) *CallError {
 	return failure
 }
 
-// parseRetryAfter reads seconds or a date. Anything else is 0.
-func parseRetryAfter(text string, now time.Time) time.Duration {
+// ParseRetryAfter reads seconds or a date. Anything else is 0.
+func ParseRetryAfter(text string, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
 		return time.Duration(seconds) * time.Second
 	}

@@ -15,9 +15,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/keyring"
 )
 
-// resealOrganizations is how many organizations' keys one transaction encrypts anew.
-const resealOrganizations = 100
-
 // A sealed key is bound to its column, so that a previous key cannot be put back as the current one.
 const (
 	columnCurrent  = "signing_keys.sealed"
@@ -142,80 +139,6 @@ func (k *Keys) createKey(ctx context.Context, in session, orgID uuid.UUID) error
 		return fmt.Errorf("create the signing key of organization %s: %w", orgID, err)
 	}
 	return nil
-}
-
-// resealBatch encrypts some organizations' keys under the first key of the ring. It waits for a row that another
-// process has locked, and skips it if that process has encrypted it.
-func (k *Keys) resealBatch(ctx context.Context) (int, error) {
-	ids := k.ring.IDs()
-	if len(ids) == 0 {
-		return 0, keyring.ErrNoKey
-	}
-	return db.InTx(ctx, k.db, func(tx db.Tx) (int, error) {
-		rows, err := lockOutdated(ctx, tx, ids[0])
-		if err != nil {
-			return 0, err
-		}
-		batch := tx.NewBatch()
-		for _, row := range rows {
-			keys, err := k.open(row)
-			if err != nil {
-				return 0, err
-			}
-			if row, err = k.seal(row.orgID, keys); err != nil {
-				return 0, err
-			}
-			auditID, err := core.NewID()
-			if err != nil {
-				return 0, err
-			}
-			batch.Queue(`UPDATE signing_keys SET sealed = $2, sealed_previous = $3 WHERE org_id = $1`,
-				row.orgID, row.current, row.previous)
-			core.Audit(batch, core.AuditRecord{
-				ID: auditID, OrgID: row.orgID, Action: "signing_secret.reencrypt", TargetType: "organization",
-				TargetID: row.orgID.String(),
-			})
-		}
-		return len(rows), batch.Send(ctx)
-	})
-}
-
-func lockOutdated(ctx context.Context, tx db.Tx, first keyring.ID) ([]sealedKeys, error) {
-	rows, err := tx.Query(ctx, `
-		SELECT org_id, sealed, sealed_previous FROM signing_keys
-		WHERE substring(sealed FOR $2) <> $1
-		ORDER BY org_id LIMIT $3 FOR UPDATE`, first[:], keyring.IDBytes, resealOrganizations)
-	if err != nil {
-		return nil, fmt.Errorf("look for signing keys under other keys: %w", err)
-	}
-	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (sealedKeys, error) {
-		var keys sealedKeys
-		return keys, row.Scan(&keys.orgID, &keys.current, &keys.previous)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read signing keys under other keys: %w", err)
-	}
-	return found, nil
-}
-
-// UsedKeys counts the organizations by the key of the installation that their signing keys are encrypted under.
-func UsedKeys(ctx context.Context, database *db.DB) (map[keyring.ID]int, error) {
-	rows, err := database.Pool.Query(ctx, `
-		SELECT substring(sealed FOR $1), count(*) FROM signing_keys GROUP BY 1`, keyring.IDBytes)
-	if err != nil {
-		return nil, fmt.Errorf("count the keys: %w", err)
-	}
-	used := map[keyring.ID]int{}
-	var id []byte
-	var organizations int
-	_, err = pgx.ForEachRow(rows, []any{&id, &organizations}, func() error {
-		used[keyring.ID(id)] = organizations
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("count the keys: %w", err)
-	}
-	return used, nil
 }
 
 func (k *Keys) open(row sealedKeys) (pair, error) {

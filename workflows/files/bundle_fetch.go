@@ -78,7 +78,7 @@ type fetcher struct {
 
 func newFetcher(hosts []string, tell func(line string)) *fetcher {
 	policy := external.NewPolicy(nil)
-	return &fetcher{hosts: hosts, tell: tell, secure: policy.Fetcher(true), plain: policy.Fetcher(false)}
+	return &fetcher{hosts: hosts, tell: tell, secure: policy.Client(true, false), plain: policy.Client(false, false)}
 }
 
 func (f *fetcher) read(ctx context.Context, from source) ([]byte, error) {

@@ -217,7 +217,7 @@ func TestBundleShortensXMLSchemas(t *testing.T) {
 func local(hosts ...string) *Bundler {
 	b := NewBundler(hosts, silent)
 	policy := external.NewPolicy([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})
-	b.fetch.secure, b.fetch.plain = policy.Fetcher(true), policy.Fetcher(false)
+	b.fetch.secure, b.fetch.plain = policy.Client(true, false), policy.Client(false, false)
 	return b
 }
 

@@ -18,7 +18,7 @@ func (s *stage) accessTable(tb testing.TB) map[string]fixture.Access {
 	tb.Helper()
 	table := s.accessToWorkflows(tb)
 	for _, part := range []map[string]fixture.Access{
-		s.accessToRuns(tb), s.accessToAccount(tb), s.accessOfExistingClient(tb),
+		s.accessToRuns(tb), s.accessToWebhooks(tb), s.accessToAccount(tb), s.accessOfExistingClient(tb),
 	} {
 		maps.Copy(table, part)
 	}

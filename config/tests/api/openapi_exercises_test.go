@@ -95,7 +95,7 @@ func (s externalStage) exercises(tb testing.TB) []exercise {
 	return s.withRefusals(tb, slices.Concat(
 		callbacks, s.exercisesOfStarts(tb), s.exercisesOfRuns(tb, findings), s.exercisesOfWorkflows(tb),
 		s.exercisesOfKeys(tb), s.exercisesOfMembers(tb), s.exercisesOfInvitations(tb),
-		s.exercisesOfTokens(tb), s.exercisesOfAccount(),
+		s.exercisesOfTokens(tb), s.exercisesOfWebhooks(tb), s.exercisesOfAccount(),
 		s.exercisesOfExistingClient(tb, findings), exercisesOfService(),
 	))
 }

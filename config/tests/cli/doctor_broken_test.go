@@ -202,7 +202,7 @@ func process(tb testing.TB, s *fixture.Stage, part, started, silent string) {
 		id, part, fixture.Version, started, silent)
 	loops := map[string][]string{
 		"web":       {"enqueuer", "waiters", "key activity", "request log", "token last use"},
-		"worker":    {"enqueuer", "sweeper", "completer", "uploads sweeper", "mails sweeper"},
+		"worker":    {"enqueuer", "sweeper", "completer", "uploads sweeper", "mails sweeper", "event publisher"},
 		"scheduler": {"enqueuer"},
 	}
 	s.Exec(tb, `INSERT INTO service_loops

@@ -134,7 +134,9 @@ func unread() []string {
 }
 
 // unrepeatable are the operations without a key that do their work again when they are repeated.
-func unrepeatable() []string { return []string{"createToken", "rotateToken"} }
+func unrepeatable() []string {
+	return []string{"createToken", "createWebhook", "rotateToken", "rotateWebhook"}
+}
 
 // read makes the model of a document, without /api/v1/, which is for other clients, and the service itself.
 func read(text []byte) (api, error) {

@@ -37,6 +37,7 @@ func parts() []part {
 		{"wait", "runs that are waited for", (*bench).measureWait},
 		{"queue", "runs through the queue", (*bench).measureQueue},
 		{"tenant", "an organization beside a busy one", (*bench).measureTenant},
+		{"events", "verdicts that write events, and that do not", (*bench).measureEvents},
 		{"river", "the same service on River", (*bench).measureRiver},
 	}
 }
@@ -247,6 +248,34 @@ func (b *bench) measureWait(ctx context.Context) error {
 	// The latency is that of the answer, whatever becomes of the run of a plain start.
 	s.pending = ""
 	return b.contest(ctx, []row{{workMany, 1}, {workWait, 1}}, s.lane())
+}
+
+// measureEvents compares verdicts that write events with those for which nobody listens, and with a database that does
+// not ask who listens.
+func (b *bench) measureEvents(ctx context.Context) error {
+	s, err := b.all(ctx, laneEmbedded)
+	if err != nil {
+		return err
+	}
+	after := func(name, trigger string, listens bool) lane {
+		return lane{name, func(ctx context.Context, r row, duration time.Duration) (sample, error) {
+			_, err := b.db.Exec(ctx, "ALTER TABLE validation_runs "+trigger+" TRIGGER tr_validation_runs_events")
+			if err == nil {
+				_, err = b.db.Exec(ctx, "UPDATE organizations SET event_log = $1", listens)
+			}
+			if err != nil {
+				return sample{}, fmt.Errorf("decide who listens for events: %w", err)
+			}
+			return s.measure(ctx, r, duration)
+		}}
+	}
+	b.atEnd(func(ctx context.Context) error {
+		_, err := b.db.Exec(ctx, `UPDATE organizations SET event_log = false; TRUNCATE events CASCADE;
+			ALTER TABLE validation_runs ENABLE TRIGGER tr_validation_runs_events`)
+		return err
+	})
+	return b.contest(ctx, []row{{workVerdicts, someClients}}, after(laneUntold, "DISABLE", false),
+		after(laneUnheard, "ENABLE", false), after(laneHeard, "ENABLE", true))
 }
 
 // measureQueue lets pgbench stage runs, and then has a worker execute them.

@@ -11,6 +11,9 @@ import (
 // The lanes. Those of the contests that have two sides of one service are named by what differs.
 const (
 	laneEmbedded = "serve, embedded Redis"
+	laneUntold   = "without the trigger of events"
+	laneUnheard  = "nobody listens for events"
+	laneHeard    = "events are written and listed"
 	laneRedis    = "serve, redis-server"
 	laneSplit    = "web and worker"
 	laneStarts   = "starts alone"
@@ -124,6 +127,8 @@ func targets() []target {
 		atLeast(1.5, key{workVerdicts, 32, laneEmbedded}, lanePgbench),
 		atLeast(3, key{workHotVerdicts, 32, laneEmbedded}, lanePgbench),
 		atLeast(1.5, key{workVerdicts, 32, laneEmbedded}, laneRiver),
+		atLeast(0.97, key{workVerdicts, 32, laneUnheard}, laneUntold),
+		atLeast(0.85, key{workVerdicts, 32, laneHeard}, laneUntold),
 		atLeast(0.9, key{workMany, 32, laneYoung}, laneSettled),
 		atLeast(0.9, key{workVerdicts, 32, laneYoung}, laneSettled),
 		atLeast(0.6, key{workReplay, 32, laneStarts}, laneBare),

@@ -38,6 +38,18 @@ export type InvitationState = "invited" | "expired" | "accepted";
 
 export type TokenState = "active" | "expired" | "revoked";
 
+/** What has happened: */
+export type EventType = "run.completed" | "run.canceled" | "quota.reached" | "usage.overage_charged" | "key.abandoned" | "workflow.version_published" | "endpoint.disabled" | "webhook.test";
+
+/** How requests are signed. */
+export type SignatureScheme = "v1" | "v1a";
+
+/** Whether it is active and gets events, or disabled. */
+export type WebhookState = "active" | "disabled";
+
+/** Whether the event was delivered: pending while there will be another attempt, failed after the last one. */
+export type DeliveryState = "pending" | "delivered" | "failed";
+
 /** The codes of refusals that this client knows. Each has its page in the documentation of the service. */
 export type KnownErrorCode =
   "invalid_payload" | "invalid_parameter" | "idempotency_key_too_long" | "idempotency_key_invalid" |
@@ -397,6 +409,84 @@ export interface InvitationLink extends Invitation {
 /** The changes of a member. */
 export interface MemberChange {
   role: Role;
+}
+
+/** Something that has happened. */
+export interface Event {
+  id: string;
+  type: EventType;
+  /** The version of the members of `data`. */ schema_version: number;
+  timestamp: Time;
+  /** Ids, counts and the address of what it is about. */ data: Record<string, unknown>;
+}
+
+/** A URL that events are sent to. */
+export interface Webhook {
+  id: string;
+  /** Where events are sent. */ url: string;
+  /** A description for people. */ description: string;
+  /** The types that it gets; without any it gets all. */ event_types: EventType[];
+  /** The id of the workflow whose events it gets; null for all. */ workflow: string | null;
+  signature: SignatureScheme;
+  /** The names of its own headers. */ headers: string[];
+  state: WebhookState;
+  /** Why the service has disabled it; empty if it has not. */ disabled_reason: string;
+  disabled_at: Time | null;
+  /** Since when no attempt has succeeded; null if the last one has. */ failing_since: Time | null;
+  secret_rotated_at: Time | null;
+  /** The time of the event that `resendEvents` has come to; null if nothing is being sent again. */ recovering: Time | null;
+  created_at: Time;
+}
+
+/** A webhook with its secret. */
+export interface WebhookSecret extends Webhook {
+  /** What its receiver verifies signatures with, and what is shown only now: a secret `whsec_…` for `v1`, and a public key `whpk_…` for `v1a`. */ secret: string;
+}
+
+/** A new webhook. */
+export interface WebhookDraft {
+  /** An https URL with a public address. */ url: string;
+  description?: string;
+  /** The types that it gets; without any it gets all. */ event_types?: EventType[];
+  /** The id of the workflow whose events it gets; null for all. */ workflow?: string | null;
+  /** Headers that each request carries, 10 at most. */ headers?: Record<string, unknown>;
+  signature?: SignatureScheme;
+}
+
+/** The changes of a webhook. */
+export interface WebhookChange {
+  /** An https URL with a public address. */ url?: string;
+  description?: string;
+  /** The types that it gets; without any it gets all. */ event_types?: EventType[];
+  /** The id of the workflow whose events it gets; null for all. */ workflow?: string | null;
+  /** Headers that each request carries, 10 at most. */ headers?: Record<string, unknown>;
+  enabled?: boolean;
+}
+
+/** What is sent again, one of both. */
+export interface WebhookResend {
+  /** The id of one event. */ event?: string;
+  /** The time since when all events are sent again. */ since?: Time;
+}
+
+/** One request to the receiver. */
+export interface DeliveryAttempt {
+  number: number;
+  at: Time;
+  took_ms: number;
+  /** The status of the answer; 0 if there was none. */ status: number;
+  /** Why it has failed; empty if it has not. */ reason: string;
+  /** The beginning of the answer, 1 KiB at most. */ excerpt: string;
+}
+
+/** The delivery of an event to a webhook. */
+export interface Delivery {
+  event: string;
+  type: EventType;
+  timestamp: Time;
+  state: DeliveryState;
+  /** When it is tried next; null once it is delivered or has failed. */ next_attempt_at: Time | null;
+  attempts: DeliveryAttempt[];
 }
 
 /** An API token, without its secret. */

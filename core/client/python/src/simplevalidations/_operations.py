@@ -10,7 +10,11 @@ from ._core import AsyncPages, Core, Pages, Request, Started, segment
 from .models import (
     AuditRecord,
     Comparison,
+    Delivery,
+    DeliveryState,
     DocumentWindow,
+    Event,
+    EventType,
     Finding,
     Invitation,
     InvitationLink,
@@ -39,6 +43,11 @@ from .models import (
     TokenState,
     Usage,
     VersionDraft,
+    Webhook,
+    WebhookChange,
+    WebhookDraft,
+    WebhookResend,
+    WebhookSecret,
     Workflow,
     WorkflowChange,
     WorkflowDraft,
@@ -191,6 +200,67 @@ class Operations:
         """Reads a request. A request with its headers, the size and the digest of its body, and the problem document
         that it was answered with. Values of headers that may hold secrets are not kept, nor are bodies."""
         return self._do(self._core.read(LoggedRequestDetail, Request("GET", f"/api/requests/{segment(request_id)}/")))
+
+    def all_events(self, *, after: str = "", type: EventType = "", run: str = "", page_size: int = 100) -> Pages[Event]:
+        """Lists events. What has happened in the organization, oldest first. Events are there while a webhook wants
+        them, and all of them after the organization has switched `event_log` on; they are kept for 30 days."""
+        return Pages(self._core, Event, "/api/events/", {"after": after, "type": type, "run": run, "page_size": page_size})
+
+    def find_event(self, event_id: str) -> Event:
+        """Gets an event. One event, as it is delivered to webhooks."""
+        return self._do(self._core.read(Event, Request("GET", f"/api/events/{segment(event_id)}/")))
+
+    def webhooks(self, *, page_size: int = 100) -> Pages[Webhook]:
+        """Lists webhooks. The webhooks of the organization, newest first, without their secrets. Requires the role
+        admin."""
+        return Pages(self._core, Webhook, "/api/webhooks/", {"page_size": page_size})
+
+    def create_webhook(self, draft: WebhookDraft) -> WebhookSecret:
+        """Creates a webhook. Sends events to a URL from now on, signed as Standard Webhooks describes. The response
+        shows the secret only once, so it must not be stored and this operation takes no idempotency key; an
+        organization has one webhook for each URL, so a repeated request makes no second one."""
+        return self._do(self._core.read(WebhookSecret, Request("POST", "/api/webhooks/", json=draft, creates=True)))
+
+    def find_webhook(self, webhook_id: str) -> Webhook:
+        """Gets a webhook. One webhook, without its secret. Requires the role admin."""
+        return self._do(self._core.read(Webhook, Request("GET", f"/api/webhooks/{segment(webhook_id)}/")))
+
+    def change_webhook(self, webhook_id: str, change: WebhookChange) -> Webhook:
+        """Changes a webhook. What is left out stays as it is. `enabled` switches the webhook on and off; while it is
+        off, it gets no events, and `resendEvents` sends them afterwards."""
+        return self._do(self._core.read(Webhook, Request(
+            "PATCH", f"/api/webhooks/{segment(webhook_id)}/", json=change,
+        )))
+
+    def delete_webhook(self, webhook_id: str) -> None:
+        """Deletes a webhook. Deletes a webhook with its deliveries. Events stay."""
+        self._do(self._core.done(Request("DELETE", f"/api/webhooks/{segment(webhook_id)}/")))
+
+    def rotate_webhook(self, webhook_id: str) -> WebhookSecret:
+        """Rotates the secret of a webhook. Makes a new secret, which the response shows only once. For 24 hours
+        deliveries have a signature by each of both."""
+        return self._do(self._core.read(WebhookSecret, Request(
+            "POST", f"/api/webhooks/{segment(webhook_id)}/rotate/", creates=True,
+        )))
+
+    def test_webhook(self, webhook_id: str, *, key: Optional[str] = None) -> Event:
+        """Sends a test event. Sends an event of the type `webhook.test` to this webhook alone. Requires the role
+        admin."""
+        return self._do(self._core.read(Event, Request(
+            "POST", f"/api/webhooks/{segment(webhook_id)}/test/", keyed=True, key=key, creates=True,
+        )))
+
+    def resend_events(self, webhook_id: str, resend: WebhookResend, *, key: Optional[str] = None) -> Webhook:
+        """Sends events again. Sends one event again, or all events since a time that the webhook wants, those that
+        were delivered too. It happens in the background: `recovering` of the webhook says how far it is."""
+        return self._do(self._core.read(Webhook, Request(
+            "POST", f"/api/webhooks/{segment(webhook_id)}/resend/", json=resend, keyed=True, key=key, creates=True,
+        )))
+
+    def deliveries(self, webhook_id: str, *, event: str = "", state: DeliveryState = "", page_size: int = 100) -> Pages[Delivery]:
+        """Lists deliveries. The deliveries of a webhook with their attempts, the newest events first. Requires the
+        role admin."""
+        return Pages(self._core, Delivery, f"/api/webhooks/{segment(webhook_id)}/deliveries/", {"event": event, "state": state, "page_size": page_size})
 
     def signing_secrets(self) -> SigningSecrets:
         """Reads the signing secrets. The secrets that sign calls of external validators and their callbacks: one for
@@ -404,6 +474,45 @@ class AsyncOperations:
 
     async def request(self, request_id: str) -> LoggedRequestDetail:
         return await self._core.read(LoggedRequestDetail, Request("GET", f"/api/requests/{segment(request_id)}/"))
+
+    def all_events(self, *, after: str = "", type: EventType = "", run: str = "", page_size: int = 100) -> AsyncPages[Event]:
+        return AsyncPages(self._core, Event, "/api/events/", {"after": after, "type": type, "run": run, "page_size": page_size})
+
+    async def find_event(self, event_id: str) -> Event:
+        return await self._core.read(Event, Request("GET", f"/api/events/{segment(event_id)}/"))
+
+    def webhooks(self, *, page_size: int = 100) -> AsyncPages[Webhook]:
+        return AsyncPages(self._core, Webhook, "/api/webhooks/", {"page_size": page_size})
+
+    async def create_webhook(self, draft: WebhookDraft) -> WebhookSecret:
+        return await self._core.read(WebhookSecret, Request("POST", "/api/webhooks/", json=draft, creates=True))
+
+    async def find_webhook(self, webhook_id: str) -> Webhook:
+        return await self._core.read(Webhook, Request("GET", f"/api/webhooks/{segment(webhook_id)}/"))
+
+    async def change_webhook(self, webhook_id: str, change: WebhookChange) -> Webhook:
+        return await self._core.read(Webhook, Request("PATCH", f"/api/webhooks/{segment(webhook_id)}/", json=change))
+
+    async def delete_webhook(self, webhook_id: str) -> None:
+        await self._core.done(Request("DELETE", f"/api/webhooks/{segment(webhook_id)}/"))
+
+    async def rotate_webhook(self, webhook_id: str) -> WebhookSecret:
+        return await self._core.read(WebhookSecret, Request(
+            "POST", f"/api/webhooks/{segment(webhook_id)}/rotate/", creates=True,
+        ))
+
+    async def test_webhook(self, webhook_id: str, *, key: Optional[str] = None) -> Event:
+        return await self._core.read(Event, Request(
+            "POST", f"/api/webhooks/{segment(webhook_id)}/test/", keyed=True, key=key, creates=True,
+        ))
+
+    async def resend_events(self, webhook_id: str, resend: WebhookResend, *, key: Optional[str] = None) -> Webhook:
+        return await self._core.read(Webhook, Request(
+            "POST", f"/api/webhooks/{segment(webhook_id)}/resend/", json=resend, keyed=True, key=key, creates=True,
+        ))
+
+    def deliveries(self, webhook_id: str, *, event: str = "", state: DeliveryState = "", page_size: int = 100) -> AsyncPages[Delivery]:
+        return AsyncPages(self._core, Delivery, f"/api/webhooks/{segment(webhook_id)}/deliveries/", {"event": event, "state": state, "page_size": page_size})
 
     async def signing_secrets(self) -> SigningSecrets:
         return await self._core.read(SigningSecrets, Request("GET", "/api/signing-secrets/"))

@@ -11,15 +11,16 @@ from datetime import datetime
 from typing import Any, Dict, List, Mapping, Optional, Sequence, TypedDict
 
 __all__ = [
-    "AuditRecord", "CallbackReceipt", "Comparison", "ComparisonCounts", "Counts", "DayUsage", "Definition",
-    "DocumentLine", "DocumentWindow", "ErrorCategory", "ErrorCode", "FieldError", "Finding", "Invitation",
-    "InvitationLink", "InvitationState", "Issue", "Key", "KeyActivity", "KeyActivityDay", "KeyEvent", "KeyRelease",
-    "KeyState", "LoggedHeader", "LoggedRequest", "LoggedRequestDetail", "Me", "Member", "MemberChange", "MemberDraft",
-    "Organization", "OrganizationChange", "OrganizationSettings", "Problem", "Readiness", "Role", "Run", "RunResult",
-    "RunState", "RunStatus", "Severity", "SigningSecret", "SigningSecrets", "Source", "Step", "StepDraft",
-    "StepStatus", "Token", "TokenDraft", "TokenRotation", "TokenSecret", "TokenState", "Usage", "ValidatorAnswer",
-    "ValidatorFinding", "VersionDraft", "Workflow", "WorkflowChange", "WorkflowDraft", "WorkflowImport",
-    "WorkflowStep", "WorkflowUsage",
+    "AuditRecord", "CallbackReceipt", "Comparison", "ComparisonCounts", "Counts", "DayUsage", "Definition", "Delivery",
+    "DeliveryAttempt", "DeliveryState", "DocumentLine", "DocumentWindow", "ErrorCategory", "ErrorCode", "Event",
+    "EventType", "FieldError", "Finding", "Invitation", "InvitationLink", "InvitationState", "Issue", "Key",
+    "KeyActivity", "KeyActivityDay", "KeyEvent", "KeyRelease", "KeyState", "LoggedHeader", "LoggedRequest",
+    "LoggedRequestDetail", "Me", "Member", "MemberChange", "MemberDraft", "Organization", "OrganizationChange",
+    "OrganizationSettings", "Problem", "Readiness", "Role", "Run", "RunResult", "RunState", "RunStatus", "Severity",
+    "SignatureScheme", "SigningSecret", "SigningSecrets", "Source", "Step", "StepDraft", "StepStatus", "Token",
+    "TokenDraft", "TokenRotation", "TokenSecret", "TokenState", "Usage", "ValidatorAnswer", "ValidatorFinding",
+    "VersionDraft", "Webhook", "WebhookChange", "WebhookDraft", "WebhookResend", "WebhookSecret", "WebhookState",
+    "Workflow", "WorkflowChange", "WorkflowDraft", "WorkflowImport", "WorkflowStep", "WorkflowUsage",
 ]
 
 #: The state of the run. One of "PENDING", "RUNNING", "COMPLETED".
@@ -45,6 +46,16 @@ KeyState = str
 InvitationState = str
 #: One of "active", "expired", "revoked".
 TokenState = str
+#: What has happened: One of "run.completed", "run.canceled", "quota.reached", "usage.overage_charged",
+#: "key.abandoned", "workflow.version_published", "endpoint.disabled", "webhook.test".
+EventType = str
+#: How requests are signed. One of "v1", "v1a".
+SignatureScheme = str
+#: Whether it is active and gets events, or disabled. One of "active", "disabled".
+WebhookState = str
+#: Whether the event was delivered: pending while there will be another attempt, failed after the last one. One of
+#: "pending", "delivered", "failed".
+DeliveryState = str
 #: The kind of error. One of "invalid_payload", "invalid_parameter", "idempotency_key_too_long",
 #: "idempotency_key_invalid", "idempotency_key_required", "idempotency_key_in_progress", "idempotency_key_reused",
 #: "idempotency_key_not_releasable", "not_authenticated", "signature_invalid", "payment_required", "permission_denied",
@@ -499,6 +510,102 @@ class MemberChange(TypedDict):
     """The changes of a member."""
 
     role: Role
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that has happened."""
+
+    id: str
+    type: EventType = ""
+    schema_version: int = 0  #: The version of the members of `data`.
+    timestamp: Optional[datetime] = None
+    data: Dict[str, Any] = field(default_factory=dict)  #: Ids, counts and the address of what it is about.
+
+
+@dataclass(frozen=True)
+class Webhook:
+    """A URL that events are sent to."""
+
+    id: str
+    url: str = ""  #: Where events are sent.
+    description: str = ""  #: A description for people.
+    event_types: List[EventType] = field(default_factory=list)  #: The types that it gets; without any it gets all.
+    workflow: Optional[str] = None  #: The id of the workflow whose events it gets; null for all.
+    signature: SignatureScheme = ""
+    headers: List[str] = field(default_factory=list)  #: The names of its own headers.
+    state: WebhookState = ""
+    disabled_reason: str = ""  #: Why the service has disabled it; empty if it has not.
+    disabled_at: Optional[datetime] = None
+    failing_since: Optional[datetime] = None  #: Since when no attempt has succeeded; null if the last one has.
+    secret_rotated_at: Optional[datetime] = None
+    recovering: Optional[datetime] = None  #: The time of the event that `resendEvents` has come to; null if nothing is being sent again.
+    created_at: Optional[datetime] = None
+
+
+@dataclass(frozen=True)
+class WebhookSecret(Webhook):
+    """A webhook with its secret."""
+
+    secret: str = ""  #: What its receiver verifies signatures with, and what is shown only now: a secret `whsec_…` for `v1`, and a public key `whpk_…` for `v1a`.
+
+
+class _WebhookDraft(TypedDict):
+    """A new webhook."""
+
+    url: str  #: An https URL with a public address.
+
+
+class WebhookDraft(_WebhookDraft, total=False):
+    """A new webhook."""
+
+    description: str
+    event_types: Sequence[EventType]  #: The types that it gets; without any it gets all.
+    workflow: Optional[str]  #: The id of the workflow whose events it gets; null for all.
+    headers: Mapping[str, Any]  #: Headers that each request carries, 10 at most.
+    signature: SignatureScheme
+
+
+class WebhookChange(TypedDict, total=False):
+    """The changes of a webhook."""
+
+    url: str  #: An https URL with a public address.
+    description: str
+    event_types: Sequence[EventType]  #: The types that it gets; without any it gets all.
+    workflow: Optional[str]  #: The id of the workflow whose events it gets; null for all.
+    headers: Mapping[str, Any]  #: Headers that each request carries, 10 at most.
+    enabled: bool
+
+
+class WebhookResend(TypedDict, total=False):
+    """What is sent again, one of both."""
+
+    event: str  #: The id of one event.
+    since: Optional[datetime]  #: The time since when all events are sent again.
+
+
+@dataclass(frozen=True)
+class DeliveryAttempt:
+    """One request to the receiver."""
+
+    number: int = 0
+    at: Optional[datetime] = None
+    took_ms: int = 0
+    status: int = 0  #: The status of the answer; 0 if there was none.
+    reason: str = ""  #: Why it has failed; empty if it has not.
+    excerpt: str = ""  #: The beginning of the answer, 1 KiB at most.
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """The delivery of an event to a webhook."""
+
+    event: str = ""
+    type: EventType = ""
+    timestamp: Optional[datetime] = None
+    state: DeliveryState = ""
+    next_attempt_at: Optional[datetime] = None  #: When it is tried next; null once it is delivered or has failed.
+    attempts: List[DeliveryAttempt] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,561 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"github.com/simplevalidations/simplevalidations/config"
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
+	"github.com/simplevalidations/simplevalidations/core/api"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+)
+
+// receiver is a receiver of webhooks that answers as its test says: 204 unless there is an answer left.
+type receiver struct {
+	*httptest.Server
+
+	mu      sync.Mutex
+	answers []http.HandlerFunc
+	got     []received
+}
+
+// received is a request that a receiver has got.
+type received struct {
+	header http.Header
+	body   []byte
+}
+
+func (r received) event(tb testing.TB) api.Event {
+	tb.Helper()
+	var event api.Event
+	if err := json.Unmarshal(r.body, &event); err != nil {
+		tb.Fatal(err)
+	}
+	return event
+}
+
+func newReceiver(tb testing.TB, answers ...http.HandlerFunc) *receiver {
+	tb.Helper()
+	r := &receiver{answers: answers}
+	r.Server = httptest.NewServer(r)
+	tb.Cleanup(r.Close)
+	return r
+}
+
+// ServeHTTP keeps the request and gives the next answer.
+func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	body, _ := io.ReadAll(request.Body) // A body that is cut short verifies under no signature.
+	r.mu.Lock()
+	r.got = append(r.got, received{request.Header, body})
+	answer := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }
+	if len(r.answers) > 0 {
+		answer, r.answers = r.answers[0], r.answers[1:]
+	}
+	r.mu.Unlock()
+	answer(w, request)
+}
+
+func (r *receiver) requests() []received {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.got)
+}
+
+// status answers with a status.
+func status(code int) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(code)
+		_, _ = fmt.Fprintf(w, "the answer %d", code) // 204 has no body.
+	}
+}
+
+// webhookStage is a stage whose deliveries reach this machine and are repeated at once, twice.
+func webhookStage(tb testing.TB) *stage {
+	tb.Helper()
+	s := setup(tb, func(settings *config.Settings) {
+		settings.ExternalAllow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+		settings.WebhookRetries = []time.Duration{0, 0}
+		settings.WebhookTimeout = time.Second
+	})
+	tb.Cleanup(func() {
+		ended, end := context.WithCancel(context.WithoutCancel(tb.Context()))
+		end()
+		_ = s.Deliverer.Run(ended) // It returns nil.
+	})
+	return s
+}
+
+// owner is a request of harbour's owner with a JSON body.
+func (s *stage) owner(method, path, body string) call {
+	return call{Method: method, Path: path, Token: s.Harbour.Tokens.Owner}.WithBody("application/json", body)
+}
+
+// webhook creates a webhook.
+func (s *stage) webhook(tb testing.TB, url, more string) api.WebhookSecret {
+	tb.Helper()
+	return fixture.Decoded[api.WebhookSecret](tb, s.Must(tb, http.StatusCreated,
+		s.owner(http.MethodPost, "/api/webhooks/", `{"url":"`+url+`"`+more+`}`)))
+}
+
+// deliver publishes events and sends what is due, until nothing is.
+func (s *stage) deliver(tb testing.TB) {
+	tb.Helper()
+	coretest.Await(tb, "nothing is due", func() bool {
+		n, err := s.Publisher.RunOnce(tb.Context())
+		if err != nil {
+			tb.Fatal(err)
+		}
+		s.Work(tb)
+		return n == 0 && !coretest.One[bool](tb, s.DB, `SELECT EXISTS (SELECT FROM webhooks
+			WHERE lease_until IS NOT NULL OR due_at <= now() AND disabled_at IS NULL)`)
+	})
+}
+
+// executed starts a run and executes it.
+func (s *stage) executed(tb testing.TB) string {
+	tb.Helper()
+	run := s.Started(tb, s.Start(tb, ""))
+	s.Work(tb)
+	return run.ID
+}
+
+// deliveriesOf lists the deliveries of a webhook.
+func (s *stage) deliveriesOf(tb testing.TB, id, query string) []api.Delivery {
+	tb.Helper()
+	return fixture.Decoded[api.Page[api.Delivery]](tb, s.Must(tb, http.StatusOK,
+		call{Path: "/api/webhooks/" + id + "/deliveries/" + query, Token: s.Harbour.Tokens.Owner})).Results
+}
+
+// events lists the events of harbour behind one.
+func (s *stage) events(tb testing.TB, query string) []api.Event {
+	tb.Helper()
+	return read[api.Page[api.Event]](tb, s, "/api/events/"+query).Results
+}
+
+// logsEvents switches the event log of harbour on.
+func (s *stage) logsEvents(tb testing.TB) {
+	tb.Helper()
+	s.Exec(tb, `UPDATE organizations SET event_log = true WHERE slug = 'harbour-energy'`)
+}
+
+func TestWebhook(t *testing.T) {
+	t.Parallel()
+
+	t.Run("GetsSignedEvents", func(t *testing.T) {
+		t.Parallel()
+		s := webhookStage(t)
+		receiver := newReceiver(t)
+		hook := s.webhook(t, receiver.URL, `,"event_types":["run.completed"],"headers":{"Authorization":"Bearer x"}`)
+		run := s.executed(t)
+		s.deliver(t)
+		got := receiver.requests()
+		if len(got) != 1 {
+			t.Fatalf("receiver got %d requests, want 1", len(got))
+		}
+		verifier, err := standardwebhooks.NewWebhook(hook.Secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := verifier.Verify(got[0].body, got[0].header); err != nil {
+			t.Errorf("verify: %v", err)
+		}
+		event := got[0].event(t)
+		if event.ID != got[0].header.Get("Webhook-Id") || event.Type != api.EventTypeRunCompleted ||
+			event.Data["run"] != run || event.Data["result"] != "PASS" {
+			t.Errorf("event = %+v with id %s, want the end of run %s", event, got[0].header.Get("Webhook-Id"), run)
+		}
+		if got[0].header.Get("Authorization") != "Bearer x" {
+			t.Errorf("headers = %v, want that of the webhook", got[0].header)
+		}
+		if diff := cmp.Diff([]api.Event{event}, s.events(t, "?run="+run)); diff != "" {
+			t.Errorf("list (-sent +listed):\n%s", diff)
+		}
+	})
+
+	t.Run("IsSignedByBothSecretsAfterARotation", func(t *testing.T) {
+		t.Parallel()
+		s := webhookStage(t)
+		receiver := newReceiver(t)
+		first := s.webhook(t, receiver.URL, "")
+		second := fixture.Decoded[api.WebhookSecret](t, s.Must(t, http.StatusCreated,
+			call{Method: http.MethodPost, Path: "/api/webhooks/" + first.ID + "/rotate/", Token: s.Harbour.Tokens.Owner}))
+		s.executed(t)
+		s.deliver(t)
+		s.Exec(t, `UPDATE webhooks SET rotated_at = now() - interval '25 hours'`)
+		s.executed(t)
+		s.deliver(t)
+		for i, want := range []map[string]bool{
+			{first.Secret: true, second.Secret: true}, {first.Secret: false, second.Secret: true},
+		} {
+			for secret, verifies := range want {
+				verifier, err := standardwebhooks.NewWebhook(secret)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := receiver.requests()[i]
+				if err := verifier.Verify(got.body, got.header); (err == nil) != verifies {
+					t.Errorf("request %d: verify = %v, want success: %t", i, err, verifies)
+				}
+			}
+		}
+	})
+
+	t.Run("GetsOnlyWhatItWants", func(t *testing.T) {
+		t.Parallel()
+		s := webhookStage(t)
+		receiver := newReceiver(t)
+		s.webhook(t, receiver.URL+"/canceled", `,"event_types":["run.canceled"]`)
+		s.executed(t)
+		canceled := s.Started(t, s.Start(t, ""))
+		s.Must(t, http.StatusOK, s.Cancel(canceled.ID))
+		s.deliver(t)
+		got := receiver.requests()
+		if len(got) != 1 || got[0].event(t).Type != api.EventTypeRunCanceled || got[0].event(t).Data["run"] != canceled.ID {
+			t.Errorf("requests = %s, want the cancellation of %s", got, canceled.ID)
+		}
+		if n := coretest.One[int](t, s.DB, `SELECT count(*) FROM events`); n != 1 {
+			t.Errorf("%d events, want only that which somebody wants", n)
+		}
+	})
+}
+
+func TestReceivers(t *testing.T) {
+	t.Parallel()
+	const delivered, failed = api.DeliveryStateDelivered, api.DeliveryStateFailed
+	for name, tt := range map[string]struct {
+		answers  []http.HandlerFunc
+		state    api.DeliveryState
+		statuses []int
+		reason   string
+	}{
+		"Accepts":            {[]http.HandlerFunc{status(200)}, delivered, []int{200}, ""},
+		"AcceptsWithoutBody": {nil, delivered, []int{204}, ""},
+		"IsDownAtFirst":      {[]http.HandlerFunc{status(503), status(201)}, delivered, []int{201, 503}, ""},
+		"Redirects": {
+			slices.Repeat([]http.HandlerFunc{status(301)}, 3), failed, []int{301, 301, 301},
+			"It redirects with status 301, which is not followed.",
+		},
+		"RefusesAlways": {
+			slices.Repeat([]http.HandlerFunc{status(400)}, 3), failed, []int{400, 400, 400}, "It answered with status 400.",
+		},
+		"HangsUp": {
+			slices.Repeat([]http.HandlerFunc{hangUp}, 3), failed, []int{0, 0, 0},
+			"The connection ended before the answer.",
+		},
+		"AnswersForEver":   {[]http.HandlerFunc{endless}, delivered, []int{200}, ""},
+		"AnswersTooLate":   {[]http.HandlerFunc{silent, silent}, delivered, []int{204, 0, 0}, ""},
+		"StopsInMidAnswer": {[]http.HandlerFunc{unfinished}, delivered, []int{200}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := webhookStage(t)
+			receiver := newReceiver(t, tt.answers...)
+			hook := s.webhook(t, receiver.URL, "")
+			s.executed(t)
+			s.deliver(t)
+			deliveries := s.deliveriesOf(t, hook.ID, "")
+			if len(deliveries) != 1 {
+				t.Fatalf("deliveries = %+v, want one", deliveries)
+			}
+			got := deliveries[0]
+			var statuses []int
+			for _, attempt := range got.Attempts {
+				statuses = append(statuses, attempt.Status)
+			}
+			if got.State != tt.state || !slices.Equal(statuses, tt.statuses) || got.Attempts[0].Reason != tt.reason {
+				t.Errorf("delivery = %+v, want %s after %v because %q", got, tt.state, tt.statuses, tt.reason)
+			}
+			ids := make(map[string]bool)
+			for _, request := range receiver.requests() {
+				ids[request.header.Get("Webhook-Id")] = true
+			}
+			if len(ids) != 1 || !ids[got.Event] {
+				t.Errorf("ids = %v, want %s at each attempt", ids, got.Event)
+			}
+			if excerpt := got.Attempts[0].Excerpt; len(excerpt) > 1024 {
+				t.Errorf("excerpt has %d bytes", len(excerpt))
+			}
+		})
+	}
+}
+
+// silent answers nothing until the other side gives up.
+func silent(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+
+// unfinished begins to answer and then says nothing more.
+func unfinished(w http.ResponseWriter, r *http.Request) {
+	_, _ = io.WriteString(w, "begun") // The test sees what arrives.
+	_ = http.NewResponseController(w).Flush()
+	silent(w, r)
+}
+
+func hangUp(w http.ResponseWriter, _ *http.Request) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err == nil {
+		_ = conn.Close() // The other side sees it.
+	}
+}
+
+func endless(w http.ResponseWriter, _ *http.Request) {
+	for line := []byte(strings.Repeat("x", 1<<10)); ; {
+		if _, err := w.Write(line); err != nil {
+			return
+		}
+	}
+}
+
+func TestWebhookIsDisabled(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		answer http.HandlerFunc
+		before string
+		reason string
+	}{
+		"ByItsReceiver": {status(410), `SELECT`, "It answered with status 410: it wants no more events."},
+		"AfterFiveDays": {
+			status(500), `UPDATE webhooks SET failing_since = now() - interval '121 hours'`,
+			"No attempt has succeeded for five days.",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := webhookStage(t)
+			receiver, watcher := newReceiver(t, tt.answer), newReceiver(t)
+			hook := s.webhook(t, receiver.URL, `,"event_types":["run.completed"]`)
+			s.webhook(t, watcher.URL, `,"event_types":["endpoint.disabled"]`)
+			s.Exec(t, tt.before)
+			s.executed(t)
+			s.executed(t)
+			s.deliver(t)
+			path := "/api/webhooks/" + hook.ID + "/"
+			got := fixture.Decoded[api.Webhook](t, s.Must(t, http.StatusOK, call{Path: path, Token: s.Harbour.Tokens.Owner}))
+			if got.State != api.WebhookStateDisabled || got.DisabledReason != tt.reason {
+				t.Errorf("webhook = %+v, want it disabled because %q", got, tt.reason)
+			}
+			if told := watcher.requests(); len(told) != 1 || told[0].event(t).Data["webhook"] != hook.ID {
+				t.Errorf("the other webhook got %s, want the event of it", told)
+			}
+			coretest.WantRow(t, s.DB, coretest.Row{"target_id": hook.ID, "detail": tt.reason, "actor_id": ""},
+				`SELECT target_id, detail, coalesce(actor_id::text, '') AS actor_id FROM audit_records
+				WHERE action = 'webhook.disable'`)
+
+			// Events of that time are kept, and sent when a person says so.
+			missed := s.executed(t)
+			s.deliver(t)
+			seen := len(receiver.requests())
+			s.Must(t, http.StatusOK, s.owner(http.MethodPatch, path, `{"enabled":true}`))
+			s.Must(t, http.StatusAccepted, s.owner(http.MethodPost, path+"resend/",
+				`{"since":"`+time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)+`"}`))
+			s.deliver(t)
+			again := receiver.requests()[seen:]
+			if !slices.ContainsFunc(again, func(r received) bool { return r.event(t).Data["run"] == missed }) || len(again) != 3 {
+				t.Errorf("after it was enabled it got %d events, want 3 with the missed one", len(again))
+			}
+			for _, delivery := range s.deliveriesOf(t, hook.ID, "") {
+				if delivery.State != api.DeliveryStateDelivered {
+					t.Errorf("delivery = %+v, want it delivered", delivery)
+				}
+			}
+		})
+	}
+}
+
+// TestEventsAreMissedByNobody lets the transactions of two events end in the other order: who has read the first one
+// that was committed finds the other one behind it.
+func TestEventsAreMissedByNobody(t *testing.T) {
+	t.Parallel()
+	s := webhookStage(t)
+	s.logsEvents(t)
+	began := func() pgx.Tx {
+		tx, err := s.DB.Pool.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tx.Exec(t.Context(), notesEvent); err != nil {
+			t.Fatal(err)
+		}
+		return tx
+	}
+	commit := func(tx pgx.Tx) {
+		if err := tx.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Publisher.RunOnce(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first, second := began(), began()
+	commit(second)
+	seen := s.events(t, "")
+	if len(seen) != 1 {
+		t.Fatalf("%d events, want the committed one", len(seen))
+	}
+	commit(first)
+	if behind := s.events(t, "?after="+seen[0].ID); len(behind) != 1 || behind[0].ID == seen[0].ID {
+		t.Errorf("behind the first event: %+v, want the other one", behind)
+	}
+}
+
+// TestEventsArePaged reads pages to the end, and goes on there when there are more.
+func TestEventsArePaged(t *testing.T) {
+	t.Parallel()
+	s := webhookStage(t)
+	s.logsEvents(t)
+	var runs []string
+	for range 5 {
+		runs = append(runs, s.executed(t))
+	}
+	s.deliver(t)
+	var seen []string
+	last := ""
+	for link := api.Optional("/api/events/?page_size=2&type=run.completed"); link != ""; {
+		page := read[api.Page[api.Event]](t, s, string(link))
+		for _, event := range page.Results {
+			seen, last = append(seen, event.Data["run"].(string)), event.ID
+		}
+		link = page.Next
+	}
+	if !slices.Equal(seen, runs) {
+		t.Errorf("runs = %v, want %v in their order", seen, runs)
+	}
+	more := s.executed(t)
+	s.deliver(t)
+	if got := s.events(t, "?after="+last); len(got) != 1 || got[0].Data["run"] != more {
+		t.Errorf("behind the end: %+v, want run %s", got, more)
+	}
+	s.Refused(t, api.CodeNotFound, s.reading("/api/events/?after="+unknownID))
+}
+
+// TestReceiverIsNotReached names the reasons why a request never came to its receiver.
+func TestReceiverIsNotReached(t *testing.T) {
+	t.Parallel()
+	s := webhookStage(t)
+	closed := newReceiver(t)
+	closed.Close()
+	untrusted := httptest.NewUnstartedServer(http.NotFoundHandler())
+	untrusted.Config.ErrorLog = log.New(io.Discard, "", 0)
+	untrusted.StartTLS()
+	t.Cleanup(untrusted.Close)
+	const elsewhere = "Its name leads to no address that may be called."
+	hooks := make(map[string]string)
+	for url, reason := range map[string]string{
+		closed.URL:    "No connection could be made.",
+		untrusted.URL: "Its certificate is not valid.",
+		strings.Replace(newReceiver(t).URL, "http:", "https:", 1): "It does not speak TLS.",
+		"https://10.0.0.1/":        elsewhere,
+		"https://nothing.invalid/": elsewhere,
+	} {
+		hooks[s.webhook(t, url, "").ID] = reason
+	}
+	s.executed(t)
+	s.deliver(t)
+	for id, reason := range hooks {
+		got := s.deliveriesOf(t, id, "")
+		if len(got) != 1 || got[0].State != api.DeliveryStateFailed || got[0].Attempts[0].Reason != reason {
+			t.Errorf("deliveries = %+v, want one that failed because %q", got, reason)
+		}
+	}
+}
+
+// TestRetryAfter lets receivers say when they want the next attempt.
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	s := webhookStage(t)
+	for name, header := range map[string]string{
+		"Seconds": "3600", "Date": time.Now().Add(time.Hour).UTC().Format(http.TimeFormat),
+	} {
+		receiver := newReceiver(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", header)
+			w.WriteHeader(http.StatusTooManyRequests)
+		})
+		hook := s.webhook(t, receiver.URL, "")
+		s.Must(t, http.StatusAccepted, s.owner(http.MethodPost, "/api/webhooks/"+hook.ID+"/test/", ""))
+		s.deliver(t)
+		got := s.deliveriesOf(t, hook.ID, "")
+		if len(got) != 1 || got[0].State != api.DeliveryStatePending ||
+			time.Until(got[0].NextAttemptAt.Time) < 50*time.Minute || len(receiver.requests()) != 1 {
+			t.Errorf("%s: deliveries = %+v after %d requests, want one that waits for an hour", name, got,
+				len(receiver.requests()))
+		}
+	}
+}
+
+// TestDeliveryAfterLostJob empties the queue: what was due is still due, and is sent once the job counts as lost.
+func TestDeliveryAfterLostJob(t *testing.T) {
+	t.Parallel()
+	s := webhookStage(t)
+	receiver := newReceiver(t)
+	s.webhook(t, receiver.URL, "")
+	s.executed(t)
+	if _, err := s.Publisher.RunOnce(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.Exec(t, `DELETE FROM staged_jobs`)
+	if n, err := s.Publisher.RunOnce(t.Context()); n != 0 || err != nil {
+		t.Fatalf("staged again at once: %d, %v", n, err)
+	}
+	s.Exec(t, `UPDATE webhooks SET lease_until = now()`)
+	s.deliver(t)
+	if got := receiver.requests(); len(got) != 1 {
+		t.Errorf("%d requests, want 1", len(got))
+	}
+}
+
+// TestDeliveryAfterACrash lets a process send an event and lose its lease before it stores that: the next one sends it again.
+func TestDeliveryAfterACrash(t *testing.T) {
+	t.Parallel()
+	s := webhookStage(t)
+	// While it answers, another process takes the webhook over.
+	takenOver := func(w http.ResponseWriter, r *http.Request) {
+		s.Exec(t, `UPDATE webhooks SET epoch = epoch + 1, lease_until = NULL`)
+		status(http.StatusOK)(w, r)
+	}
+	receiver := newReceiver(t, takenOver)
+	hook := s.webhook(t, receiver.URL, "")
+	s.executed(t)
+	s.deliver(t)
+	got := receiver.requests()
+	if len(got) != 2 || got[0].header.Get("Webhook-Id") != got[1].header.Get("Webhook-Id") {
+		t.Errorf("%d requests, want two of one event", len(got))
+	}
+	deliveries := s.deliveriesOf(t, hook.ID, "")
+	if len(deliveries) != 1 || len(deliveries[0].Attempts) != 1 || deliveries[0].State != api.DeliveryStateDelivered {
+		t.Errorf("deliveries = %+v, want one with the attempt of the second process", deliveries)
+	}
+}
+
+func TestWebhookIsRefused(t *testing.T) {
+	t.Parallel()
+	s := webhookStage(t)
+	s.webhook(t, "https://hooks.example/a", "")
+	for name, body := range map[string]string{
+		"WithoutURL":         `{}`,
+		"WithPassword":       `{"url":"https://me:secret@hooks.example/"}`,
+		"WithFTP":            `{"url":"ftp://hooks.example/"}`,
+		"TwiceForOneURL":     `{"url":"https://hooks.example/a"}`,
+		"ForUnknownType":     `{"url":"https://hooks.example/b","event_types":["run.exploded"]}`,
+		"ForUnknownWorkflow": `{"url":"https://hooks.example/b","workflow":"` + unknownID + `"}`,
+		"WithHeaderOfOurs":   `{"url":"https://hooks.example/b","headers":{"Webhook-Id":"1"}}`,
+		"WithUnknownMember":  `{"url":"https://hooks.example/b","secret":"whsec_x"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s.Refused(t, api.CodeInvalidPayload, s.owner(http.MethodPost, "/api/webhooks/", body))
+		})
+	}
+}

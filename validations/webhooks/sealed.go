@@ -1,0 +1,73 @@
+package webhooks
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core/keyring"
+)
+
+// sealedSecrets are the encrypted columns of a webhook. The previous secret is nil when it is not valid any more, and
+// the headers are nil when there are none.
+type sealedSecrets struct {
+	current, previous, headers []byte
+}
+
+// rotationOverlap is how long the previous secret still signs after a rotation, as SQL.
+const rotationOverlap = `interval '24 hours'`
+
+// sealedColumns are what sealedSecrets holds.
+const sealedColumns = `sealed, CASE WHEN rotated_at > now() - ` + rotationOverlap + ` THEN sealed_previous END,
+	sealed_headers`
+
+// SealedTable has the encrypted secrets and headers of webhooks.
+func SealedTable() keyring.Table {
+	return keyring.Table{
+		Name: "webhooks", ID: "id", Columns: []string{"sealed", "sealed_previous", "sealed_headers"},
+	}
+}
+
+// binding binds a sealed text to its webhook and column.
+func binding(id uuid.UUID, column string) keyring.Binding {
+	return keyring.Binding{OrgID: id, Column: "webhooks." + column}
+}
+
+// sealHeaders encrypts the headers of a webhook, unless there are none.
+func sealHeaders(ring keyring.Ring, id uuid.UUID, headers *map[string]string) ([]byte, error) {
+	if headers == nil || len(*headers) == 0 {
+		return nil, nil
+	}
+	text, err := json.Marshal(*headers)
+	if err != nil {
+		return nil, fmt.Errorf("render the headers of a webhook: %w", err)
+	}
+	return ring.Seal(text, binding(id, "sealed_headers"))
+}
+
+// open returns the secrets that sign now, and the headers.
+func (s sealedSecrets) open(ring keyring.Ring, id uuid.UUID) ([][]byte, map[string]string, error) {
+	var opened [3][]byte
+	for i, column := range SealedTable().Columns {
+		sealed := [][]byte{s.current, s.previous, s.headers}[i]
+		if sealed == nil {
+			continue
+		}
+		var err error
+		if opened[i], err = ring.Open(sealed, binding(id, column)); err != nil {
+			return nil, nil, fmt.Errorf("open the %s of webhook %s: %w", column, id, err)
+		}
+	}
+	secrets := [][]byte{opened[0]}
+	if opened[1] != nil {
+		secrets = append(secrets, opened[1])
+	}
+	var headers map[string]string
+	if opened[2] != nil {
+		if err := json.Unmarshal(opened[2], &headers); err != nil {
+			return nil, nil, fmt.Errorf("read the headers of webhook %s: %w", id, err)
+		}
+	}
+	return secrets, headers, nil
+}
