@@ -37,6 +37,8 @@ type orgSettings struct {
 	MaxTokens         int
 	// SecondFactorRequired says that members without a second factor may do nothing here.
 	SecondFactorRequired bool
+	// EventLog says that events are kept although no webhook wants them.
+	EventLog bool
 }
 
 func (s *Service) orgSettings(ctx context.Context, orgID uuid.UUID) (orgSettings, error) {
@@ -47,7 +49,7 @@ func readSettings(query *gorm.DB, orgID uuid.UUID) (orgSettings, error) {
 	var settings orgSettings
 	err := query.Table("organizations").Where("id = ?", orgID).Select(`
 		id, slug, name, created_at, suspended_at IS NOT NULL AS suspended, key_required, run_quota,
-		overage_billing AS overage, max_tokens, second_factor_required,
+		overage_billing AS overage, max_tokens, second_factor_required, event_log,
 		(extract(epoch FROM key_lifetime) * 1e9)::bigint AS key_lifetime,
 		(extract(epoch FROM content_retention) * 1e9)::bigint AS content,
 		(extract(epoch FROM findings_retention) * 1e9)::bigint AS findings`).Take(&settings).Error
@@ -88,7 +90,7 @@ func (s *Service) changeOrganization(
 		err = tx.Gorm(ctx).Model(&Organization{ID: settings.ID}).Updates(map[string]any{
 			"name": settings.Name, "key_required": settings.KeyRequired, "key_lifetime": interval(settings.KeyLifetime),
 			"content_retention": interval(settings.Content), "findings_retention": interval(settings.Findings),
-			"second_factor_required": settings.SecondFactorRequired,
+			"second_factor_required": settings.SecondFactorRequired, "event_log": settings.EventLog,
 		}).Error
 		if err != nil {
 			return orgSettings{}, fmt.Errorf("change the settings of organization %s: %w", settings.ID, err)
@@ -135,8 +137,13 @@ func (o orgSettings) describe() string {
 	if o.KeyLifetime != nil {
 		policy.Lifetime = *o.KeyLifetime
 	}
-	return fmt.Sprintf("%s, %s, %s, %s", o.Name, DescribeKeys(policy),
-		DescribeRetention(Retention{Content: o.Content, Findings: o.Findings}), DescribeFactor(o.SecondFactorRequired))
+	events := "events are kept where a webhook wants them"
+	if o.EventLog {
+		events = "all events are kept"
+	}
+	return fmt.Sprintf("%s, %s, %s, %s, %s", o.Name, DescribeKeys(policy),
+		DescribeRetention(Retention{Content: o.Content, Findings: o.Findings}), DescribeFactor(o.SecondFactorRequired),
+		events)
 }
 
 // The limits of periods; maxPeriodMS is a hundred years.
@@ -152,7 +159,7 @@ func renderOrganization(o orgSettings) api.OrganizationSettings {
 		ID: o.ID.String(), Slug: o.Slug, Name: o.Name, CreatedAt: api.At(o.CreatedAt), Suspended: o.Suspended,
 		KeyRequired: o.KeyRequired, KeyLifetimeMS: inMS(o.KeyLifetime), ContentRetentionMS: inMS(o.Content),
 		FindingsRetentionMS: inMS(o.Findings), RunQuota: o.RunQuota, Overage: o.Overage, MaxTokens: o.MaxTokens,
-		SecondFactorRequired: o.SecondFactorRequired,
+		SecondFactorRequired: o.SecondFactorRequired, EventLog: o.EventLog,
 	}
 }
 
@@ -171,6 +178,7 @@ type organizationChange struct {
 	ContentRetentionMS   periodMS `json:"content_retention_ms"`
 	FindingsRetentionMS  periodMS `json:"findings_retention_ms"`
 	SecondFactorRequired *bool    `json:"second_factor_required"`
+	EventLog             *bool    `json:"event_log"`
 }
 
 // check refuses periods that the service does not keep.
@@ -221,6 +229,9 @@ func (c *organizationChange) apply(o *orgSettings) {
 	}
 	if c.SecondFactorRequired != nil {
 		o.SecondFactorRequired = *c.SecondFactorRequired
+	}
+	if c.EventLog != nil {
+		o.EventLog = *c.EventLog
 	}
 	for period, wanted := range map[**time.Duration]periodMS{
 		&o.KeyLifetime: c.KeyLifetimeMS, &o.Content: c.ContentRetentionMS, &o.Findings: c.FindingsRetentionMS,

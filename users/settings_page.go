@@ -21,6 +21,7 @@ type settingsForm struct {
 	FindingsDays string `form:"findings_days" validate:"omitempty,numeric,max=12"`
 	// SecondFactorRequired is what owners with a second factor may turn on.
 	SecondFactorRequired bool `form:"second_factor_required"`
+	EventLog             bool `form:"event_log"`
 }
 
 // daysLong is the length of a day.
@@ -30,7 +31,7 @@ func newSettingsForm(o orgSettings) settingsForm {
 	return settingsForm{
 		Name: o.Name, KeyRequired: o.KeyRequired, KeyHours: countOf(o.KeyLifetime, time.Hour),
 		ContentDays: countOf(o.Content, daysLong), FindingsDays: countOf(o.Findings, daysLong),
-		SecondFactorRequired: o.SecondFactorRequired,
+		SecondFactorRequired: o.SecondFactorRequired, EventLog: o.EventLog,
 	}
 }
 
@@ -107,7 +108,7 @@ func (a *App) settingsForm(c echo.Context, principal core.Principal) error {
 	if err == nil {
 		_, err = a.service.changeOrganization(c.Request().Context(), principal, func(o *orgSettings) error {
 			o.Name, o.KeyRequired = form.Name, form.KeyRequired
-			o.SecondFactorRequired = form.SecondFactorRequired
+			o.SecondFactorRequired, o.EventLog = form.SecondFactorRequired, form.EventLog
 			o.KeyLifetime, o.Content, o.Findings = lifetime, content, findings
 			return nil
 		})

@@ -710,6 +710,7 @@ type OrganizationSettings struct {
 	Overage              bool   `json:"overage"`                // Whether runs beyond the quota are started and charged one by one.
 	MaxTokens            int    `json:"max_tokens"`             // How many active tokens each member may have.
 	SecondFactorRequired bool   `json:"second_factor_required"` // Whether members without a second factor are refused, and their tokens.
+	EventLog             bool   `json:"event_log"`              // Whether all events are kept for `listAllEvents`, also those that no webhook wants.
 }
 
 // OrganizationChange: The changes of an organization.
@@ -720,6 +721,7 @@ type OrganizationChange struct {
 	ContentRetentionMS   **int64 `json:"content_retention_ms,omitempty"`   // 0, or an hour at least.
 	FindingsRetentionMS  **int64 `json:"findings_retention_ms,omitempty"`  // 0, or an hour at least.
 	SecondFactorRequired *bool   `json:"second_factor_required,omitempty"` // Only an owner who has a second factor may require it.
+	EventLog             *bool   `json:"event_log,omitempty"`
 }
 
 // Usage: The usage of the organization in the current month.

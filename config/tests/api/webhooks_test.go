@@ -150,7 +150,7 @@ func (s *stage) events(tb testing.TB, query string) []api.Event {
 // logsEvents switches the event log of harbour on.
 func (s *stage) logsEvents(tb testing.TB) {
 	tb.Helper()
-	s.Exec(tb, `UPDATE organizations SET event_log = true WHERE slug = 'harbour-energy'`)
+	s.Must(tb, http.StatusOK, patching(call{Token: s.Harbour.Tokens.Owner}, `{"event_log":true}`))
 }
 
 func TestWebhook(t *testing.T) {

@@ -24,7 +24,7 @@ func TestSettingsPage(t *testing.T) {
 	save := func(fields url.Values) call { return fixture.Post(page, owner, fields) }
 	s.Visit(t, http.StatusSeeOther, save(url.Values{
 		"name": {hostile}, "key_required": {"true"}, "key_hours": {"1.5"}, "content_days": {"0"},
-		"findings_days": {"7"},
+		"findings_days": {"7"}, "event_log": {"true"},
 	}))
 	html = s.see(t, fixture.Page(page, owner))
 	fixture.Shows(t, html, "&lt;script&gt;", `value="1.5"`, `value="0"`, `value="7"`, " checked")
@@ -32,8 +32,8 @@ func TestSettingsPage(t *testing.T) {
 	shown := s.see(t, fixture.Page(page, viewer))
 	fixture.Shows(t, shown, "kept for ever", "kept for 7 days", "1.5 hours")
 	got := coretest.One[string](t, s.DB, `SELECT concat_ws(' ', key_required, key_lifetime, content_retention,
-		findings_retention) FROM organizations WHERE slug = 'harbour-energy'`)
-	if got != "t 01:30:00 00:00:00 168:00:00" {
+		findings_retention, event_log) FROM organizations WHERE slug = 'harbour-energy'`)
+	if got != "t 01:30:00 00:00:00 168:00:00 t" {
 		t.Errorf("stored %s", got)
 	}
 	for name, fields := range map[string]url.Values{

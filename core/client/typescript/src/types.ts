@@ -551,6 +551,7 @@ export interface OrganizationSettings {
   /** Whether runs beyond the quota are started and charged one by one. */ overage: boolean;
   /** How many active tokens each member may have. */ max_tokens: number;
   /** Whether members without a second factor are refused, and their tokens. */ second_factor_required: boolean;
+  /** Whether all events are kept for `listAllEvents`, also those that no webhook wants. */ event_log: boolean;
 }
 
 /** The changes of an organization. */
@@ -561,6 +562,7 @@ export interface OrganizationChange {
   /** 0, or an hour at least. */ content_retention_ms?: number | null;
   /** 0, or an hour at least. */ findings_retention_ms?: number | null;
   /** Only an owner who has a second factor may require it. */ second_factor_required?: boolean;
+  event_log?: boolean;
 }
 
 /** The usage of the organization in the current month. */

@@ -685,6 +685,7 @@ class OrganizationSettings:
     overage: bool = False  #: Whether runs beyond the quota are started and charged one by one.
     max_tokens: int = 0  #: How many active tokens each member may have.
     second_factor_required: bool = False  #: Whether members without a second factor are refused, and their tokens.
+    event_log: bool = False  #: Whether all events are kept for `listAllEvents`, also those that no webhook wants.
 
 
 class OrganizationChange(TypedDict, total=False):
@@ -696,6 +697,7 @@ class OrganizationChange(TypedDict, total=False):
     content_retention_ms: Optional[int]  #: 0, or an hour at least.
     findings_retention_ms: Optional[int]  #: 0, or an hour at least.
     second_factor_required: bool  #: Only an owner who has a second factor may require it.
+    event_log: bool
 
 
 @dataclass(frozen=True)
