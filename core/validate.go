@@ -121,6 +121,10 @@ func explain(rule validator.FieldError) string {
 		return "must be more than " + rule.Param()
 	case "required_with":
 		return NeededWith + rule.Param()
+	case "required_without":
+		return "must be given, or " + strings.ToLower(rule.Param())
+	case "excluded_with":
+		return "must not be given beside " + strings.ToLower(rule.Param())
 	default:
 		return strings.TrimSpace("must satisfy " + rule.Tag() + " " + rule.Param())
 	}

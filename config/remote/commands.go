@@ -26,7 +26,7 @@ type Env struct {
 func Commands(s Env) []*cobra.Command {
 	return []*cobra.Command{
 		runCommand(s), runsCommand(s), workflowsCommand(s), tokenCommand(s), whoamiCommand(s), doctorCommand(s),
-		membersCommand(s), requestsCommand(s),
+		membersCommand(s), requestsCommand(s), webhooksCommand(s),
 	}
 }
 

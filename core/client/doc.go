@@ -14,6 +14,8 @@
 // call with the same key finds out. A refusal is an *Error, which matches the codes of package api:
 // errors.Is(err, api.CodeQuotaExceeded).
 //
+// A WebhookReceiver verifies the webhooks of the service.
+//
 // A Client is safe for use by several goroutines at once. Package clienttest has a server for tests.
 package client
 

@@ -245,6 +245,7 @@ type AllEventFilter struct {
 	After string        // The id of an event.
 	Type  api.EventType // Only events of this type.
 	Run   string        // Only events of this run.
+	Last  int           // Only so many of the newest events.
 }
 
 // AllEvents lists events. What has happened in the organization, oldest first. Events are there while a webhook wants
@@ -254,6 +255,7 @@ func (c *Client) AllEvents(filter AllEventFilter) Pages[api.Event] {
 		"after": filter.After,
 		"type":  filter.Type,
 		"run":   filter.Run,
+		"last":  filter.Last,
 	})
 }
 
@@ -325,15 +327,15 @@ func (c *Client) ResendEvents(ctx context.Context, id string, resend api.Webhook
 	})
 }
 
-// DeliverieFilter narrows a list. What is zero does not.
-type DeliverieFilter struct {
+// DeliveryFilter narrows a list. What is zero does not.
+type DeliveryFilter struct {
 	Event string            // Only the delivery of this event.
 	State api.DeliveryState // Only deliveries in this state.
 }
 
 // Deliveries lists deliveries. The deliveries of a webhook with their attempts, the newest events first. Requires the
 // role admin.
-func (c *Client) Deliveries(id string, filter DeliverieFilter) Pages[api.Delivery] {
+func (c *Client) Deliveries(id string, filter DeliveryFilter) Pages[api.Delivery] {
 	return pagesOf[api.Delivery](c, "/api/webhooks/"+url.PathEscape(id)+"/deliveries/", true, map[string]any{
 		"event": filter.Event,
 		"state": filter.State,

@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/core"
@@ -65,11 +64,8 @@ func send(ctx context.Context, client *http.Client, to lease, event Event, at ti
 	for name, value := range to.headers {
 		request.Header.Set(name, value)
 	}
-	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("User-Agent", userAgent)
-	request.Header.Set(headerID, event.ID.String())
-	request.Header.Set(headerTimestamp, strconv.FormatInt(at.Unix(), 10))
-	request.Header.Set(headerSignature, sign(to.signature, event.ID.String(), at, body, to.secrets...))
+	Sign(request.Header, to.signature, event.ID.String(), at, body, to.secrets...)
 	response, err := client.Do(request)
 	if err != nil {
 		return outcome{reason: unanswered(err)}

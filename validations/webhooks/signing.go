@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -39,9 +40,12 @@ func shownSecret(scheme api.SignatureScheme, secret []byte) string {
 	return "whsec_" + base64.StdEncoding.EncodeToString(secret)
 }
 
-// sign returns the signatures of a body under each secret, as Standard Webhooks has them in a header.
-func sign(scheme api.SignatureScheme, id string, at time.Time, body []byte, secrets ...[]byte) string {
-	content := append([]byte(id+"."+strconv.FormatInt(at.Unix(), 10)+"."), body...)
+// Sign sets the headers of Standard Webhooks for a body, with a signature under each secret.
+func Sign(
+	header http.Header, scheme api.SignatureScheme, id string, at time.Time, body []byte, secrets ...[]byte,
+) {
+	seconds := strconv.FormatInt(at.Unix(), 10)
+	content := append([]byte(id+"."+seconds+"."), body...)
 	signatures := make([]string, len(secrets))
 	for i, secret := range secrets {
 		var sum []byte
@@ -54,5 +58,8 @@ func sign(scheme api.SignatureScheme, id string, at time.Time, body []byte, secr
 		}
 		signatures[i] = string(scheme) + "," + base64.StdEncoding.EncodeToString(sum)
 	}
-	return strings.Join(signatures, " ")
+	header.Set("Content-Type", "application/json")
+	header.Set(headerID, id)
+	header.Set(headerTimestamp, seconds)
+	header.Set(headerSignature, strings.Join(signatures, " "))
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -39,22 +40,31 @@ type EventFilter struct {
 	After string `query:"after" validate:"omitempty,uuid"`
 	Type  string `query:"type"`
 	Run   string `query:"run"   validate:"omitempty,uuid"`
+	// Last is how many of the newest events are wanted; 0 for all.
+	Last int `query:"last" validate:"min=0,max=200"`
 }
 
 // events reads events behind a position, oldest first.
 func (s *Service) events(
 	ctx context.Context, orgID uuid.UUID, after int64, filter EventFilter, limit int,
 ) ([]Event, error) {
+	order := ""
+	if filter.Last > 0 {
+		order, limit = " DESC", filter.Last
+	}
 	rows, err := s.db.Pool.Query(ctx, `
 		SELECT `+eventColumns+` FROM events
 		WHERE org_id = $1 AND position > $2 AND ($3 = '' OR type = $3) AND ($4 = '' OR run_id::text = $4)
-		ORDER BY position LIMIT $5`, orgID, after, filter.Type, filter.Run, limit)
+		ORDER BY position`+order+` LIMIT $5`, orgID, after, filter.Type, filter.Run, limit)
 	if err != nil {
 		return nil, fmt.Errorf("list events: %w", err)
 	}
 	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Event])
 	if err != nil {
 		return nil, fmt.Errorf("list events: %w", err)
+	}
+	if filter.Last > 0 {
+		slices.Reverse(found)
 	}
 	return found, nil
 }
@@ -136,14 +146,16 @@ func (s *Service) deliveries(
 	return found, nil
 }
 
-// Purge deletes a batch of events that are past their retention, with their deliveries, and returns how many.
+// Purge deletes events that are past their retention, with their deliveries, and returns how many. The newest event of
+// an organization stays, because those who have read it ask for what comes after it.
 func Purge(ctx context.Context, database *db.DB, batch int) (int64, error) {
 	var total int64
 	for {
 		tag, err := database.Pool.Exec(ctx, `
 			DELETE FROM events WHERE ctid = ANY (ARRAY(
-				SELECT ctid FROM events WHERE at < now() - `+eventRetention+` ORDER BY at LIMIT $1
-				FOR UPDATE SKIP LOCKED))`, batch)
+				SELECT ctid FROM events AS e WHERE at < now() - `+eventRetention+`
+					AND position < (SELECT max(position) FROM events WHERE org_id = e.org_id)
+				ORDER BY at LIMIT $1 FOR UPDATE SKIP LOCKED))`, batch)
 		if err != nil {
 			return total, fmt.Errorf("purge events: %w", err)
 		}

@@ -62,6 +62,7 @@ func (s externalStage) exercisesOfWebhooks(tb testing.TB) []exercise {
 	return []exercise{
 		{200, s.reading("/api/events/?type=run.completed")},
 		{400, s.reading("/api/events/?after=x")},
+		{400, s.reading("/api/events/?last=201")},
 		{200, s.reading("/api/events/" + event + "/")},
 		{200, s.owner(get, "/api/webhooks/?page_size=1", "")},
 		{403, s.owner(get, "/api/webhooks/", "").By(viewer)},

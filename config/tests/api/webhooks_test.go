@@ -433,6 +433,16 @@ func TestEventsArePaged(t *testing.T) {
 	if !slices.Equal(seen, runs) {
 		t.Errorf("runs = %v, want %v in their order", seen, runs)
 	}
+	if got := s.events(t, "?last=1"); len(got) != 1 || got[0].ID != last {
+		t.Errorf("the last event = %+v, want %s", got, last)
+	}
+	newest := read[api.Page[api.Event]](t, s, "/api/events/?type=run.completed&last=3&page_size=2")
+	rest := read[api.Page[api.Event]](t, s, string(newest.Next))
+	for i, event := range append(newest.Results, rest.Results...) {
+		if event.Data["run"] != runs[2+i] || rest.Next != "" || len(rest.Results) != 1 {
+			t.Errorf("event %d of the last three = %+v, want run %s", i, event, runs[2+i])
+		}
+	}
 	more := s.executed(t)
 	s.deliver(t)
 	if got := s.events(t, "?after="+last); len(got) != 1 || got[0].Data["run"] != more {

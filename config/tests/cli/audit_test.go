@@ -19,7 +19,9 @@ import (
 // database.
 const (
 	remoteCommands = `members list, members remove, members set, requests list, run, runs cancel, runs document,
-		runs list, runs rerun, runs watch, token create, token list, token revoke, token rotate, whoami,
+		runs list, runs rerun, runs watch, token create, token list, token revoke, token rotate,
+		webhooks delete, webhooks deliveries, webhooks list, webhooks listen, webhooks resend, webhooks rotate,
+		webhooks set, webhooks test, whoami,
 		workflows export, workflows import, workflows list`
 	loneCommands = `check, config show, infer, openapi, version, workflows bundle, workflows lint`
 )

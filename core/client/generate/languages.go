@@ -60,7 +60,11 @@ func bodyName(body string) string {
 // filterName is the name of what narrows a list.
 func filterName(c call) string {
 	name := methodName(c.ID)
-	return strings.ToUpper(name[:1]) + strings.TrimSuffix(name[1:], "s") + "Filter"
+	name = strings.ToUpper(name[:1]) + name[1:]
+	if stem, ok := strings.CutSuffix(name, "ies"); ok {
+		return stem + "yFilter"
+	}
+	return strings.TrimSuffix(name, "s") + "Filter"
 }
 
 // goCode is the name of the constant of an error code.

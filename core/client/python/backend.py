@@ -42,6 +42,8 @@ def metadata() -> str:
         ("Keywords", ",".join(texts("keywords"))), ("Requires-Python", project("requires-python")),
         *(("Classifier", one) for one in texts("classifiers")),
         *(("Project-URL", f"{name}, {project(name)}") for name in ("Homepage", "Documentation", "Changelog", "Issues")),
+        ("Provides-Extra", "ed25519"),
+        *(("Requires-Dist", f'{one}; extra == "ed25519"') for one in texts("ed25519")),
         ("License-File", "LICENSE"), ("Description-Content-Type", "text/markdown"),
     ]
     return "".join(f"{name}: {value}\n" for name, value in fields) + "\n" + (HERE / "README.md").read_text("utf-8")

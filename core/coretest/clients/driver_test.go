@@ -44,6 +44,17 @@ type Command struct {
 	Metadata         map[string]any `json:"metadata,omitempty"`
 	// RunID is the run of rerun, wait, get, findings and cancel.
 	RunID string `json:"run_id,omitempty"`
+	// Webhook is the request of verify.
+	Webhook *WebhookRequest `json:"webhook,omitempty"`
+}
+
+// WebhookRequest is a request that a receiver of webhooks gets, and what it verifies it with.
+type WebhookRequest struct {
+	Headers map[string]string `json:"headers"`
+	Body    string            `json:"body"`
+	Secrets []string          `json:"secrets"`
+	// Now is the time in seconds.
+	Now int64 `json:"now"`
 }
 
 // Call is a line that a driver reads.
@@ -51,7 +62,8 @@ type Call struct {
 	ID      string `json:"id"`
 	BaseURL string `json:"base_url"`
 	Token   string `json:"token"`
-	// Op is start, rerun, wait, run (start and wait), get, findings, list_runs, list_workflows, cancel or me.
+	// Op is start, rerun, wait, run (start and wait), get, findings, list_runs, list_workflows, cancel, me
+	// or verify.
 	Op      string  `json:"op"`
 	Args    Command `json:"args"`
 	Options Options `json:"options"`
@@ -83,7 +95,7 @@ type Outcome struct {
 	CreatedAt *string `json:"created_at"`
 	StartedAt *string `json:"started_at"`
 	EndedAt   *string `json:"ended_at"`
-	// Items are the ids of a list, and for me the id of the user.
+	// Items are the ids of a list, for me the id of the user, and for verify the type of the event.
 	Items []string `json:"items"`
 	// Events are the names of the events that wait and run have reported.
 	Events []string `json:"events"`

@@ -103,6 +103,17 @@ func (o *Outcome) make(ctx context.Context, c *client.Client, call Call) error {
 		me, err := c.Me(ctx)
 		o.Items = []string{me.ID}
 		return err
+	case "verify":
+		header := make(http.Header)
+		for name, value := range call.Args.Webhook.Headers {
+			header.Set(name, value)
+		}
+		receiver := client.WebhookReceiver{
+			Secrets: call.Args.Webhook.Secrets, Now: func() time.Time { return time.Unix(call.Args.Webhook.Now, 0) },
+		}
+		event, err := receiver.Verify(header, []byte(call.Args.Webhook.Body))
+		o.Items = []string{string(event.Type)}
+		return err
 	default:
 		return errors.New("there is no operation " + call.Op)
 	}

@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 from simplevalidations import (  # noqa: E402
     Client,
     Error,
-    Event,
+    RunEvent,
     RefusedError,
     Retries,
     Run,
@@ -22,6 +22,7 @@ from simplevalidations import (  # noqa: E402
     UnknownOutcomeError,
     UnreachableError,
     key_from_file,
+    verify_webhook,
 )
 
 Json = Dict[str, Any]
@@ -58,7 +59,7 @@ class Driver:
         client, args, op = self._client(call), call["args"], call["op"]
         run_id = args.get("run_id", "")
 
-        def note(event: Event) -> None:
+        def note(event: RunEvent) -> None:
             told["events"].append(event.name)
 
         if op in ("start", "run"):
@@ -76,6 +77,10 @@ class Driver:
             told.update(of_run(client.cancel(run_id)))
         elif op == "me":
             told["items"] = [client.me().id]
+        elif op == "verify":
+            got = args["webhook"]
+            event = verify_webhook(got["headers"], got["body"].encode(), *got["secrets"] or (), now=got["now"])
+            told["items"] = [event.type]
         else:
             lists: Dict[str, Any] = {
                 "findings": lambda: client.findings(run_id), "list_runs": client.runs,

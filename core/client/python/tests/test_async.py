@@ -10,7 +10,7 @@ from typing import Any, List
 from simplevalidations import (
     AsyncClient,
     Client,
-    Event,
+    RunEvent,
     RefusedError,
     Retries,
     SignedCall,
@@ -48,7 +48,7 @@ class AsyncTest(unittest.IsolatedAsyncioTestCase):
         following: List[str] = []
         names: List[str] = []
 
-        def note(event: Event) -> None:
+        def note(event: RunEvent) -> None:
             names.append(event.name)
             following.append(event.name)
             if following.count("run.created") == len(ids):

@@ -14,7 +14,7 @@ from unittest import mock
 from simplevalidations import (
     Client,
     DocumentError,
-    Event,
+    RunEvent,
     Issue,
     RefusedError,
     Retries,
@@ -128,7 +128,7 @@ class WaitTest(Server):
         started = self.client.start("w", b"a")
         names: List[str] = []
 
-        def note(event: Event) -> None:
+        def note(event: RunEvent) -> None:
             names.append(event.name)
             if event.name == "run.created":
                 self.server.end(started.run.id, "FAIL", Step(step_id="table", status="FAILED", issues=[Issue(id="i")]))

@@ -20,3 +20,4 @@ export { type Retries, defaultRetries } from "./retry.js";
 export type { Answer, Attempt, Fetch, Method } from "./send.js";
 export type { SignedCall } from "./sign.js";
 export type * from "./types.js";
+export { VerificationError, type WebhookHeaders, verifyWebhook } from "./webhook.js";

@@ -49,10 +49,11 @@ export interface AllEventFilter extends ListOptions {
   /** The id of an event. */ after?: string;
   /** Only events of this type. */ type?: EventType;
   /** Only events of this run. */ run?: string;
+  /** Only so many of the newest events. */ last?: number;
 }
 
 /** Narrows a list; omitted members do not. */
-export interface DeliverieFilter extends ListOptions {
+export interface DeliveryFilter extends ListOptions {
   /** Only the delivery of this event. */ event?: string;
   /** Only deliveries in this state. */ state?: DeliveryState;
 }
@@ -273,7 +274,7 @@ export class Operations {
    * and all of them after the organization has switched `event_log` on; they are kept for 30 days.
    */
   allEvents(options: AllEventFilter = {}): Pages<Event> {
-    return this.#caller.pages("/api/events/", options, { after: options.after, type: options.type, run: options.run }, true);
+    return this.#caller.pages("/api/events/", options, { after: options.after, type: options.type, run: options.run, last: options.last }, true);
   }
 
   /** Gets an event. One event, as it is delivered to webhooks. */
@@ -344,7 +345,7 @@ export class Operations {
    * Lists deliveries. The deliveries of a webhook with their attempts, the newest events first. Requires the role
    * admin.
    */
-  deliveries(webhookId: string, options: DeliverieFilter = {}): Pages<Delivery> {
+  deliveries(webhookId: string, options: DeliveryFilter = {}): Pages<Delivery> {
     return this.#caller.pages(`/api/webhooks/${segment(webhookId)}/deliveries/`, options, { event: options.event, state: options.state }, true);
   }
 

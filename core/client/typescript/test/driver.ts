@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 
 import {
   CallError, Client, RefusedError, type Retries, type Run, type StartRequest, type Started, UnknownOutcomeError,
-  UnreachableError, keyOf,
+  UnreachableError, keyOf, verifyWebhook,
 } from "../src/index.js";
 import { documentFromFile, keyFromFile } from "../src/node.js";
 
@@ -21,6 +21,7 @@ interface Command {
   short_description?: string;
   metadata?: Record<string, unknown>;
   run_id?: string;
+  webhook?: { headers: Record<string, string>; body: string; secrets: string[] | null; now: number };
 }
 
 interface Call {
@@ -142,6 +143,11 @@ async function make(call: Call): Promise<Partial<Outcome>> {
       return idsOf(client.workflows());
     case "me":
       return { items: [(await client.me()).id] };
+    case "verify": {
+      const { headers, body, secrets, now } = args.webhook!;
+      const raw = Buffer.from(body);
+      return { items: [(await verifyWebhook(headers, raw, secrets ?? [], new Date(now * 1000))).type] };
+    }
     default:
       throw new Error(`there is no operation ${call.op}`);
   }

@@ -20,7 +20,8 @@ from ._core import Answer, AsyncPages, Page, Pages, Started
 from ._keys import key_from_file, new_key
 from ._operations import VERSION as __version__
 from ._retry import Attempt, Retries
-from ._wait import Event
+from ._wait import RunEvent
+from ._webhook import VerificationError, verify_webhook
 from .errors import (
     DocumentError,
     Error,
@@ -33,8 +34,9 @@ from .errors import (
 from .models import *  # noqa: F403
 
 __all__ = [
-    "Answer", "AsyncClient", "AsyncPages", "Attempt", "Client", "DocumentError", "Error", "Event", "Page", "Pages",
-    "RefusedError", "ResponseError", "Retries", "SignedCall", "Started", "UnknownOutcomeError", "UnreachableError",
-    "WaitTimeoutError", "__version__", "key_from_file", "models", "new_key",
+    "Answer", "AsyncClient", "AsyncPages", "Attempt", "Client", "DocumentError", "Error", "Page", "Pages",
+    "RefusedError", "ResponseError", "Retries", "RunEvent", "SignedCall", "Started", "UnknownOutcomeError",
+    "UnreachableError", "VerificationError", "WaitTimeoutError", "__version__", "key_from_file", "models", "new_key",
+    "verify_webhook",
 ]
 __all__ += models.__all__

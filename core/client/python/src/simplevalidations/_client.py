@@ -17,7 +17,7 @@ from ._keys import new_key as _new_key
 from ._operations import VERSION, AsyncOperations, Operations
 from ._retry import Attempt, Retries
 from ._transport import Blocking, Threaded, Transport
-from ._wait import Event, Wait, events
+from ._wait import RunEvent, Wait, events
 from ._wire import Sender
 from .models import CallbackReceipt, Run, ValidatorAnswer
 
@@ -140,7 +140,7 @@ class Client(_Base, Operations):
         ))
 
     def wait(
-        self, run_id: str, *, timeout: Optional[float] = None, on_event: Optional[Callable[[Event], None]] = None
+        self, run_id: str, *, timeout: Optional[float] = None, on_event: Optional[Callable[[RunEvent], None]] = None
     ) -> Run:
         """Returns the run when it is completed, with its steps.
 
@@ -150,7 +150,7 @@ class Client(_Base, Operations):
         """
         return self._do(Wait(self._core, run_id, timeout, on_event).result())
 
-    def events(self, run_id: str, *, after: str = "") -> Iterator[Event]:
+    def events(self, run_id: str, *, after: str = "") -> Iterator[RunEvent]:
         """Iterates over the events of a run, from its first one or from that after the given id.
 
         It ends when the run has ended, or when the stream does, which the service ends after some minutes.
@@ -214,11 +214,11 @@ class AsyncClient(_Base, AsyncOperations):
         )
 
     async def wait(
-        self, run_id: str, *, timeout: Optional[float] = None, on_event: Optional[Callable[[Event], None]] = None
+        self, run_id: str, *, timeout: Optional[float] = None, on_event: Optional[Callable[[RunEvent], None]] = None
     ) -> Run:
         return await Wait(self._core, run_id, timeout, on_event).result()
 
-    def events(self, run_id: str, *, after: str = "") -> AsyncIterator[Event]:
+    def events(self, run_id: str, *, after: str = "") -> AsyncIterator[RunEvent]:
         return events(self._core, run_id, after)
 
     async def report(self, run_id: str, format: str) -> bytes:

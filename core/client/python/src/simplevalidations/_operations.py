@@ -201,10 +201,10 @@ class Operations:
         that it was answered with. Values of headers that may hold secrets are not kept, nor are bodies."""
         return self._do(self._core.read(LoggedRequestDetail, Request("GET", f"/api/requests/{segment(request_id)}/")))
 
-    def all_events(self, *, after: str = "", type: EventType = "", run: str = "", page_size: int = 100) -> Pages[Event]:
+    def all_events(self, *, after: str = "", type: EventType = "", run: str = "", last: int = 0, page_size: int = 100) -> Pages[Event]:
         """Lists events. What has happened in the organization, oldest first. Events are there while a webhook wants
         them, and all of them after the organization has switched `event_log` on; they are kept for 30 days."""
-        return Pages(self._core, Event, "/api/events/", {"after": after, "type": type, "run": run, "page_size": page_size})
+        return Pages(self._core, Event, "/api/events/", {"after": after, "type": type, "run": run, "last": last, "page_size": page_size})
 
     def find_event(self, event_id: str) -> Event:
         """Gets an event. One event, as it is delivered to webhooks."""
@@ -475,8 +475,8 @@ class AsyncOperations:
     async def request(self, request_id: str) -> LoggedRequestDetail:
         return await self._core.read(LoggedRequestDetail, Request("GET", f"/api/requests/{segment(request_id)}/"))
 
-    def all_events(self, *, after: str = "", type: EventType = "", run: str = "", page_size: int = 100) -> AsyncPages[Event]:
-        return AsyncPages(self._core, Event, "/api/events/", {"after": after, "type": type, "run": run, "page_size": page_size})
+    def all_events(self, *, after: str = "", type: EventType = "", run: str = "", last: int = 0, page_size: int = 100) -> AsyncPages[Event]:
+        return AsyncPages(self._core, Event, "/api/events/", {"after": after, "type": type, "run": run, "last": last, "page_size": page_size})
 
     async def find_event(self, event_id: str) -> Event:
         return await self._core.read(Event, Request("GET", f"/api/events/{segment(event_id)}/"))

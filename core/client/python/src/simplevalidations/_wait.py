@@ -23,7 +23,7 @@ SILENCE = 45.0
 
 
 @dataclass(frozen=True)
-class Event:
+class RunEvent:
     """One thing that has happened to a run: ``run.created``, ``run.started``, ``step.completed`` or ``run.completed``.
 
     Ignore unknown names: further events may be added.
@@ -42,7 +42,7 @@ class Wait:
     """One wait for one run."""
 
     def __init__(
-        self, core: Core, run_id: str, timeout: Optional[float], on_event: Optional[Callable[[Event], None]]
+        self, core: Core, run_id: str, timeout: Optional[float], on_event: Optional[Callable[[RunEvent], None]]
     ) -> None:
         self._core = core
         self._run_id = run_id
@@ -80,7 +80,7 @@ class Wait:
             broken = 0 if told else broken + 1
             await self._pause(random.uniform(0, POLL_PAUSE))
 
-    def _take(self, event: Event) -> None:
+    def _take(self, event: RunEvent) -> None:
         self._last = event.id
         self._completed = self._completed or event.name == "run.completed"
         if event.step is not None:
@@ -122,9 +122,9 @@ class Wait:
         """Reports the steps that have ended since the last poll."""
         for step in run.steps:
             if step.status in ("PASSED", "FAILED"):
-                self._take(Event("step.completed", self._last, step=step))
+                self._take(RunEvent("step.completed", self._last, step=step))
         if run.completed and not self._completed:
-            self._take(Event("run.completed", self._last, run=run))
+            self._take(RunEvent("run.completed", self._last, run=run))
 
     async def _pause(self, seconds: float) -> None:
         self._check_time()
@@ -139,7 +139,7 @@ class Wait:
             raise WaitTimeoutError(message, run_id=self._run_id)
 
 
-async def events(core: Core, run_id: str, after: str) -> AsyncIterator[Event]:
+async def events(core: Core, run_id: str, after: str) -> AsyncIterator[RunEvent]:
     """Yields the events of one stream. A refusal is raised."""
     try:
         async for event in _stream(core, run_id, after, SILENCE):
@@ -149,7 +149,7 @@ async def events(core: Core, run_id: str, after: str) -> AsyncIterator[Event]:
             raise _retry.refusal(answered.reply, "", 1).error from None
 
 
-async def _stream(core: Core, run_id: str, after: str, silence: float) -> AsyncIterator[Event]:
+async def _stream(core: Core, run_id: str, after: str, silence: float) -> AsyncIterator[RunEvent]:
     """Reads server-sent events. One that has not ended is none."""
     accepted = {"Accept": "text/event-stream", "Cache-Control": "no-cache"}
     request = Request("GET", run_path(run_id) + "events/", headers=accepted)
@@ -177,12 +177,12 @@ async def _stream(core: Core, run_id: str, after: str, silence: float) -> AsyncI
         await lines.aclose()  # type: ignore[attr-defined]
 
 
-def _event(name: str, last: str, data: str) -> Event:
+def _event(name: str, last: str, data: str) -> RunEvent:
     try:
         if name.startswith("run."):
-            return Event(name, last, run=_decode.read(Run, json.loads(data)))
+            return RunEvent(name, last, run=_decode.read(Run, json.loads(data)))
         if name.startswith("step."):
-            return Event(name, last, step=_decode.read(Step, json.loads(data)))
+            return RunEvent(name, last, step=_decode.read(Step, json.loads(data)))
     except ValueError as error:
         raise ConnectionError(f"read event {name}: {error}") from error
-    return Event(name, last)
+    return RunEvent(name, last)

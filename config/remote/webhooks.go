@@ -1,0 +1,149 @@
+package remote
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/simplevalidations/simplevalidations/core/api"
+	"github.com/simplevalidations/simplevalidations/core/client"
+	"github.com/simplevalidations/simplevalidations/validations/formats"
+)
+
+func webhooksCommand(s Env) *cobra.Command {
+	group := &cobra.Command{Use: "webhooks", Short: "Send events to webhooks, and listen to events"}
+	group.AddCommand(
+		listing[api.Webhook]{
+			short: "List the webhooks of the token's organization, newest first", read: (*client.Client).Webhooks,
+			header: []string{"ID", "STATE", "SIGNATURE", "URL", "EVENTS", "DESCRIPTION"},
+			row: func(w api.Webhook) []string {
+				types := strings.Trim(fmt.Sprint(w.EventTypes), "[]")
+				return []string{w.ID, string(w.State), string(w.Signature), w.URL, types, w.Description}
+			},
+		}.command(s),
+		setWebhookCommand(s),
+		action(s, "delete WEBHOOK", "Delete a webhook, by id, with its deliveries", 1,
+			func(ctx context.Context, service *client.Client, args []string) (string, error) {
+				return "deleted " + args[0], service.DeleteWebhook(ctx, args[0])
+			}),
+		action(s, "rotate WEBHOOK",
+			"Give a webhook, by id, a new secret and print it once; the old one also signs for 24 hours", 1,
+			func(ctx context.Context, service *client.Client, args []string) (string, error) {
+				rotated, err := service.RotateWebhook(ctx, args[0])
+				return rotated.Secret, err
+			}),
+		action(s, "test WEBHOOK", "Send a test event to a webhook, by id, and print the id of the event", 1,
+			func(ctx context.Context, service *client.Client, args []string) (string, error) {
+				event, err := service.TestWebhook(ctx, args[0], "")
+				return event.ID, err
+			}),
+		resendCommand(s), deliveriesCommand(s), listenCommand(s),
+	)
+	return group
+}
+
+func setWebhookCommand(s Env) *cobra.Command {
+	var address, description, workflow, signature string
+	var events []string
+	var enabled bool
+	var command *cobra.Command
+	command = action(s, "set WEBHOOK",
+		"Create a webhook, by URL, and print its secret once, or change the one with an id", 1,
+		func(ctx context.Context, service *client.Client, args []string) (string, error) {
+			types := make([]api.EventType, len(events))
+			for i, name := range events {
+				types[i] = api.EventType(name)
+			}
+			given := command.Flags().Changed
+			if strings.Contains(args[0], "/") {
+				if given("new-url") || given("enabled") {
+					return "", misuse("--new-url and --enabled change a webhook that is named by its id")
+				}
+				made, err := service.CreateWebhook(ctx, api.WebhookDraft{
+					URL: args[0], Description: description, EventTypes: types, Workflow: api.Optional(workflow),
+					Signature: new(api.SignatureScheme(signature)),
+				})
+				return made.Secret, err
+			}
+			if given("signature") {
+				return "", misuse("--signature is that of a new webhook, which is named by its URL")
+			}
+			changed, err := service.ChangeWebhook(ctx, args[0], api.WebhookChange{
+				URL: ifGiven(given("new-url"), address), Description: ifGiven(given("description"), description),
+				EventTypes: ifGiven(given("events"), types), Enabled: ifGiven(given("enabled"), enabled),
+				Workflow: ifGiven(given("workflow"), api.Optional(workflow)),
+			})
+			return "changed " + changed.ID, err
+		})
+	flags := command.Flags()
+	flags.StringVar(&address, "new-url", "", "the new URL of a webhook")
+	flags.StringVar(&description, "description", "", "a description for people")
+	flags.StringSliceVar(&events, "events", nil,
+		"the `types` of its events, like run.completed,run.canceled (default: all)")
+	flags.StringVar(&workflow, "workflow", "", "the id of the workflow whose events it gets (default: all)")
+	flags.StringVar(&signature, "signature", string(api.SignatureSchemeV1), "v1 for HMAC-SHA256, v1a for Ed25519")
+	flags.BoolVar(&enabled, "enabled", true, "whether it gets events")
+	formats.CompleteFlag(command, "signature", api.SignatureSchemeV1, api.SignatureSchemeV1a)
+	return command
+}
+
+// ifGiven is the value of a flag that is given; what is not given stays as it is.
+func ifGiven[T any](given bool, value T) *T {
+	if !given {
+		return nil
+	}
+	return &value
+}
+
+func resendCommand(s Env) *cobra.Command {
+	var resend api.WebhookResend
+	var key string
+	command := action(s, "resend WEBHOOK", "Send a webhook, by id, one event again, or all events since a time", 1,
+		func(ctx context.Context, service *client.Client, args []string) (string, error) {
+			changed, err := service.ResendEvents(ctx, args[0], resend, key)
+			return "sending again to " + changed.URL, err
+		})
+	flags := command.Flags()
+	flags.StringVar(&resend.Event, "event", "", "the id of the event")
+	flags.TimeVar(&resend.Since.Time, "since", time.Time{}, []string{time.RFC3339, time.DateOnly},
+		"all events since this `time`, like 2026-03-01 or 2026-03-01T09:30:00Z")
+	flags.StringVar(&key, "key", "", "the idempotency key (default: generated)")
+	return command
+}
+
+func deliveriesCommand(s Env) *cobra.Command {
+	var webhook string
+	var filter client.DeliveryFilter
+	command := listing[api.Delivery]{
+		short: "List the deliveries of a webhook, by id, with their last attempts, newest first",
+		read: func(service *client.Client) client.Pages[api.Delivery] {
+			return service.Deliveries(webhook, filter)
+		},
+		header: []string{"EVENT", "TYPE", "AT", "STATE", "ATTEMPTS", "STATUS", "REASON"},
+		row: func(d api.Delivery) []string {
+			var last api.DeliveryAttempt
+			if len(d.Attempts) > 0 {
+				last = d.Attempts[0]
+			}
+			return []string{
+				d.Event, string(d.Type), d.Timestamp.Format(time.RFC3339), string(d.State), strconv.Itoa(last.Number),
+				strconv.Itoa(last.Status), last.Reason,
+			}
+		},
+	}.command(s)
+	list := command.RunE
+	command.Use, command.Args = "deliveries WEBHOOK", cobra.ExactArgs(1)
+	command.RunE = func(cmd *cobra.Command, args []string) error {
+		webhook = args[0]
+		return list(cmd, args)
+	}
+	command.Flags().StringVar(&filter.Event, "event", "", "only the delivery of the event with this id")
+	command.Flags().StringVar((*string)(&filter.State), "state", "", "only pending, delivered or failed deliveries")
+	formats.CompleteFlag(command, "state", api.DeliveryStatePending, api.DeliveryStateDelivered,
+		api.DeliveryStateFailed)
+	return command
+}
