@@ -206,6 +206,7 @@ func (h *hotPath) loops(tb testing.TB) {
 	for name, loop := range map[string]func() error{
 		"sweep":    func() error { _, err := h.Executor.Sweep(tb.Context()); return err },
 		"complete": func() error { _, err := h.Completer.RunOnce(tb.Context()); return err },
+		"publish":  func() error { _, err := h.Publisher.RunOnce(tb.Context()); return err },
 		"purge":    func() error { _, err := admin.Purge(tb.Context(), h.DB, 200); return err },
 		"retain": func() error {
 			_, err := h.Runs.Purge(tb.Context(), validations.Retention{Content: time.Hour, Findings: time.Hour})

@@ -23,6 +23,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/validations/webhooks"
 )
 
 // receiver is a receiver of webhooks that answers as its test says: 204 unless there is an answer left.
@@ -502,6 +503,27 @@ func TestRetryAfter(t *testing.T) {
 			t.Errorf("%s: deliveries = %+v after %d requests, want one that waits for an hour", name, got,
 				len(receiver.requests()))
 		}
+	}
+}
+
+// TestEventsArePurged keeps the newest event, so that a program that was away for long may still ask what came after it.
+func TestEventsArePurged(t *testing.T) {
+	t.Parallel()
+	s := webhookStage(t)
+	s.logsEvents(t)
+	for range 3 {
+		s.executed(t)
+	}
+	s.deliver(t)
+	newest := s.events(t, "")[2]
+	s.Exec(t, `UPDATE events SET at = now() - interval '31 days'`)
+	if n, err := webhooks.Purge(t.Context(), s.DB, 1); n != 2 || err != nil {
+		t.Fatalf("purged %d, %v, want 2", n, err)
+	}
+	run := s.executed(t)
+	s.deliver(t)
+	if got := s.events(t, "?after="+newest.ID); len(got) != 1 || got[0].Data["run"] != run {
+		t.Errorf("behind the newest event: %+v, want run %s", got, run)
 	}
 }
 
