@@ -142,11 +142,6 @@ func NewProject(
 		runService: runs, insights: insights.New(database, runs), signing: keys, executor: executor,
 		workflowService: workflows.NewService(database, runs, check),
 	}
-	p.publisher = webhooks.NewPublisher(database, staged)
-	p.deliverer = webhooks.NewDeliverer(database, webhooks.Config{
-		Ring: ring, Allow: settings.ExternalAllow, Retries: settings.WebhookRetries,
-		Timeout: settings.WebhookTimeout,
-	}, measured.Webhooks, log)
 	if p.userService, err = newUsers(settings, ring, database, staged, check); err != nil {
 		return nil, fmt.Errorf("install users: %w", err)
 	}
@@ -167,7 +162,7 @@ func NewProject(
 	if p.validations, err = newValidations(p, check); err != nil {
 		return nil, fmt.Errorf("install validations: %w", err)
 	}
-	p.webhooks = webhooks.New(webhooks.NewService(database, ring), guard, check)
+	p.installWebhooks(ring, guard, check)
 	if err := p.installWorkflows(starter, guard, check); err != nil {
 		return nil, fmt.Errorf("install workflows: %w", err)
 	}
@@ -175,6 +170,15 @@ func NewProject(
 		return nil, err
 	}
 	return p, nil
+}
+
+func (p *Project) installWebhooks(ring keyring.Ring, guard *idempotency.Guard, check *core.Validator) {
+	p.webhooks = webhooks.New(webhooks.NewService(p.db, ring), guard, check)
+	p.publisher = webhooks.NewPublisher(p.db, p.staged)
+	p.deliverer = webhooks.NewDeliverer(p.db, webhooks.Config{
+		Ring: ring, Allow: p.settings.ExternalAllow, Retries: p.settings.WebhookRetries,
+		Timeout: p.settings.WebhookTimeout,
+	}, p.metrics.Webhooks, p.log)
 }
 
 func (p *Project) newEdge() access.Edge {

@@ -14,7 +14,7 @@ type Webhooks struct {
 
 func newWebhooks(registry *prometheus.Registry) *Webhooks {
 	attempts := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "sv_webhook_attempts_total", Help: "Requests to webhooks, by whether the receiver has accepted the event.",
+		Name: "sv_webhook_attempts_total", Help: "Requests to webhooks, by whether the event was accepted.",
 	}, []string{"outcome"})
 	w := &Webhooks{
 		accepted: attempts.WithLabelValues("accepted"), failed: attempts.WithLabelValues("failed"),

@@ -188,17 +188,22 @@ func headerFault(name, value string, mayHoldSecrets bool) string {
 		return fmt.Sprintf("must have a value of at most %d printable ASCII characters", maxHeaderChars)
 	case isOurHeader(lower):
 		return "is set by the service itself"
-	case !mayHoldSecrets && slices.ContainsFunc([]string{"authorization", "cookie", "token", "secret", "password", "key"},
-		func(word string) bool { return strings.Contains(lower, word) }):
+	case !mayHoldSecrets && looksLikeSecret(lower):
 		return "looks like a secret, which everyone who may see the workflow would see; verify the signature instead"
 	default:
 		return ""
 	}
 }
 
+func looksLikeSecret(lower string) bool {
+	return slices.ContainsFunc([]string{"authorization", "cookie", "token", "secret", "password", "key"},
+		func(word string) bool { return strings.Contains(lower, word) })
+}
+
 // isOurHeader reports whether a header is set by the call or is about the connection.
 func isOurHeader(lower string) bool {
-	return strings.HasPrefix(lower, "sv-") || strings.HasPrefix(lower, "webhook-") || strings.HasPrefix(lower, "proxy-") ||
+	return strings.HasPrefix(lower, "sv-") || strings.HasPrefix(lower, "webhook-") ||
+		strings.HasPrefix(lower, "proxy-") ||
 		slices.Contains([]string{
 			"accept", "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "expect",
 			"host", "idempotency-key", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "user-agent",

@@ -39,9 +39,6 @@ type outcome struct {
 // ok reports whether the receiver has accepted the event.
 func (o outcome) ok() bool { return o.reason == "" }
 
-// gone reports whether the receiver wants no more events.
-func (o outcome) gone() bool { return o.status == http.StatusGone }
-
 // attempt sends an event once.
 func (d *Deliverer) attempt(ctx context.Context, client *http.Client, to lease, event Event) outcome {
 	at := time.Now().UTC()

@@ -71,7 +71,7 @@ func (c court) webhook(tb testing.TB, url string) uuid.UUID {
 // happen writes events of an organization.
 func (c court) happen(tb testing.TB, org uuid.UUID, n int) {
 	tb.Helper()
-	if _, err := c.db.Pool.Exec(tb.Context(), `SELECT note_event($1, 'key.abandoned', NULL, NULL, '{"url": "/"}')
+	if _, err := c.db.Pool.Exec(tb.Context(), `SELECT note_event($1, 'key.abandoned', run => NULL, workflow => NULL, body => '{"url": "/"}')
 		FROM generate_series(1, $2)`, org, n); err != nil {
 		tb.Fatal(err)
 	}
@@ -79,6 +79,7 @@ func (c court) happen(tb testing.TB, org uuid.UUID, n int) {
 
 // work publishes and delivers until ctx ends, as a worker does.
 func (c court) work(ctx context.Context, tb testing.TB) {
+	tb.Helper()
 	for ctx.Err() == nil {
 		if _, err := c.publisher.RunOnce(ctx); err != nil && ctx.Err() == nil {
 			tb.Error(err)

@@ -163,7 +163,8 @@ func (d *Deliverer) sendAll(ctx context.Context, client *http.Client, to lease, 
 				return ctx.Err()
 			}
 			d.metrics.Attempted(done.ok(), one.tries == 0, done.at.Sub(one.event.At))
-			return d.store(ctx, stored{to, one.event.Position, done, pause(d.cfg.Retries, one.tries+1, done.retryAfter)})
+			wait := pause(d.cfg.Retries, one.tries+1, done.retryAfter)
+			return d.store(ctx, stored{to, one.event.Position, done, wait})
 		})
 	}
 	return group.Wait()

@@ -35,11 +35,11 @@ func binding(id uuid.UUID, column string) keyring.Binding {
 }
 
 // sealHeaders encrypts the headers of a webhook, unless there are none.
-func sealHeaders(ring keyring.Ring, id uuid.UUID, headers *map[string]string) ([]byte, error) {
-	if headers == nil || len(*headers) == 0 {
+func sealHeaders(ring keyring.Ring, id uuid.UUID, headers map[string]string) ([]byte, error) {
+	if len(headers) == 0 {
 		return nil, nil
 	}
-	text, err := json.Marshal(*headers)
+	text, err := json.Marshal(headers)
 	if err != nil {
 		return nil, fmt.Errorf("render the headers of a webhook: %w", err)
 	}

@@ -94,7 +94,8 @@ func (d *Deliverer) write(ctx context.Context, done []stored) ([]int, error) {
 					AND d.position BETWEEN o.position AND o.position
 				RETURNING o.*, d.attempts),
 			noted AS (
-				INSERT INTO webhook_attempts (org_id, webhook_id, position, number, at, took_us, status, reason, excerpt)
+				INSERT INTO webhook_attempts
+					(org_id, webhook_id, position, number, at, took_us, status, reason, excerpt)
 				SELECT org_id, webhook_id, position, attempts, at, took_us, status, reason, excerpt FROM moved),
 			judged AS (
 				UPDATE webhooks AS w SET lease_until = now() + $11::bigint * interval '1 millisecond',

@@ -151,7 +151,8 @@ func test(ctx context.Context, tx db.Tx, who core.Principal, id uuid.UUID) (Even
 	core.Audit(batch, record)
 	written := db.QueueInto(batch, func(rows pgx.Rows) (Event, error) {
 		return pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[Event])
-	}, `INSERT INTO events (org_id, type, data) VALUES ($1, 'webhook.test', json_build_object('webhook', $2::uuid)::text)
+	}, `INSERT INTO events (org_id, type, data)
+		VALUES ($1, 'webhook.test', json_build_object('webhook', $2::uuid)::text)
 		RETURNING `+eventColumns, who.OrgID, id)
 	if err := batch.Send(ctx); err != nil {
 		return Event{}, fmt.Errorf("write a test event: %w", err)

@@ -46,7 +46,7 @@ type Webhook struct {
 type draft struct {
 	URL         *string            `json:"url"         validate:"omitempty,min=1"`
 	Description *string            `json:"description" validate:"omitempty,max=200,excludesrune=\x00"`
-	EventTypes  *[]api.EventType   `json:"event_types" validate:"omitempty,max=20,dive,oneof=run.completed run.canceled quota.reached usage.overage_charged key.abandoned workflow.version_published endpoint.disabled"`
+	EventTypes  *[]api.EventType   `json:"event_types"`
 	Workflow    workflowFilter     `json:"workflow"`
 	Headers     *map[string]string `json:"headers"`
 }
@@ -77,20 +77,38 @@ func (w *workflowFilter) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, &w.id)
 }
 
+// headers are those that are wanted; none where they stay as they are.
+func (d *draft) headers() map[string]string {
+	if d.Headers == nil {
+		return nil
+	}
+	return *d.Headers
+}
+
 // check refuses what cannot be called.
 func (d *draft) check(address string) error {
-	var headers map[string]string
-	if d.Headers != nil {
-		headers = *d.Headers
+	if d.EventTypes != nil && slices.ContainsFunc(*d.EventTypes, isUnknown) {
+		return core.InvalidField(api.FieldError{
+			Pointer: "/event_types", Code: "unknown", Detail: "has a type that there is not",
+		})
 	}
 	var fields []api.FieldError
-	for _, fault := range engines.CheckCall(address, headers, true) {
+	for _, fault := range engines.CheckCall(address, d.headers(), true) {
 		fields = append(fields, api.FieldError{Pointer: fault.Pointer, Code: "invalid", Detail: fault.Detail})
 	}
 	if len(fields) > 0 {
 		return core.InvalidField(fields[0])
 	}
 	return nil
+}
+
+// isUnknown reports whether a webhook cannot want events of the type.
+func isUnknown(t api.EventType) bool {
+	return !slices.Contains([]api.EventType{
+		api.EventTypeRunCompleted, api.EventTypeRunCanceled, api.EventTypeQuotaReached,
+		api.EventTypeUsageOverageCharged, api.EventTypeKeyAbandoned, api.EventTypeWorkflowVersionPublished,
+		api.EventTypeEndpointDisabled,
+	}, t)
 }
 
 // apply changes the webhook.
@@ -151,7 +169,7 @@ func (s *Service) create(ctx context.Context, who core.Principal, wanted newDraf
 	if err != nil {
 		return Webhook{}, nil, fmt.Errorf("encrypt the secret of a webhook: %w", err)
 	}
-	headers, err := sealHeaders(s.ring, id, wanted.Headers)
+	headers, err := sealHeaders(s.ring, id, wanted.headers())
 	if err != nil {
 		return Webhook{}, nil, err
 	}
@@ -167,7 +185,7 @@ func (s *Service) create(ctx context.Context, who core.Principal, wanted newDraf
 
 // change changes a webhook. One that is enabled again begins anew: what failed before does not count.
 func (s *Service) change(ctx context.Context, who core.Principal, id uuid.UUID, wanted change) (Webhook, error) {
-	headers, err := sealHeaders(s.ring, id, wanted.Headers)
+	headers, err := sealHeaders(s.ring, id, wanted.headers())
 	if err != nil {
 		return Webhook{}, err
 	}
@@ -177,7 +195,7 @@ func (s *Service) change(ctx context.Context, who core.Principal, id uuid.UUID, 
 			return Webhook{}, err
 		}
 		wanted.apply(&w)
-		if err := wanted.draft.check(w.URL); err != nil {
+		if err := wanted.check(w.URL); err != nil {
 			return Webhook{}, err
 		}
 		record, err := audited(ctx, who, "change", w)

@@ -10,7 +10,7 @@ import (
 
 // notesEvent writes an event of harbour in the session.
 const notesEvent = `SELECT note_event((SELECT id FROM organizations WHERE slug = 'harbour-energy'),
-	'key.abandoned', NULL, NULL, json_build_object('url', 'x'))`
+	'key.abandoned', run => NULL, workflow => NULL, body => json_build_object('url', 'x'))`
 
 // published writes an event of harbour, publishes it and returns its id.
 func (s *stage) published(tb testing.TB) string {
@@ -37,13 +37,16 @@ func (s *stage) accessToWebhooks(tb testing.TB) map[string]fixture.Access {
 	}
 	const get, post = http.MethodGet, http.MethodPost
 	return map[string]fixture.Access{
-		"GET /api/events/":                  readable("/api/events/", 200),
-		"GET /api/events/:id/":              readable("/api/events/"+event+"/", 404),
-		"GET /api/webhooks/":                admin(get, "/api/webhooks/", "", 200, 200),
-		"POST /api/webhooks/":               admin(post, "/api/webhooks/", `{"url":"https://hooks.example/ROLE"}`, 201, 201),
-		"GET /api/webhooks/:id/":            admin(get, hook, "", 200, 404),
-		"PATCH /api/webhooks/:id/":          admin(http.MethodPatch, hook, `{"description":"changed"}`, 200, 404),
-		"DELETE /api/webhooks/:id/":         {Call: call{Method: http.MethodDelete, Path: gone}, Least: api.RoleAdmin, OK: 204, Foreign: 404, Below: 403},
+		"GET /api/events/":     readable("/api/events/", 200),
+		"GET /api/events/:id/": readable("/api/events/"+event+"/", 404),
+		"GET /api/webhooks/":   admin(get, "/api/webhooks/", "", 200, 200),
+		"POST /api/webhooks/": admin(post, "/api/webhooks/", `{"url":"https://hooks.example/ROLE"}`,
+			201, 201),
+		"GET /api/webhooks/:id/":   admin(get, hook, "", 200, 404),
+		"PATCH /api/webhooks/:id/": admin(http.MethodPatch, hook, `{"description":"changed"}`, 200, 404),
+		"DELETE /api/webhooks/:id/": {
+			Call: call{Method: http.MethodDelete, Path: gone}, Least: api.RoleAdmin, OK: 204, Foreign: 404, Below: 403,
+		},
 		"POST /api/webhooks/:id/rotate/":    admin(post, hook+"rotate/", "", 201, 404),
 		"POST /api/webhooks/:id/test/":      admin(post, hook+"test/", "", 202, 404),
 		"POST /api/webhooks/:id/resend/":    admin(post, hook+"resend/", `{"event":"`+event+`"}`, 202, 404),
@@ -66,7 +69,8 @@ func (s externalStage) exercisesOfWebhooks(tb testing.TB) []exercise {
 		{200, s.reading("/api/events/" + event + "/")},
 		{200, s.owner(get, "/api/webhooks/?page_size=1", "")},
 		{403, s.owner(get, "/api/webhooks/", "").By(viewer)},
-		{201, create(`{"url":"https://hooks.example/v1a","signature":"v1a","event_types":["run.completed"],"workflow":null}`)},
+		{201, create(`{"url":"https://hooks.example/v1a","signature":"v1a","event_types":["run.completed"],` +
+			`"workflow":null}`)},
 		{400, create(`{"url":"http:/x"}`)},
 		{403, create(`{"url":"https://hooks.example/v"}`).By(viewer)},
 		{200, s.owner(get, hook, "")},
@@ -76,7 +80,7 @@ func (s externalStage) exercisesOfWebhooks(tb testing.TB) []exercise {
 		{202, s.owner(post, hook+"test/", "").With("Idempotency-Key", "test")},
 		{202, s.owner(post, hook+"test/", "").With("Idempotency-Key", "test")},
 		{202, resend},
-		{422, resend.WithBody("application/json", `{"since":"2026-03-01T00:00:00Z"}`).With("Idempotency-Key", "resend")},
+		{422, s.owner(post, hook+"resend/", `{"since":"2026-03-01T00:00:00Z"}`).With("Idempotency-Key", "resend")},
 		{202, s.owner(post, hook+"resend/", `{"since":"2026-03-01T00:00:00Z"}`)},
 		{400, s.owner(post, hook+"resend/", `{}`)},
 		{404, s.owner(post, hook+"resend/", `{"event":"`+unknownID+`"}`)},
