@@ -164,10 +164,14 @@ func NewProject(
 	if p.users, err = users.New(p.userService, guard, p.inspector, check, p.insights, signIns); err != nil {
 		return nil, fmt.Errorf("install users: %w", err)
 	}
-	if p.validations, err = newValidations(p, check); err != nil {
+	hooks := webhooks.NewService(database, ring)
+	if p.validations, err = newValidations(p, hooks, check); err != nil {
 		return nil, fmt.Errorf("install validations: %w", err)
 	}
-	p.webhooks = webhooks.New(webhooks.NewService(database, ring), guard, check)
+	p.webhooks, err = webhooks.New(hooks, guard, check, p.workflowService, p.users.SignIn.RequireRecentSignIn)
+	if err != nil {
+		return nil, fmt.Errorf("install webhooks: %w", err)
+	}
 	if err := p.installWorkflows(starter, guard, check); err != nil {
 		return nil, fmt.Errorf("install workflows: %w", err)
 	}
@@ -185,11 +189,11 @@ func (p *Project) newEdge() access.Edge {
 	}
 }
 
-func newValidations(p *Project, check *core.Validator) (*web.App, error) {
+func newValidations(p *Project, hooks *webhooks.Service, check *core.Validator) (*web.App, error) {
 	return web.New(web.Deps{
 		Runs: p.runService, Insights: p.insights, Signing: p.signing, Executor: p.executor, Waiters: p.waiters,
 		Keys: p.inspector, Usage: p.userService.Quota, Users: p.userService, Workflows: p.workflowService,
-		Validator: check, Address: p.settings.Address(),
+		Webhooks: hooks, Validator: check, Address: p.settings.Address(),
 		Callbacks: p.withBurst("callbacks", p.settings.CallbacksPerSecond), StreamsPerOrg: p.settings.StreamsPerOrg,
 		RequireRecentSignIn: p.users.SignIn.RequireRecentSignIn,
 	})
