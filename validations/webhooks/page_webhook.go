@@ -1,7 +1,6 @@
 package webhooks
 
 import (
-	"context"
 	"net/http"
 	"net/url"
 	"time"
@@ -70,10 +69,11 @@ func formOf(w Webhook) webhookForm {
 // renderWebhook fills in the rest of the page.
 func (a *App) renderWebhook(c echo.Context, status int, principal core.Principal, page webhookPage) error {
 	ctx, query := c.Request().Context(), &deliveriesQuery{}
-	deliveries, err := core.ReadPage(c, a.check, query, func(d listedDelivery) uuid.UUID { return idOf(d.position) },
-		func(ctx context.Context, cursor core.Cursor) ([]listedDelivery, error) {
-			return a.service.deliveries(ctx, principal.OrgID, page.ID, query.DeliveryFilter, cursor)
-		})
+	cursor, err := core.BindList(c, a.check, query)
+	if err != nil {
+		return err
+	}
+	deliveries, err := a.service.deliveries(ctx, principal.OrgID, page.ID, query.DeliveryFilter, cursor)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,11 @@ func (a *App) renderWebhook(c echo.Context, status int, principal core.Principal
 	if page.Form, err = a.newFormView(ctx, principal.OrgID, page.Form.webhookForm, nil); err != nil {
 		return err
 	}
-	page.Page, page.Attempts = core.MapPage(deliveries, newDeliveryRow), counted[page.ID]
+	// A form that was refused has another address than the page.
+	list := url.URL{Path: addressOf(principal, page.ID), RawQuery: c.Request().URL.RawQuery}
+	page.Page = core.MapPage(core.NewPage(cursor, deliveries, uuid.Nil,
+		func(d listedDelivery) uuid.UUID { return idOf(d.position) }, list), newDeliveryRow)
+	page.Attempts = counted[page.ID]
 	page.State, page.First = query.State, query.Cursor == ""
 	page.States = pages.Choices(query.State, "", "All", "pending", "Pending", "failed", "Failed",
 		"delivered", "Delivered")

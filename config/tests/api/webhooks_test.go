@@ -1,14 +1,12 @@
 package api
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"log"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -19,7 +17,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
-	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
@@ -87,17 +84,7 @@ func status(code int) http.HandlerFunc {
 // webhookStage is a stage whose deliveries reach this machine and are repeated at once, twice.
 func webhookStage(tb testing.TB) *stage {
 	tb.Helper()
-	s := setup(tb, func(settings *config.Settings) {
-		settings.ExternalAllow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
-		settings.WebhookRetries = []time.Duration{0, 0}
-		settings.WebhookTimeout = time.Second
-	})
-	tb.Cleanup(func() {
-		ended, end := context.WithCancel(context.WithoutCancel(tb.Context()))
-		end()
-		_ = s.Deliverer.Run(ended) // It returns nil.
-	})
-	return s
+	return setup(tb, fixture.ReachesReceivers)
 }
 
 // owner is a request of harbour's owner with a JSON body.
@@ -110,20 +97,6 @@ func (s *stage) webhook(tb testing.TB, url, more string) api.WebhookSecret {
 	tb.Helper()
 	return fixture.Decoded[api.WebhookSecret](tb, s.Must(tb, http.StatusCreated,
 		s.owner(http.MethodPost, "/api/webhooks/", `{"url":"`+url+`"`+more+`}`)))
-}
-
-// deliver publishes events and sends what is due, until nothing is.
-func (s *stage) deliver(tb testing.TB) {
-	tb.Helper()
-	coretest.Await(tb, "nothing is due", func() bool {
-		n, err := s.Publisher.RunOnce(tb.Context())
-		if err != nil {
-			tb.Fatal(err)
-		}
-		s.Work(tb)
-		return n == 0 && !coretest.One[bool](tb, s.DB, `SELECT EXISTS (SELECT FROM webhooks
-			WHERE lease_until IS NOT NULL OR due_at <= now() AND disabled_at IS NULL)`)
-	})
 }
 
 // executed starts a run and executes it.
@@ -162,7 +135,7 @@ func TestWebhook(t *testing.T) {
 		receiver := newReceiver(t)
 		hook := s.webhook(t, receiver.URL, `,"event_types":["run.completed"],"headers":{"Authorization":"Bearer x"}`)
 		run := s.executed(t)
-		s.deliver(t)
+		s.Deliver(t)
 		got := receiver.requests()
 		if len(got) != 1 {
 			t.Fatalf("receiver got %d requests, want 1", len(got))
@@ -195,10 +168,10 @@ func TestWebhook(t *testing.T) {
 		second := fixture.Decoded[api.WebhookSecret](t, s.Must(t, http.StatusCreated,
 			call{Method: http.MethodPost, Path: "/api/webhooks/" + first.ID + "/rotate/", Token: s.Harbour.Tokens.Owner}))
 		s.executed(t)
-		s.deliver(t)
+		s.Deliver(t)
 		s.Exec(t, `UPDATE webhooks SET rotated_at = now() - interval '25 hours'`)
 		s.executed(t)
-		s.deliver(t)
+		s.Deliver(t)
 		for i, want := range []map[string]bool{
 			{first.Secret: true, second.Secret: true}, {first.Secret: false, second.Secret: true},
 		} {
@@ -223,7 +196,7 @@ func TestWebhook(t *testing.T) {
 		s.executed(t)
 		canceled := s.Started(t, s.Start(t, ""))
 		s.Must(t, http.StatusOK, s.Cancel(canceled.ID))
-		s.deliver(t)
+		s.Deliver(t)
 		got := receiver.requests()
 		if len(got) != 1 || got[0].event(t).Type != api.EventTypeRunCanceled || got[0].event(t).Data["run"] != canceled.ID {
 			t.Errorf("requests = %s, want the cancellation of %s", got, canceled.ID)
@@ -267,7 +240,7 @@ func TestReceivers(t *testing.T) {
 			receiver := newReceiver(t, tt.answers...)
 			hook := s.webhook(t, receiver.URL, "")
 			s.executed(t)
-			s.deliver(t)
+			s.Deliver(t)
 			deliveries := s.deliveriesOf(t, hook.ID, "")
 			if len(deliveries) != 1 {
 				t.Fatalf("deliveries = %+v, want one", deliveries)
@@ -341,7 +314,7 @@ func TestWebhookIsDisabled(t *testing.T) {
 			s.Exec(t, tt.before)
 			s.executed(t)
 			s.executed(t)
-			s.deliver(t)
+			s.Deliver(t)
 			path := "/api/webhooks/" + hook.ID + "/"
 			got := fixture.Decoded[api.Webhook](t, s.Must(t, http.StatusOK, call{Path: path, Token: s.Harbour.Tokens.Owner}))
 			if got.State != api.WebhookStateDisabled || got.DisabledReason != tt.reason {
@@ -356,12 +329,12 @@ func TestWebhookIsDisabled(t *testing.T) {
 
 			// Events of that time are kept, and sent when a person says so.
 			missed := s.executed(t)
-			s.deliver(t)
+			s.Deliver(t)
 			seen := len(receiver.requests())
 			s.Must(t, http.StatusOK, s.owner(http.MethodPatch, path, `{"enabled":true}`))
 			s.Must(t, http.StatusAccepted, s.owner(http.MethodPost, path+"resend/",
 				`{"since":"`+time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)+`"}`))
-			s.deliver(t)
+			s.Deliver(t)
 			again := receiver.requests()[seen:]
 			if !slices.ContainsFunc(again, func(r received) bool { return r.event(t).Data["run"] == missed }) || len(again) != 3 {
 				t.Errorf("after it was enabled it got %d events, want 3 with the missed one", len(again))
@@ -420,7 +393,7 @@ func TestEventsArePaged(t *testing.T) {
 	for range 5 {
 		runs = append(runs, s.executed(t))
 	}
-	s.deliver(t)
+	s.Deliver(t)
 	var seen []string
 	last := ""
 	for link := api.Optional("/api/events/?page_size=2&type=run.completed"); link != ""; {
@@ -434,7 +407,7 @@ func TestEventsArePaged(t *testing.T) {
 		t.Errorf("runs = %v, want %v in their order", seen, runs)
 	}
 	more := s.executed(t)
-	s.deliver(t)
+	s.Deliver(t)
 	if got := s.events(t, "?after="+last); len(got) != 1 || got[0].Data["run"] != more {
 		t.Errorf("behind the end: %+v, want run %s", got, more)
 	}
@@ -463,7 +436,7 @@ func TestReceiverIsNotReached(t *testing.T) {
 		hooks[s.webhook(t, url, "").ID] = reason
 	}
 	s.executed(t)
-	s.deliver(t)
+	s.Deliver(t)
 	for id, reason := range hooks {
 		got := s.deliveriesOf(t, id, "")
 		if len(got) != 1 || got[0].State != api.DeliveryStateFailed || got[0].Attempts[0].Reason != reason {
@@ -485,7 +458,7 @@ func TestRetryAfter(t *testing.T) {
 		})
 		hook := s.webhook(t, receiver.URL, "")
 		s.Must(t, http.StatusAccepted, s.owner(http.MethodPost, "/api/webhooks/"+hook.ID+"/test/", ""))
-		s.deliver(t)
+		s.Deliver(t)
 		got := s.deliveriesOf(t, hook.ID, "")
 		if len(got) != 1 || got[0].State != api.DeliveryStatePending ||
 			time.Until(got[0].NextAttemptAt.Time) < 50*time.Minute || len(receiver.requests()) != 1 {
@@ -510,7 +483,7 @@ func TestDeliveryAfterLostJob(t *testing.T) {
 		t.Fatalf("staged again at once: %d, %v", n, err)
 	}
 	s.Exec(t, `UPDATE webhooks SET lease_until = now()`)
-	s.deliver(t)
+	s.Deliver(t)
 	if got := receiver.requests(); len(got) != 1 {
 		t.Errorf("%d requests, want 1", len(got))
 	}
@@ -528,7 +501,7 @@ func TestDeliveryAfterACrash(t *testing.T) {
 	receiver := newReceiver(t, takenOver)
 	hook := s.webhook(t, receiver.URL, "")
 	s.executed(t)
-	s.deliver(t)
+	s.Deliver(t)
 	got := receiver.requests()
 	if len(got) != 2 || got[0].header.Get("Webhook-Id") != got[1].header.Get("Webhook-Id") {
 		t.Errorf("%d requests, want two of one event", len(got))
