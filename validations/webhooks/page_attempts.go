@@ -23,6 +23,9 @@ func (a attempts) Accepted() int64 { return a.Bars().Total(0) }
 // Total is how many attempts there were.
 func (a attempts) Total() int64 { return a.Accepted() + a.Bars().Total(1) }
 
+// More reports whether there were more attempts than are counted.
+func (a attempts) More() bool { return a.Total() >= maxCounted }
+
 // Spark has a bar for each hour with attempts.
 func (a attempts) Spark() pages.Spark {
 	spark := pages.Spark{Label: a.Bars().Label}
