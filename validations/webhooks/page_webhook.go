@@ -195,7 +195,7 @@ func (a *App) deleteForm(c echo.Context, principal core.Principal, id uuid.UUID)
 	if err := a.service.remove(c.Request().Context(), principal, id); err != nil {
 		return err
 	}
-	return pages.Redirect(c, pages.Base(principal.OrgSlug)+"webhooks/", "The webhook is deleted, and gets no more events.")
+	return pages.Redirect(c, pages.Base(principal.OrgSlug)+"webhooks/", "The webhook is deleted.")
 }
 
 // resendForm is POST /app/orgs/{org}/webhooks/{id}/resend/, for one event or for all since a time.

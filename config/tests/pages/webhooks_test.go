@@ -217,7 +217,7 @@ func TestSettingsOfAWebhook(t *testing.T) {
 	s.Visit(t, http.StatusNotFound, harbour(hook, admin))
 }
 
-// accessToWebhookPages are the pages and forms of one webhook, whose access and audit records the tables of all pages hold.
+// accessToWebhookPages are the pages and forms of webhooks.
 func (s *stage) accessToWebhookPages(tb testing.TB) map[string]fixture.Access {
 	tb.Helper()
 	owner := s.Visitor(tb, api.RoleOwner)
@@ -227,24 +227,23 @@ func (s *stage) accessToWebhookPages(tb testing.TB) map[string]fixture.Access {
 	if _, err := s.Publisher.RunOnce(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
-	form := func(path string, fields url.Values, ok int) fixture.Access {
+	const shown, leads = http.StatusCreated, http.StatusSeeOther
+	form := func(path string, ok int, fields url.Values) fixture.Access {
 		return orgForm(path, fields, api.RoleAdmin, ok)
 	}
-	remove := form(gone+"delete/", nil, http.StatusSeeOther)
+	remove := form(gone+"delete/", leads, nil)
 	remove.But = map[api.Role]int{api.RoleOwner: http.StatusNotFound}
 	again := url.Values{"event": {strings.TrimSuffix(strings.TrimPrefix(event, hook+"deliveries/"), "/")}}
 	const route = "/app/orgs/:org/webhooks/"
 	return map[string]fixture.Access{
-		"GET " + route: orgPage("webhooks/", api.RoleAdmin),
-		"POST " + route: form("webhooks/", url.Values{"url": {"https://hooks.example/ROLE"}},
-			http.StatusCreated),
-		"GET " + route + ":id/": orgPage(hook, api.RoleAdmin),
-		"POST " + route + ":id/": form(hook, url.Values{"url": {"https://hooks.example/access"}},
-			http.StatusSeeOther),
-		"POST " + route + ":id/enabled/":          form(hook+"enabled/", url.Values{"enabled": {"true"}}, http.StatusSeeOther),
-		"POST " + route + ":id/rotate/":           form(hook+"rotate/", nil, http.StatusCreated),
-		"POST " + route + ":id/test/":             form(hook+"test/", nil, http.StatusSeeOther),
-		"POST " + route + ":id/resend/":           form(hook+"resend/", again, http.StatusSeeOther),
+		"GET " + route:                            orgPage("webhooks/", api.RoleAdmin),
+		"POST " + route:                           form("webhooks/", shown, url.Values{"url": {"https://hooks.example/ROLE"}}),
+		"GET " + route + ":id/":                   orgPage(hook, api.RoleAdmin),
+		"POST " + route + ":id/":                  form(hook, leads, url.Values{"url": {"https://hooks.example/access"}}),
+		"POST " + route + ":id/enabled/":          form(hook+"enabled/", leads, url.Values{"enabled": {"true"}}),
+		"POST " + route + ":id/rotate/":           form(hook+"rotate/", shown, nil),
+		"POST " + route + ":id/test/":             form(hook+"test/", leads, nil),
+		"POST " + route + ":id/resend/":           form(hook+"resend/", leads, again),
 		"POST " + route + ":id/delete/":           remove,
 		"GET " + route + ":id/deliveries/:event/": orgPage(event, api.RoleAdmin),
 	}
