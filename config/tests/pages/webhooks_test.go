@@ -236,16 +236,17 @@ func (s *stage) accessToWebhookPages(tb testing.TB) map[string]fixture.Access {
 	again := url.Values{"event": {strings.TrimSuffix(strings.TrimPrefix(event, hook+"deliveries/"), "/")}}
 	const route = "/app/orgs/:org/webhooks/"
 	return map[string]fixture.Access{
-		"GET " + route:                            orgPage("webhooks/", api.RoleAdmin),
-		"POST " + route:                           form("webhooks/", shown, url.Values{"url": {"https://hooks.example/ROLE"}}),
+		"GET " + route:                           orgPage("webhooks/", api.RoleAdmin),
 		"GET " + route + ":id/":                   orgPage(hook, api.RoleAdmin),
-		"POST " + route + ":id/":                  form(hook, leads, url.Values{"url": {"https://hooks.example/access"}}),
-		"POST " + route + ":id/enabled/":          form(hook+"enabled/", leads, url.Values{"enabled": {"true"}}),
-		"POST " + route + ":id/rotate/":           form(hook+"rotate/", shown, nil),
-		"POST " + route + ":id/test/":             form(hook+"test/", leads, nil),
-		"POST " + route + ":id/resend/":           form(hook+"resend/", leads, again),
-		"POST " + route + ":id/delete/":           remove,
 		"GET " + route + ":id/deliveries/:event/": orgPage(event, api.RoleAdmin),
+
+		"POST " + route:                  form("webhooks/", shown, url.Values{"url": {"https://hooks.example/ROLE"}}),
+		"POST " + route + ":id/":         form(hook, leads, url.Values{"url": {"https://hooks.example/access"}}),
+		"POST " + route + ":id/enabled/": form(hook+"enabled/", leads, url.Values{"enabled": {"true"}}),
+		"POST " + route + ":id/rotate/":  form(hook+"rotate/", shown, nil),
+		"POST " + route + ":id/test/":    form(hook+"test/", leads, nil),
+		"POST " + route + ":id/resend/":  form(hook+"resend/", leads, again),
+		"POST " + route + ":id/delete/":  remove,
 	}
 }
 
