@@ -1,7 +1,6 @@
 package webhooks
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -22,7 +21,7 @@ type deliveryPage struct {
 	// Body is what is sent, indented.
 	Body string
 	// Delivery is nil if the webhook has not got the event.
-	Delivery *deliveryRow
+	Delivery *api.Delivery
 	// Unpublished is set while the event has no place in the list yet.
 	Unpublished bool
 }
@@ -49,18 +48,13 @@ func (a *App) deliveryPage(c echo.Context, principal core.Principal, id uuid.UUI
 	}
 	page := deliveryPage{Webhook: w, Event: event.render(), Unpublished: event.Position == 0}
 	if len(found) > 0 {
-		row := newDeliveryRow(found[0])
-		page.Delivery = &row
+		page.Delivery = &found[0].Delivery
 	}
-	body, err := event.body()
+	body, err := json.MarshalIndent(page.Event, "", "  ")
 	if err != nil {
-		return err
+		return fmt.Errorf("render event %s: %w", event.ID, err)
 	}
-	var indented bytes.Buffer
-	if err := json.Indent(&indented, body, "", "  "); err != nil {
-		return fmt.Errorf("indent event %s: %w", event.ID, err)
-	}
-	page.Body = indented.String()
+	page.Body = string(body)
 	return a.pages.Render(c, http.StatusOK, "delivery", pages.Page{
 		Title: string(event.Type), Section: pages.SectionWebhooks, Data: page,
 	})

@@ -17,7 +17,7 @@ import (
 // webhookPage is one webhook with its deliveries.
 type webhookPage struct {
 	Webhook
-	api.Page[deliveryRow]
+	api.Page[api.Delivery]
 
 	Attempts attempts
 	Form     formView
@@ -32,21 +32,6 @@ type webhookPage struct {
 
 // WorkflowName is the name of the workflow whose events it gets.
 func (p webhookPage) WorkflowName() string { return pages.Chosen(p.Form.Workflows) }
-
-// deliveryRow is a delivery as a page lists it.
-type deliveryRow struct{ api.Delivery }
-
-func newDeliveryRow(d listedDelivery) deliveryRow { return deliveryRow{d.Delivery} }
-
-// Pill is the state of the delivery.
-func (d deliveryRow) Pill() pages.Pill { return statePill(d.State) }
-
-func statePill(state api.DeliveryState) pages.Pill {
-	tones := map[api.DeliveryState]string{
-		api.DeliveryStateDelivered: "ok", api.DeliveryStateFailed: "fail", api.DeliveryStatePending: "run",
-	}
-	return pages.NewPill(tones[state], string(state))
-}
 
 // webhookPage is GET /app/orgs/{org}/webhooks/{id}/.
 func (a *App) webhookPage(c echo.Context, principal core.Principal, id uuid.UUID) error {
@@ -87,7 +72,8 @@ func (a *App) renderWebhook(c echo.Context, status int, principal core.Principal
 	// A form that was refused has another address than the page.
 	list := url.URL{Path: addressOf(principal, page.ID), RawQuery: c.Request().URL.RawQuery}
 	page.Page = core.MapPage(core.NewPage(cursor, deliveries, uuid.Nil,
-		func(d listedDelivery) uuid.UUID { return idOf(d.position) }, list), newDeliveryRow)
+		func(d listedDelivery) uuid.UUID { return idOf(d.position) }, list),
+		func(d listedDelivery) api.Delivery { return d.Delivery })
 	page.Attempts = counted[page.ID]
 	page.State, page.First = query.State, query.Cursor == ""
 	page.States = pages.Choices(query.State, "", "All", "pending", "Pending", "failed", "Failed",
@@ -154,11 +140,6 @@ func (a *App) enabledForm(c echo.Context, principal core.Principal, id uuid.UUID
 		return pages.Redirect(c, address+"?"+url.Values{"since": {since}}.Encode()+"#recover",
 			"The webhook is enabled. Now send again what it has missed.")
 	}
-}
-
-// isTroubled reports whether it fails, or the service has disabled it.
-func (w Webhook) isTroubled() bool {
-	return w.DisabledReason != "" || w.DisabledAt == nil && w.FailingSince != nil
 }
 
 // missedSince is since when it may have missed events, as in a form; "" for one that works.

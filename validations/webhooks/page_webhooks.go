@@ -120,11 +120,11 @@ func (w Webhook) Pill() pages.Pill {
 type webhooksPage struct {
 	Webhooks []webhookRow
 	// Troubled is how many need attention.
-	Troubled int
+	Troubled int64
 	Form     formView
 	// Run is the id of the run whose events are listed; "" for none.
 	Run    string
-	Events []runEvent
+	Events []Event
 }
 
 // webhookRow is a webhook as the page lists it.
@@ -154,16 +154,17 @@ func (a *App) renderWebhooks(
 	var page webhooksPage
 	for _, w := range found {
 		page.Webhooks = append(page.Webhooks, webhookRow{Webhook: w, Attempts: attempts[w.ID]})
-		if w.isTroubled() {
-			page.Troubled++
-		}
+	}
+	if page.Troubled, err = a.service.Troubled(ctx, principal.OrgID); err != nil {
+		return err
 	}
 	if page.Form, err = a.newFormView(ctx, principal.OrgID, form, problem); err != nil {
 		return err
 	}
 	if run, given := core.ParseID(c.QueryParam("run")); given {
 		page.Run = run.String()
-		if page.Events, err = a.service.eventsOfRun(ctx, principal.OrgID, run); err != nil {
+		filter := EventFilter{Run: page.Run}
+		if page.Events, err = a.service.events(ctx, principal.OrgID, 0, filter, core.MaxPageSize); err != nil {
 			return err
 		}
 	}

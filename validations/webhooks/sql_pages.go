@@ -3,22 +3,15 @@ package webhooks
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
-	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
-const (
-	// maxCounted bounds the attempts of a webhook that are counted: those on its newest events.
-	maxCounted = 5000
-	// maxRunEvents bounds the deliveries that are listed for one run.
-	maxRunEvents = 100
-)
+// maxCounted bounds the attempts of a webhook that are counted: those on its newest events.
+const maxCounted = 5000
 
 // attempts counts the attempts of the last 24 hours, of one webhook or of all (uuid.Nil).
 func (s *Service) attempts(ctx context.Context, orgID, id uuid.UUID) (map[uuid.UUID]attempts, error) {
@@ -47,32 +40,6 @@ func (s *Service) attempts(ctx context.Context, orgID, id uuid.UUID) (map[uuid.U
 	})
 	if err != nil {
 		return nil, fmt.Errorf("count attempts: %w", err)
-	}
-	return found, nil
-}
-
-// runEvent is an event of a run, once for each webhook that has got it or will.
-type runEvent struct {
-	ID   uuid.UUID
-	Type api.EventType
-	At   time.Time
-	// Webhook and URL are those of the webhook; nil and "" if none wanted the event.
-	Webhook *uuid.UUID
-	URL     string
-	State   api.DeliveryState
-}
-
-// Pill is the state of the delivery.
-func (e runEvent) Pill() pages.Pill { return statePill(e.State) }
-
-func (s *Service) eventsOfRun(ctx context.Context, orgID, run uuid.UUID) ([]runEvent, error) {
-	found, err := db.All(ctx, s.db.Pool, pgx.RowToStructByPos[runEvent], `
-		SELECT e.id, e.type, e.at, w.id, coalesce(w.url, ''), `+stateOf+`
-		FROM events AS e LEFT JOIN webhook_deliveries AS d ON d.org_id = e.org_id AND d.position = e.position
-		LEFT JOIN webhooks AS w ON w.org_id = d.org_id AND w.id = d.webhook_id
-		WHERE e.org_id = $1 AND e.run_id = $2 ORDER BY e.at, e.id, w.url LIMIT $3`, orgID, run, maxRunEvents)
-	if err != nil {
-		return nil, fmt.Errorf("list the events of run %s: %w", run, err)
 	}
 	return found, nil
 }

@@ -83,7 +83,7 @@ func TestWebhookIsMended(t *testing.T) {
 	s.Deliver(t)
 	s.shows(t, harbour("", admin), "1 failing webhook", `href="`+fixture.HarbourPages+`webhooks/"`)
 	s.hides(t, harbour("", s.Visitor(t, api.RoleAuthor)), "failing webhook")
-	s.shows(t, harbour("webhooks/", admin), "1 webhook below fails", "failing", "0 % of 3 accepted",
+	s.shows(t, harbour("webhooks/", admin), "1 of the webhooks fails", "failing", "0 % of 3 accepted",
 		"0 accepted, 3 failed", "&lt;script&gt;")
 	html := s.see(t, harbour(hook+"?state=failed", admin))
 	fixture.Shows(t, html, "No attempt has succeeded", "It answered with status 500.", "3 attempts", "failed")
@@ -127,7 +127,7 @@ func TestDisabledWebhookRecovers(t *testing.T) {
 	run := s.Started(t, s.Start(t, "")).ID
 	s.Work(t)
 	s.Deliver(t)
-	s.shows(t, harbour("webhooks/?run="+run, admin), "run.completed", "none has got it")
+	s.shows(t, harbour("webhooks/?run="+run, admin), "run.completed", receiver.URL)
 	missed := hook + "deliveries/" + coretest.One[string](t, s.DB,
 		`SELECT id::text FROM events WHERE type = 'run.completed'`) + "/"
 	s.shows(t, harbour(missed, admin), "has not got this event")
@@ -236,7 +236,7 @@ func (s *stage) accessToWebhookPages(tb testing.TB) map[string]fixture.Access {
 	again := url.Values{"event": {strings.TrimSuffix(strings.TrimPrefix(event, hook+"deliveries/"), "/")}}
 	const route = "/app/orgs/:org/webhooks/"
 	return map[string]fixture.Access{
-		"GET " + route:                           orgPage("webhooks/", api.RoleAdmin),
+		"GET " + route:                            orgPage("webhooks/", api.RoleAdmin),
 		"GET " + route + ":id/":                   orgPage(hook, api.RoleAdmin),
 		"GET " + route + ":id/deliveries/:event/": orgPage(event, api.RoleAdmin),
 
