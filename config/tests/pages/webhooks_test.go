@@ -146,6 +146,8 @@ func TestDisabledWebhookRecovers(t *testing.T) {
 
 	s.redirected(t, harbourForm(hook+"enabled/", admin, url.Values{"enabled": {"false"}}))
 	s.shows(t, harbour(hook, admin), "and gets no events", "Enable</button>")
+	// What a person has disabled needs no attention, however it did before.
+	s.Exec(t, `UPDATE webhooks SET failing_since = now()`)
 	s.hides(t, harbour("", admin), "failing webhook")
 }
 
