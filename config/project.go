@@ -159,10 +159,9 @@ func NewProject(
 	if p.users, err = users.New(p.userService, guard, p.inspector, check, p.insights, signIns); err != nil {
 		return nil, fmt.Errorf("install users: %w", err)
 	}
-	if p.validations, err = newValidations(p, check); err != nil {
+	if err := p.installValidations(ring, guard, check); err != nil {
 		return nil, fmt.Errorf("install validations: %w", err)
 	}
-	p.installWebhooks(ring, guard, check)
 	if err := p.installWorkflows(starter, guard, check); err != nil {
 		return nil, fmt.Errorf("install workflows: %w", err)
 	}
@@ -170,15 +169,6 @@ func NewProject(
 		return nil, err
 	}
 	return p, nil
-}
-
-func (p *Project) installWebhooks(ring keyring.Ring, guard *idempotency.Guard, check *core.Validator) {
-	p.webhooks = webhooks.New(webhooks.NewService(p.db, ring), guard, check)
-	p.publisher = webhooks.NewPublisher(p.db, p.staged)
-	p.deliverer = webhooks.NewDeliverer(p.db, webhooks.Config{
-		Ring: ring, Allow: p.settings.ExternalAllow, Retries: p.settings.WebhookRetries,
-		Timeout: p.settings.WebhookTimeout,
-	}, p.metrics.Webhooks, p.log)
 }
 
 func (p *Project) newEdge() access.Edge {
@@ -189,14 +179,26 @@ func (p *Project) newEdge() access.Edge {
 	}
 }
 
-func newValidations(p *Project, check *core.Validator) (*web.App, error) {
-	return web.New(web.Deps{
+// installValidations adds runs, and the webhooks that tell of them.
+func (p *Project) installValidations(ring keyring.Ring, guard *idempotency.Guard, check *core.Validator) error {
+	hooks, recent := webhooks.NewService(p.db, ring), p.users.SignIn.RequireRecentSignIn
+	p.publisher = webhooks.NewPublisher(p.db, p.staged)
+	p.deliverer = webhooks.NewDeliverer(p.db, webhooks.Config{
+		Ring: ring, Allow: p.settings.ExternalAllow, Retries: p.settings.WebhookRetries,
+		Timeout: p.settings.WebhookTimeout,
+	}, p.metrics.Webhooks, p.log)
+	var err error
+	if p.webhooks, err = webhooks.New(hooks, guard, check, p.workflowService, recent); err != nil {
+		return err
+	}
+	p.validations, err = web.New(web.Deps{
 		Runs: p.runService, Insights: p.insights, Signing: p.signing, Executor: p.executor, Waiters: p.waiters,
 		Keys: p.inspector, Usage: p.userService.Quota, Users: p.userService, Workflows: p.workflowService,
-		Validator: check, Address: p.settings.Address(),
+		Webhooks: hooks, Validator: check, Address: p.settings.Address(),
 		Callbacks: p.withBurst("callbacks", p.settings.CallbacksPerSecond), StreamsPerOrg: p.settings.StreamsPerOrg,
-		RequireRecentSignIn: p.users.SignIn.RequireRecentSignIn,
+		RequireRecentSignIn: recent,
 	})
+	return err
 }
 
 func (p *Project) installWorkflows(starter *start.Starter, guard *idempotency.Guard, check *core.Validator) error {

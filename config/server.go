@@ -68,8 +68,7 @@ func registerPagesOf(e *echo.Echo, p *Project) error {
 	web := e.Group(strings.TrimSuffix(pages.Root, "/"))
 	for _, add := range []func(*echo.Group){
 		p.keys.Pages, p.requests.Pages, p.users.Pages, p.validations.Pages, p.workflows.Pages, p.editor.Pages,
-		p.search.Pages,
-		p.console.Pages, p.trial.Pages,
+		p.search.Pages, p.webhooks.Pages, p.console.Pages, p.trial.Pages,
 	} {
 		add(web)
 	}

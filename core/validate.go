@@ -23,6 +23,9 @@ type Validator struct {
 func NewValidator() *Validator {
 	rules := validator.New(validator.WithRequiredStructEnabled())
 	rules.RegisterTagNameFunc(func(field reflect.StructField) string {
+		if field.Anonymous {
+			return embedded
+		}
 		for _, tag := range []string{"json", "query", "form", "env"} {
 			name, _, _ := strings.Cut(field.Tag.Get(tag), ",")
 			if name != "" && name != "-" {
@@ -34,8 +37,11 @@ func NewValidator() *Validator {
 	return &Validator{rules: rules}
 }
 
+// embedded names a struct whose members are those of the one that it is in.
+const embedded = "~"
+
 // fieldPointer turns the path of a field into a JSON pointer.
-var fieldPointer = strings.NewReplacer(".", "/", "[", "/", "]", "")
+var fieldPointer = strings.NewReplacer(embedded+".", "", ".", "/", "[", "/", "]", "")
 
 // Fields returns what is wrong with a struct, in the order of its members; nil when nothing is.
 func (v *Validator) Fields(value any) ([]api.FieldError, error) {

@@ -72,7 +72,7 @@ func TestEverySectionHasAnIcon(t *testing.T) {
 	}
 	for _, section := range []Section{
 		SectionOverview, SectionRuns, SectionWorkflows, SectionKeys, SectionRequests, SectionUsage, SectionTokens,
-		SectionMembers, SectionAudit, SectionOperations,
+		SectionMembers, SectionWebhooks, SectionAudit, SectionOperations,
 	} {
 		if !bytes.Contains(icons, []byte(`<symbol id="`+section.Icon()+`"`)) {
 			t.Errorf("icons.svg has no %s", section.Icon())

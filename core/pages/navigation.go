@@ -21,6 +21,7 @@ const (
 	SectionUsage      Section = "Usage"
 	SectionTokens     Section = "API tokens"
 	SectionMembers    Section = "Members"
+	SectionWebhooks   Section = "Webhooks"
 	SectionAudit      Section = "Audit log"
 	SectionSettings   Section = "Settings"
 	SectionOperations Section = "Operations"
@@ -57,7 +58,8 @@ func navigation(principal core.Principal, visitor Visitor, current Section) []en
 			{Title: SectionMembers, Address: base + "members/"},
 		}
 		if role.Allows(api.RoleAdmin) {
-			entries = append(entries, entry{Title: SectionAudit, Address: base + "audit/"})
+			entries = append(entries, entry{Title: SectionWebhooks, Address: base + "webhooks/"},
+				entry{Title: SectionAudit, Address: base + "audit/"})
 		}
 		entries = append(entries, entry{Title: SectionSettings, Address: base + "settings/"})
 	}

@@ -34,7 +34,7 @@ type Filter struct {
 	// Noun is what the listed actions begin with, or "all". Starts of runs are left out of both, and listed by
 	// "everything".
 	//nolint:lll // one tag
-	Noun string `query:"noun" validate:"omitempty,oneof=everything all token member invitation session password user workflow run idempotency_key organization second_factor identity signing_secret"`
+	Noun string `query:"noun" validate:"omitempty,oneof=everything all token member invitation session password user workflow run webhook idempotency_key organization second_factor identity signing_secret"`
 
 	Bounds
 }

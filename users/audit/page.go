@@ -71,7 +71,7 @@ func (r auditRow) Named() bool {
 // auditRowFor makes the rows, with the names of their subjects.
 func auditRowFor(principal core.Principal, names map[string]string) func(auditEntry) auditRow {
 	base := pages.Base(principal.OrgSlug)
-	folders := map[string]string{"run": "runs/", "workflow": "workflows/"}
+	folders := map[string]string{"run": "runs/", "workflow": "workflows/", "webhook": "webhooks/"}
 	return func(e auditEntry) auditRow {
 		row := auditRow{auditEntry: e, Target: names[e.TargetID]}
 		switch folder := folders[e.TargetType]; {
@@ -141,6 +141,7 @@ func auditedActions(chosen string) []pages.Choice {
 		"user", "users",
 		"workflow", "workflows",
 		"run", "runs",
+		"webhook", "webhooks",
 		"idempotency_key", "idempotency keys",
 		"organization", "the organization",
 		"signing_secret", "signing secrets")

@@ -19,6 +19,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/insights"
 	"github.com/simplevalidations/simplevalidations/validations/progress"
 	"github.com/simplevalidations/simplevalidations/validations/web/viewer"
+	"github.com/simplevalidations/simplevalidations/validations/webhooks"
 )
 
 //go:embed templates/validations/*.html
@@ -65,6 +66,7 @@ type Deps struct {
 	Usage     *quota.Service
 	Users     *users.Service
 	Workflows Workflows
+	Webhooks  *webhooks.Service
 	Callbacks core.Limiter
 	// StreamsPerOrg bounds the open event streams of one organization; 0 means no limit.
 	StreamsPerOrg int

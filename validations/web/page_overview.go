@@ -44,6 +44,13 @@ func (a *App) overviewPage(c echo.Context, principal core.Principal) error {
 	if err != nil {
 		return err
 	}
+	if principal.Role.Allows(api.RoleAdmin) {
+		troubled, err := a.Webhooks.Troubled(ctx, principal.OrgID)
+		if err != nil {
+			return err
+		}
+		view.Attention = view.Attention.withWebhooks(base, troubled)
+	}
 	runs, err := a.Runs.List(ctx, principal.OrgID, validations.RunFilter{}, core.Cursor{Size: latestRuns})
 	if err != nil {
 		return err
@@ -169,6 +176,21 @@ func newAttention(
 	if len(parts) > 0 {
 		a.Text = strings.Join(parts, ", ")
 	}
+	return a
+}
+
+// withWebhooks adds the webhooks that fail or were disabled, which only administrators see.
+func (a attention) withWebhooks(base string, troubled int64) attention {
+	text := pages.Counted(troubled, "failing webhook")
+	switch {
+	case troubled == 0:
+		return a
+	case a.Count == 0:
+		a.Text, a.Address = text, base+"webhooks/"
+	default:
+		a.Text += ", " + text
+	}
+	a.Count += troubled
 	return a
 }
 

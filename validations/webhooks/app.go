@@ -2,6 +2,7 @@ package webhooks
 
 import (
 	"context"
+	"embed"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -15,7 +16,12 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/pages"
+	"github.com/simplevalidations/simplevalidations/validations"
 )
+
+//go:embed templates/webhooks/*.html
+var templates embed.FS
 
 const (
 	// maxBytes bounds the bodies of this app, and maxDepth how deep they nest.
@@ -39,16 +45,33 @@ func Operations() idempotency.Operations {
 	}
 }
 
-// App is the API of webhooks and events.
+// Workflows knows the workflows of an organization.
+type Workflows interface {
+	// Names returns their names in alphabetical order, up to a limit.
+	Names(ctx context.Context, orgID uuid.UUID) ([]validations.WorkflowName, error)
+}
+
+// App is the API and the pages of webhooks and events.
 type App struct {
-	service *Service
-	guard   *idempotency.Guard
-	check   *core.Validator
+	service   *Service
+	guard     *idempotency.Guard
+	check     *core.Validator
+	workflows Workflows
+	// recent protects a view whose visitor has to confirm who they are (signin.App).
+	recent func(core.View) core.View
+	pages  *pages.Set
 }
 
 // New makes the app.
-func New(service *Service, guard *idempotency.Guard, check *core.Validator) *App {
-	return &App{service: service, guard: guard, check: check}
+func New(
+	service *Service, guard *idempotency.Guard, check *core.Validator, workflows Workflows,
+	recent func(core.View) core.View,
+) (*App, error) {
+	set, err := pages.Parse(templates, "templates/webhooks")
+	if err != nil {
+		return nil, err
+	}
+	return &App{service: service, guard: guard, check: check, workflows: workflows, recent: recent, pages: set}, nil
 }
 
 // Routes adds the app's routes to the authenticated API.

@@ -76,19 +76,15 @@ type listedDelivery struct {
 	position int64
 }
 
+// stateOf is the state of a delivery d.
+const stateOf = `CASE WHEN d.delivered THEN 'delivered' WHEN d.due_at IS NULL THEN 'failed' ELSE 'pending' END`
+
 func scanDelivery(row pgx.CollectableRow) (listedDelivery, error) {
 	var d listedDelivery
 	var at time.Time
 	var due *time.Time
-	var delivered bool
-	err := row.Scan(&d.position, &d.Event, &d.Type, &at, &delivered, &due, &d.Attempts)
-	d.Timestamp, d.NextAttemptAt, d.State = api.At(at), api.MaybeAt(due), api.DeliveryStatePending
-	switch {
-	case delivered:
-		d.State = api.DeliveryStateDelivered
-	case due == nil:
-		d.State = api.DeliveryStateFailed
-	}
+	err := row.Scan(&d.position, &d.Event, &d.Type, &at, &d.State, &due, &d.Attempts)
+	d.Timestamp, d.NextAttemptAt = api.At(at), api.MaybeAt(due)
 	return d, err
 }
 
@@ -121,11 +117,10 @@ func (s *Service) deliveries(
 ) ([]listedDelivery, error) {
 	comparison, order, from := cursor.Window()
 	rows, err := s.db.Pool.Query(ctx, `
-		SELECT d.position, e.id::text, e.type, e.at, d.delivered, d.due_at, coalesce(a.list, '[]')
+		SELECT d.position, e.id::text, e.type, e.at, `+stateOf+`, d.due_at, coalesce(a.list, '[]')
 		FROM (
-			SELECT * FROM webhook_deliveries WHERE org_id = $1 AND webhook_id = $2 AND position `+comparison+` $3
-				AND ($5 = '' OR $5 = CASE WHEN delivered THEN 'delivered' WHEN due_at IS NULL THEN 'failed'
-					ELSE 'pending' END)
+			SELECT * FROM webhook_deliveries AS d WHERE org_id = $1 AND webhook_id = $2 AND position `+comparison+` $3
+				AND ($5 = '' OR $5 = `+stateOf+`)
 				AND ($6 = '' OR position = (SELECT position FROM events WHERE org_id = $1 AND id::text = $6))
 			ORDER BY position `+order+` LIMIT $4) AS d
 		CROSS JOIN LATERAL (

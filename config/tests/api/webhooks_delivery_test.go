@@ -50,7 +50,7 @@ func TestReceivers(t *testing.T) {
 			receiver := newReceiver(t, tt.answers...)
 			hook := s.webhook(t, receiver.URL, "")
 			s.executed(t)
-			s.deliver(t)
+			s.Deliver(t)
 			deliveries := s.deliveriesOf(t, hook.ID)
 			if len(deliveries) != 1 {
 				t.Fatalf("deliveries = %+v, want one", deliveries)
@@ -124,7 +124,7 @@ func TestReceiverIsNotReached(t *testing.T) {
 		hooks[s.webhook(t, url, "").ID] = reason
 	}
 	s.executed(t)
-	s.deliver(t)
+	s.Deliver(t)
 	for id, reason := range hooks {
 		got := s.deliveriesOf(t, id)
 		if len(got) != 1 || got[0].State != api.DeliveryStateFailed || got[0].Attempts[0].Reason != reason {
@@ -146,7 +146,7 @@ func TestRetryAfter(t *testing.T) {
 		})
 		hook := s.webhook(t, receiver.URL, "")
 		s.Must(t, http.StatusAccepted, s.owner(http.MethodPost, "/api/webhooks/"+hook.ID+"/test/", ""))
-		s.deliver(t)
+		s.Deliver(t)
 		got := s.deliveriesOf(t, hook.ID)
 		if len(got) != 1 || got[0].State != api.DeliveryStatePending ||
 			time.Until(got[0].NextAttemptAt.Time) < 50*time.Minute || len(receiver.requests()) != 1 {
@@ -171,7 +171,7 @@ func TestDeliveryAfterLostJob(t *testing.T) {
 		t.Fatalf("staged again at once: %d, %v", n, err)
 	}
 	s.Exec(t, `UPDATE webhooks SET lease_until = now()`)
-	s.deliver(t)
+	s.Deliver(t)
 	if got := receiver.requests(); len(got) != 1 {
 		t.Errorf("%d requests, want 1", len(got))
 	}
@@ -192,7 +192,7 @@ func TestDeliveryAfterACrash(t *testing.T) {
 	receiver := newReceiver(t, takenOver)
 	hook := s.webhook(t, receiver.URL, "")
 	s.executed(t)
-	s.deliver(t)
+	s.Deliver(t)
 	got := receiver.requests()
 	if len(got) != 2 || got[0].header.Get("Webhook-Id") != got[1].header.Get("Webhook-Id") {
 		t.Errorf("%d requests, want two of one event", len(got))

@@ -1,14 +1,13 @@
 package api
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -17,7 +16,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
-	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
@@ -86,17 +84,7 @@ func status(code int) http.HandlerFunc {
 // webhookStage is a stage whose deliveries reach this machine and are repeated at once, twice.
 func webhookStage(tb testing.TB) *stage {
 	tb.Helper()
-	s := setup(tb, func(settings *config.Settings) {
-		settings.ExternalAllow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
-		settings.WebhookRetries = []time.Duration{0, 0}
-		settings.WebhookTimeout = time.Second
-	})
-	tb.Cleanup(func() {
-		ended, end := context.WithCancel(context.WithoutCancel(tb.Context()))
-		end()
-		_ = s.Deliverer.Run(ended) // It returns nil.
-	})
-	return s
+	return setup(tb, fixture.ReachesReceivers)
 }
 
 // owner is a request of harbour's owner with a JSON body.
@@ -109,20 +97,6 @@ func (s *stage) webhook(tb testing.TB, url, more string) api.WebhookSecret {
 	tb.Helper()
 	return fixture.Decoded[api.WebhookSecret](tb, s.Must(tb, http.StatusCreated,
 		s.owner(http.MethodPost, "/api/webhooks/", `{"url":"`+url+`"`+more+`}`)))
-}
-
-// deliver publishes events and sends what is due, until nothing is.
-func (s *stage) deliver(tb testing.TB) {
-	tb.Helper()
-	coretest.Await(tb, "nothing is due", func() bool {
-		n, err := s.Publisher.RunOnce(tb.Context())
-		if err != nil {
-			tb.Fatal(err)
-		}
-		s.Work(tb)
-		return n == 0 && !coretest.One[bool](tb, s.DB, `SELECT EXISTS (SELECT FROM webhooks
-			WHERE lease_until IS NOT NULL OR due_at <= now() AND disabled_at IS NULL)`)
-	})
 }
 
 // executed starts a run and executes it.
@@ -161,7 +135,7 @@ func TestWebhook(t *testing.T) {
 		receiver := newReceiver(t)
 		hook := s.webhook(t, receiver.URL, `,"event_types":["run.completed"],"headers":{"Authorization":"Bearer x"}`)
 		run := s.executed(t)
-		s.deliver(t)
+		s.Deliver(t)
 		got := receiver.requests()
 		if len(got) != 1 {
 			t.Fatalf("receiver got %d requests, want 1", len(got))
@@ -194,10 +168,10 @@ func TestWebhook(t *testing.T) {
 		second := fixture.Decoded[api.WebhookSecret](t, s.Must(t, http.StatusCreated,
 			s.owner(http.MethodPost, "/api/webhooks/"+first.ID+"/rotate/", "")))
 		s.executed(t)
-		s.deliver(t)
+		s.Deliver(t)
 		s.Exec(t, `UPDATE webhooks SET rotated_at = now() - interval '25 hours'`)
 		s.executed(t)
-		s.deliver(t)
+		s.Deliver(t)
 		for i, want := range []map[string]bool{
 			{first.Secret: true, second.Secret: true}, {first.Secret: false, second.Secret: true},
 		} {
@@ -222,7 +196,7 @@ func TestWebhook(t *testing.T) {
 		s.executed(t)
 		canceled := s.Started(t, s.Start(t, ""))
 		s.Must(t, http.StatusOK, s.Cancel(canceled.ID))
-		s.deliver(t)
+		s.Deliver(t)
 		got := receiver.requests()
 		if len(got) != 1 || got[0].event(t).Type != api.EventTypeRunCanceled ||
 			got[0].event(t).Data["run"] != canceled.ID {
@@ -256,7 +230,7 @@ func TestWebhookIsDisabled(t *testing.T) {
 			s.Exec(t, tt.before)
 			s.executed(t)
 			s.executed(t)
-			s.deliver(t)
+			s.Deliver(t)
 			path := "/api/webhooks/" + hook.ID + "/"
 			got := fixture.Decoded[api.Webhook](t, s.Must(t, http.StatusOK, s.owner(http.MethodGet, path, "")))
 			if got.State != api.WebhookStateDisabled || got.DisabledReason != tt.reason {
@@ -271,12 +245,12 @@ func TestWebhookIsDisabled(t *testing.T) {
 
 			// Events of that time are kept, and sent when a person says so.
 			missed := s.executed(t)
-			s.deliver(t)
+			s.Deliver(t)
 			seen := len(receiver.requests())
 			s.Must(t, http.StatusOK, s.owner(http.MethodPatch, path, `{"enabled":true}`))
 			s.Must(t, http.StatusAccepted, s.owner(http.MethodPost, path+"resend/",
 				`{"since":"`+time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)+`"}`))
-			s.deliver(t)
+			s.Deliver(t)
 			again := receiver.requests()[seen:]
 			isMissed := func(r received) bool { return r.event(t).Data["run"] == missed }
 			if len(again) != 3 || !slices.ContainsFunc(again, isMissed) {
@@ -336,7 +310,7 @@ func TestEventsArePaged(t *testing.T) {
 	for range 5 {
 		runs = append(runs, s.executed(t))
 	}
-	s.deliver(t)
+	s.Deliver(t)
 	var seen []string
 	last := ""
 	for link := api.Optional("/api/events/?page_size=2&type=run.completed"); link != ""; {
@@ -360,7 +334,7 @@ func TestEventsArePaged(t *testing.T) {
 		}
 	}
 	more := s.executed(t)
-	s.deliver(t)
+	s.Deliver(t)
 	if got := s.events(t, "?after="+last); len(got) != 1 || got[0].Data["run"] != more {
 		t.Errorf("behind the end: %+v, want run %s", got, more)
 	}
@@ -375,14 +349,14 @@ func TestEventsArePurged(t *testing.T) {
 	for range 3 {
 		s.executed(t)
 	}
-	s.deliver(t)
+	s.Deliver(t)
 	newest := s.events(t, "")[2]
 	s.Exec(t, `UPDATE events SET at = now() - interval '31 days'`)
 	if n, err := webhooks.Purge(t.Context(), s.DB, 1); n != 2 || err != nil {
 		t.Fatalf("purged %d, %v, want 2", n, err)
 	}
 	run := s.executed(t)
-	s.deliver(t)
+	s.Deliver(t)
 	if got := s.events(t, "?after="+newest.ID); len(got) != 1 || got[0].Data["run"] != run {
 		t.Errorf("behind the newest event: %+v, want run %s", got, run)
 	}
@@ -391,6 +365,12 @@ func TestEventsArePurged(t *testing.T) {
 func TestWebhookIsRefused(t *testing.T) {
 	t.Parallel()
 	s := webhookStage(t)
+	long := s.Do(t, s.owner(http.MethodPost, "/api/webhooks/",
+		`{"url":"https://hooks.example/","description":"`+strings.Repeat("x", 201)+`"}`))
+	if errors := fixture.WantProblem(t, long, api.CodeInvalidPayload).Errors; len(errors) != 1 ||
+		errors[0].Pointer != "/description" {
+		t.Errorf("errors = %+v, want one at /description", errors)
+	}
 	s.webhook(t, "https://hooks.example/a", "")
 	for name, body := range map[string]string{
 		"WithoutURL":         `{}`,

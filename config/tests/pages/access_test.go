@@ -41,7 +41,7 @@ func (s *stage) pageAccess(tb testing.TB) map[string]fixture.Access {
 		s.accessToKeyPages(tb),
 		s.accessToOwnPages(tb),
 		s.accessToPagesOfUsers(tb),
-		s.accessToRunPages(tb), s.accessToWorkflowPages(tb),
+		s.accessToRunPages(tb), s.accessToWorkflowPages(tb), s.accessToWebhookPages(tb),
 	} {
 		maps.Copy(table, part)
 	}

@@ -33,6 +33,7 @@ func (s *stage) actionsOfOwners(tb testing.TB) map[string]call {
 	invited := fixture.Decoded[api.InvitationLink](tb,
 		s.Must(tb, http.StatusCreated, fixture.Adding(s.Harbour.Tokens.Owner, owner))).ID
 	token := url.Values{"id": {uuid.NewString()}, "label": {"x"}, "role": {"admin"}, "days": {"1"}}
+	hook := fixture.HarbourPages + s.added(tb, s.Visitor(tb, api.RoleAdmin), "https://hooks.example/old")
 	return map[string]call{
 		"Role":          post(member+"role/", url.Values{"role": {"author"}}),
 		"Invitation":    post(fixture.HarbourPages+"members/", url.Values{"email": {"a@b.example"}, "role": {"owner"}}),
@@ -46,6 +47,9 @@ func (s *stage) actionsOfOwners(tb testing.TB) map[string]call {
 		"Settings":      post(fixture.HarbourPages+"settings/", url.Values{"name": {"Harbour Energy"}}),
 		"Secrets":       post(fixture.HarbourPages+"settings/secrets/", nil),
 		"RotateSecrets": post(fixture.HarbourPages+"settings/secrets/rotate/", nil),
+		"NewWebhook":    post(fixture.HarbourPages+"webhooks/", url.Values{"url": {"https://hooks.example/new"}}),
+		"Webhook":       post(hook, url.Values{"url": {"https://hooks.example/old"}}),
+		"RotateWebhook": post(hook+"rotate/", nil),
 	}
 }
 
