@@ -36,7 +36,7 @@ type lease struct {
 	origin tracing.Origin
 }
 
-// acquire takes the lease under a new epoch in one conditional update.
+// acquire takes the lease under a new epoch in one conditional update, together with other jobs (acquireAll).
 //
 // The sweeper takes over a lost run when its lease ends. Later attempts are delayed by a growing random interval
 // (jitter), so that a run which crashes its workers is not retried next to the same runs.

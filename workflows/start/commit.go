@@ -23,8 +23,8 @@ type answers struct {
 }
 
 // commit starts the runs of attempts of different keys, in one transaction of one round trip. It grants those whose
-// key it has claimed, whose document is there and whose organization has room for all of its runs. The statements
-// behind insert only what is granted, so nothing is left of the others, and settle decides them.
+// key it has claimed, whose document is there (a rerun's may be gone) and whose organization has room for all of its
+// runs. The statements behind insert only what is granted, so nothing is left of the others, and settle decides them.
 func (s *Starter) commit(ctx context.Context, attempts []*attempt, lockTimeout string) error {
 	for _, a := range attempts {
 		a.outcome = outcome{}
