@@ -182,11 +182,12 @@ func (p *Project) newEdge() access.Edge {
 // installValidations adds runs, and the webhooks that tell of them.
 func (p *Project) installValidations(ring keyring.Ring, guard *idempotency.Guard, check *core.Validator) error {
 	hooks, recent := webhooks.NewService(p.db, ring), p.users.SignIn.RequireRecentSignIn
-	p.publisher = webhooks.NewPublisher(p.db, p.staged)
-	p.deliverer = webhooks.NewDeliverer(p.db, webhooks.Config{
+	sending := webhooks.Config{
 		Ring: ring, Allow: p.settings.ExternalAllow, Retries: p.settings.WebhookRetries,
 		Timeout: p.settings.WebhookTimeout,
-	}, p.metrics.Webhooks, p.log)
+	}
+	p.publisher = webhooks.NewPublisher(p.db, sending, p.staged)
+	p.deliverer = webhooks.NewDeliverer(p.db, sending, p.metrics.Webhooks, p.log)
 	var err error
 	if p.webhooks, err = webhooks.New(hooks, guard, check, p.workflowService, recent); err != nil {
 		return err

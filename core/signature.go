@@ -1,15 +1,20 @@
 package core
 
 import (
+	"crypto/ed25519"
 	"crypto/hmac"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash"
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
 // HeaderSignature signs what this service sends to another one and what that one sends back: "t=<unix seconds>" and,
@@ -119,4 +124,28 @@ func VerifySignature(signature string, subject Subject, body []byte, now time.Ti
 		}
 	}
 	return errors.New("the signature does not match the " + string(subject.Direction) + ", its receipt, run and body")
+}
+
+// SignWebhook sets the headers of Standard Webhooks for a body, with a signature under each secret.
+func SignWebhook(
+	header http.Header, scheme api.SignatureScheme, id string, at time.Time, body []byte, secrets ...[]byte,
+) {
+	seconds := strconv.FormatInt(at.Unix(), 10)
+	content := append([]byte(id+"."+seconds+"."), body...)
+	signatures := make([]string, len(secrets))
+	for i, secret := range secrets {
+		var sum []byte
+		if scheme == api.SignatureSchemeV1a {
+			sum = ed25519.Sign(ed25519.NewKeyFromSeed(secret), content)
+		} else {
+			mac := hmac.New(sha256.New, secret)
+			_, _ = mac.Write(content) // A hash never fails.
+			sum = mac.Sum(nil)
+		}
+		signatures[i] = string(scheme) + "," + base64.StdEncoding.EncodeToString(sum)
+	}
+	header.Set("Content-Type", "application/json")
+	header.Set("Webhook-Id", id)
+	header.Set("Webhook-Timestamp", seconds)
+	header.Set("Webhook-Signature", strings.Join(signatures, " "))
 }

@@ -17,11 +17,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/core/client"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
-	"github.com/simplevalidations/simplevalidations/validations/webhooks"
 )
 
 const (
@@ -212,7 +212,7 @@ func (l *listening) forward(ctx context.Context, event api.Event) error {
 	if err != nil {
 		return err
 	}
-	webhooks.Sign(request.Header, api.SignatureSchemeV1, event.ID, time.Now(), body, l.secret)
+	core.SignWebhook(request.Header, api.SignatureSchemeV1, event.ID, time.Now(), body, l.secret)
 	receiver := &http.Client{
 		Timeout:       forwardTimeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

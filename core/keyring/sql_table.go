@@ -29,7 +29,8 @@ type Table struct {
 // Count adds to used how many rows are encrypted under which key.
 func (t Table) Count(ctx context.Context, database *db.DB, used map[ID]int) error {
 	rows, err := database.Pool.Query(ctx, fmt.Sprintf(`
-		SELECT substring(%s FOR $1), count(*) FROM %s WHERE %[1]s IS NOT NULL GROUP BY 1`, t.Columns[0], t.Name), IDBytes)
+		SELECT substring(%s FOR $1), count(*) FROM %s WHERE %[1]s IS NOT NULL GROUP BY 1`,
+		t.Columns[0], t.Name), IDBytes)
 	if err != nil {
 		return fmt.Errorf("count the keys of %s: %w", t.Name, err)
 	}

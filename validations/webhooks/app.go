@@ -110,7 +110,8 @@ func render(w Webhook) api.Webhook {
 		ID: w.ID.String(), URL: w.URL, Description: w.Description, EventTypes: w.EventTypes,
 		Workflow: api.MaybeID(w.Workflow), Signature: w.Signature, Headers: w.Headers, State: state,
 		DisabledReason: w.DisabledReason, DisabledAt: api.MaybeAt(w.DisabledAt),
-		FailingSince: api.MaybeAt(w.FailingSince), SecretRotatedAt: api.MaybeAt(w.RotatedAt), Recovering: api.MaybeAt(w.Resending), CreatedAt: api.At(w.CreatedAt),
+		FailingSince: api.MaybeAt(w.FailingSince), SecretRotatedAt: api.MaybeAt(w.RotatedAt),
+		Recovering: api.MaybeAt(w.Resending), CreatedAt: api.At(w.CreatedAt),
 	}
 }
 

@@ -41,11 +41,12 @@ func newCourt(tb testing.TB) court {
 		tb.Fatal(err)
 	}
 	c := court{db: coretest.OpenDatabase(tb), ring: ring}
-	c.publisher = webhooks.NewPublisher(c.db, jobs.NewSignal())
-	c.deliverer = webhooks.NewDeliverer(c.db, webhooks.Config{
+	cfg := webhooks.Config{
 		Ring: ring, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		Retries: []time.Duration{time.Hour}, Timeout: 15 * time.Second,
-	}, metrics.New("").Webhooks, slog.New(slog.DiscardHandler))
+	}
+	c.publisher = webhooks.NewPublisher(c.db, cfg, jobs.NewSignal())
+	c.deliverer = webhooks.NewDeliverer(c.db, cfg, metrics.New("").Webhooks, slog.New(slog.DiscardHandler))
 	return c
 }
 
@@ -71,8 +72,8 @@ func (c court) webhook(tb testing.TB, url string) uuid.UUID {
 // happen writes events of an organization.
 func (c court) happen(tb testing.TB, org uuid.UUID, n int) {
 	tb.Helper()
-	if _, err := c.db.Pool.Exec(tb.Context(), `SELECT note_event($1, 'key.abandoned', run => NULL, workflow => NULL, body => '{"url": "/"}')
-		FROM generate_series(1, $2)`, org, n); err != nil {
+	if _, err := c.db.Pool.Exec(tb.Context(), `
+		SELECT note_event($1, 'key.abandoned', run => NULL, workflow => NULL, body => '{"url": "/"}') FROM generate_series(1, $2)`, org, n); err != nil {
 		tb.Fatal(err)
 	}
 }

@@ -25,8 +25,6 @@ import (
 )
 
 const (
-	// leaseFor is longer than an attempt: each outcome that is stored renews the lease.
-	leaseFor = 60 * time.Second
 	// turnFor is how long a process delivers to a webhook before it gives others their turn.
 	turnFor = 30 * time.Second
 	// atOnce is how many events are sent to one webhook at the same time, and perRead how many are read in advance.
@@ -51,9 +49,12 @@ type Config struct {
 	Allow []netip.Prefix
 	// Retries are the waits between the attempts. After the last one the delivery has failed.
 	Retries []time.Duration
-	// Timeout bounds an attempt from the connection to the end of the answer. It is shorter than a lease.
+	// Timeout bounds an attempt from the connection to the end of the answer.
 	Timeout time.Duration
 }
+
+// lease is how long a webhook is leased. It is longer than an attempt, and each outcome that is stored renews it.
+func (c Config) lease() time.Duration { return 2 * c.Timeout }
 
 // Deliverer sends what is due.
 type Deliverer struct {

@@ -14,12 +14,13 @@ const JobDeliver jobs.Kind = "webhook.deliver"
 // Publisher makes deliveries of new events, and jobs of the webhooks whose deliveries are due.
 type Publisher struct {
 	db     *db.DB
+	cfg    Config
 	staged *jobs.Signal
 }
 
 // NewPublisher makes a Publisher, which wakes the signal when it has staged a job.
-func NewPublisher(database *db.DB, staged *jobs.Signal) *Publisher {
-	return &Publisher{db: database, staged: staged}
+func NewPublisher(database *db.DB, cfg Config, staged *jobs.Signal) *Publisher {
+	return &Publisher{db: database, cfg: cfg, staged: staged}
 }
 
 // RunOnce publishes a batch of events, carries on with what is to be sent again, and stages the jobs of the webhooks
@@ -48,7 +49,7 @@ func (p *Publisher) RunOnce(ctx context.Context) (int, error) {
 				return pass{}, err
 			}
 			done.published += resent
-			if done.staged, err = takeDue(ctx, tx); err != nil || len(done.staged) == 0 {
+			if done.staged, err = p.takeDue(ctx, tx); err != nil || len(done.staged) == 0 {
 				return done, err
 			}
 			jobs.Stage(last, done.staged...)

@@ -29,7 +29,7 @@ func (d *Deliverer) acquire(ctx context.Context, job jobs.Job) (lease, error) {
 	err := d.db.Pool.QueryRow(ctx, `
 		UPDATE webhooks SET epoch = epoch + 1, lease_until = now() + $4::bigint * interval '1 millisecond'
 		WHERE org_id = $1 AND id = $2 AND epoch = $3 AND disabled_at IS NULL
-		RETURNING epoch, url, signature, `+sealedColumns, job.OrgID, job.SubjectID, job.Epoch, leaseFor.Milliseconds(),
+		RETURNING epoch, url, signature, `+sealedColumns, job.OrgID, job.SubjectID, job.Epoch, d.cfg.lease().Milliseconds(),
 	).Scan(&to.epoch, &to.url, &to.signature, &sealed.current, &sealed.previous, &sealed.headers)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return lease{}, nil
@@ -124,7 +124,7 @@ func (d *Deliverer) write(ctx context.Context, done []stored) ([]int, error) {
 			db.Column(done, func(s *stored) string { return s.outcome.reason }),
 			db.Column(done, func(s *stored) string { return core.Storable(s.outcome.excerpt) }),
 			db.Column(done, func(s *stored) int64 { return s.wait.Milliseconds() }),
-			leaseFor.Milliseconds(), disableAfter)
+			d.cfg.lease().Milliseconds(), disableAfter)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("store outcomes of webhooks: %w", err)

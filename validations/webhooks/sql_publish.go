@@ -3,7 +3,6 @@ package webhooks
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -21,8 +20,6 @@ const (
 	resendWebhooks = 8
 	// dueWebhooks bounds the jobs of a pass.
 	dueWebhooks = 500
-	// pickUp is how long a job may wait in the queue. After that it counts as lost.
-	pickUp = 30 * time.Second
 )
 
 // wants is the condition of a webhook w for an event e. A test is for one webhook alone.
@@ -122,8 +119,9 @@ func resend(ctx context.Context, tx db.Tx) (int, error) {
 	return int(tag.RowsAffected()), nil
 }
 
-// takeDue moves the webhooks that have something due, and whose job is not on its way, to their next epoch.
-func takeDue(ctx context.Context, tx db.Tx) ([]jobs.Job, error) {
+// takeDue moves the webhooks that have something due, and whose job is not on its way, to their next epoch. A job that
+// is not picked up in the time of a lease counts as lost.
+func (p *Publisher) takeDue(ctx context.Context, tx db.Tx) ([]jobs.Job, error) {
 	rows, err := tx.Query(ctx, `
 		WITH due AS MATERIALIZED (
 			SELECT org_id, id FROM webhooks AS w
@@ -134,7 +132,7 @@ func takeDue(ctx context.Context, tx db.Tx) ([]jobs.Job, error) {
 			ORDER BY due_at LIMIT $2 FOR UPDATE SKIP LOCKED)
 		UPDATE webhooks AS w SET epoch = w.epoch + 1, lease_until = now() + $3::bigint * interval '1 millisecond'
 		FROM due WHERE `+db.SameRow("w.id", "due.id")+`
-		RETURNING w.org_id, w.id, w.epoch`, JobDeliver, dueWebhooks, pickUp.Milliseconds())
+		RETURNING w.org_id, w.id, w.epoch`, JobDeliver, dueWebhooks, p.cfg.lease().Milliseconds())
 	if err != nil {
 		return nil, fmt.Errorf("find due webhooks: %w", err)
 	}

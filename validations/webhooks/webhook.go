@@ -3,6 +3,7 @@ package webhooks
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -254,10 +255,13 @@ func (s *Service) rotate(ctx context.Context, who core.Principal, id uuid.UUID) 
 	return rotated, secret, err
 }
 
-// remove deletes a webhook with its deliveries.
+// remove deletes a webhook with its deliveries. One that is not there is no error.
 func (s *Service) remove(ctx context.Context, who core.Principal, id uuid.UUID) error {
 	return db.Do(ctx, s.db, func(tx db.Tx) error {
 		w, err := lock(ctx, tx, who.OrgID, id)
+		if errors.Is(err, api.CodeNotFound) {
+			return nil
+		}
 		if err != nil {
 			return err
 		}

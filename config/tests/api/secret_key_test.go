@@ -32,8 +32,8 @@ func TestRotationOfTheSecretKey(t *testing.T) {
 	both := with(fresh + "," + fixture.SecretKey)
 	says(both, "secrets rotate")
 	code, said, complaint := both.Run(t, "secrets", "rotate")
-	if code != 0 || !strings.HasPrefix(said, "1 signing key") {
-		t.Errorf("secrets rotate = %d, %s%s; want one signing key", code, said, complaint)
+	if code != 0 || !strings.HasPrefix(said, "1 secret ") {
+		t.Errorf("secrets rotate = %d, %s%s; want one secret", code, said, complaint)
 	}
 	says(with(fresh), "SV116  ok")
 	show := []string{"signing-secret", "show", "--org", "harbour-energy", "--validator", s.origin}

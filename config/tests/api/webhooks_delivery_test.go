@@ -184,7 +184,8 @@ func TestDeliveryAfterACrash(t *testing.T) {
 	s := webhookStage(t)
 	// While it answers, another process takes the webhook over.
 	takenOver := func(w http.ResponseWriter, r *http.Request) {
-		if _, err := s.DB.Pool.Exec(r.Context(), `UPDATE webhooks SET epoch = epoch + 1, lease_until = NULL`); err != nil {
+		_, err := s.DB.Pool.Exec(r.Context(), `UPDATE webhooks SET epoch = epoch + 1, lease_until = NULL`)
+		if err != nil {
 			t.Error(err)
 		}
 		status(http.StatusOK)(w, r)

@@ -197,7 +197,8 @@ func TestSettingsOfAWebhook(t *testing.T) {
 	workflow := coretest.One[string](t, s.DB, `SELECT id::text FROM workflows WHERE slug = 'meter-readings'
 		AND org_id = $1`, s.Harbour.ID)
 	s.redirected(t, harbourForm(hook, admin, url.Values{
-		"url": {"https://hooks.example/moved"}, "event_types": {"quota.reached", "run.canceled"}, "workflow": {workflow},
+		"url": {"https://hooks.example/moved"}, "event_types": {"quota.reached", "run.canceled"},
+		"workflow": {workflow},
 	}))
 	s.shows(t, harbour(hook, admin), "<h1>https://hooks.example/moved</h1>",
 		`value="quota.reached" checked`, `value="run.canceled" checked`, `value="run.completed">`,
@@ -262,7 +263,8 @@ func (s *stage) rowsOfWebhooks(tb testing.TB, owner string) []pageRow {
 		tb.Fatal(err)
 	}
 	s.Exec(tb, `UPDATE webhook_deliveries SET attempts = 3, due_at = now() + interval '30 minutes'`)
-	s.Exec(tb, `INSERT INTO webhook_attempts (org_id, webhook_id, position, number, at, took_us, status, reason, excerpt)
+	s.Exec(tb, `
+		INSERT INTO webhook_attempts (org_id, webhook_id, position, number, at, took_us, status, reason, excerpt)
 		SELECT org_id, webhook_id, position, n, now() - (3 - n) * interval '2 hours', 150000, 503,
 			'It answered with status 503.', '{"message":"the database is down"}'
 		FROM webhook_deliveries, generate_series(1, 3) AS n`)

@@ -22,8 +22,9 @@ import (
 // the database still commits what the other was killed at.
 func TestServersKilledUnderLoad(t *testing.T) {
 	t.Parallel()
-	i := program.Install(t)
+	i := program.Install(t, hearing()...)
 	servers := []*program.Server{program.Serve(t, i.Settings), program.Serve(t, i.Settings)}
+	told := listen(t, i, servers[0])
 	bases := []string{servers[0].URL(), servers[1].URL()}
 	l := program.StartLoad(t, i.Harbour.Tokens.Executor, func() string { return bases[rand.IntN(len(bases))] })
 	for n := range serverKills {
@@ -36,6 +37,7 @@ func TestServersKilledUnderLoad(t *testing.T) {
 	l.Finish(t)
 	program.CheckAtRest(t, i.DB)
 	l.History.Check(t, i.DB, i.Harbour.ID)
+	told.check(t, i)
 	if l.Unheard.Load() == 0 {
 		t.Error("no request was cut off, so the kills showed nothing")
 	}

@@ -67,8 +67,9 @@ func fill(tb testing.TB, i *program.Installation, s *program.Server, name string
 
 func TestRedisEmptied(t *testing.T) {
 	t.Parallel()
-	i := program.Install(t)
+	i := program.Install(t, hearing()...)
 	web := program.Serve(t, i.Settings, "--only", "web")
+	told := listen(t, i, web)
 	h := fill(t, i, web, "emptied")
 	if err := redisClient(t, i.Redis).FlushAll(t.Context()).Err(); err != nil {
 		t.Fatalf("empty Redis: %v", err)
@@ -77,6 +78,7 @@ func TestRedisEmptied(t *testing.T) {
 	program.CheckAtRest(t, i.DB)
 	h.Check(t, i.DB, i.Harbour.ID)
 	checkEachOnce(t, i)
+	told.check(t, i)
 }
 
 func TestRedisKilled(t *testing.T) {

@@ -124,7 +124,12 @@ func DefaultLimits() Limits {
 func programs() string {
 	//nolint:forbidigo // As PATH says where xmllint is, this says where the programs are.
 	if folder := os.Getenv("SV_PROGRAMS"); folder != "" {
-		return folder
+		// A program is started in another folder than this one.
+		absolute, err := filepath.Abs(folder)
+		if err != nil {
+			return folder
+		}
+		return absolute
 	}
 	this, err := os.Executable()
 	if err != nil {

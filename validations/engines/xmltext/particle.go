@@ -156,7 +156,8 @@ func holdsModel(n *node) bool {
 	return n.is("complexType", "extension", "restriction") || n.is("group") && named(n)
 }
 
-// noteElements notes the elements of the content models below a node: whether they occur exactly once wherever they may.
+// noteElements notes the elements of the content models below a node: whether they occur exactly once wherever they
+// may.
 func (b *Bundle) noteElements(n *node) {
 	for _, child := range n.children {
 		b.noteElements(child)
