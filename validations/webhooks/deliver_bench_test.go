@@ -73,7 +73,8 @@ func (c court) webhook(tb testing.TB, url string) uuid.UUID {
 func (c court) happen(tb testing.TB, org uuid.UUID, n int) {
 	tb.Helper()
 	if _, err := c.db.Pool.Exec(tb.Context(), `
-		SELECT note_event($1, 'key.abandoned', run => NULL, workflow => NULL, body => '{"url": "/"}') FROM generate_series(1, $2)`, org, n); err != nil {
+		SELECT note_event($1, 'key.abandoned', run => NULL, workflow => NULL, body => '{"url": "/"}')
+		FROM generate_series(1, $2)`, org, n); err != nil {
 		tb.Fatal(err)
 	}
 }

@@ -29,7 +29,8 @@ func (d *Deliverer) acquire(ctx context.Context, job jobs.Job) (lease, error) {
 	err := d.db.Pool.QueryRow(ctx, `
 		UPDATE webhooks SET epoch = epoch + 1, lease_until = now() + $4::bigint * interval '1 millisecond'
 		WHERE org_id = $1 AND id = $2 AND epoch = $3 AND disabled_at IS NULL
-		RETURNING epoch, url, signature, `+sealedColumns, job.OrgID, job.SubjectID, job.Epoch, d.cfg.lease().Milliseconds(),
+		RETURNING epoch, url, signature, `+sealedColumns,
+		job.OrgID, job.SubjectID, job.Epoch, d.cfg.lease().Milliseconds(),
 	).Scan(&to.epoch, &to.url, &to.signature, &sealed.current, &sealed.previous, &sealed.headers)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return lease{}, nil

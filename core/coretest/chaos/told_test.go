@@ -14,7 +14,9 @@ import (
 
 // hearing are settings with which webhooks reach this machine, and are tried again soon.
 func hearing() []string {
-	return []string{"SV_EXTERNAL_ALLOW=127.0.0.0/8", "SV_WEBHOOK_TIMEOUT=1s", "SV_WEBHOOK_RETRIES=100ms,100ms,100ms,1s,1s"}
+	return []string{
+		"SV_EXTERNAL_ALLOW=127.0.0.0/8", "SV_WEBHOOK_TIMEOUT=1s", "SV_WEBHOOK_RETRIES=100ms,100ms,100ms,1s,1s",
+	}
 }
 
 // listener is the receiver of a webhook of harbour.
