@@ -342,5 +342,5 @@ func TestSecondFactorIsRequired(t *testing.T) {
 	s.Visit(t, http.StatusForbidden, fixture.Page(fixture.HarbourPages, session))
 	s.Visit(t, http.StatusSeeOther, fixture.Post("/app/account/organizations/harbour-energy/leave/", session, nil))
 	coretest.WantRow(t, s.DB, coretest.Row{"records": "1"}, `SELECT count(*) AS records FROM audit_records
-		WHERE action = 'organization.change' AND detail LIKE '%optional -> % a second factor is required'`)
+		WHERE action = 'organization.change' AND detail LIKE '%optional,% -> % a second factor is required,%'`)
 }
