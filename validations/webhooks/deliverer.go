@@ -66,6 +66,8 @@ type Deliverer struct {
 	metrics  *metrics.Webhooks
 	log      *slog.Logger
 
+	// mu orders the beginning of deliveries and the stop, so that none begins unnoticed.
+	mu         sync.Mutex
 	delivering sync.WaitGroup
 	stop       context.Context //nolint:containedctx // It ends what goes on after a job has returned.
 	cancel     context.CancelFunc
@@ -102,7 +104,7 @@ func NewDeliverer(database *db.DB, cfg Config, measured *metrics.Webhooks, log *
 // Handle takes the lease of a webhook and returns: what is due is sent in the background, so that a slow receiver takes
 // no slot of the workers.
 func (d *Deliverer) Handle(ctx context.Context, job jobs.Job) error {
-	leave, ok := d.places.TryTake(job.OrgID, 0)
+	leave, ok := d.enter(job.OrgID)
 	if !ok {
 		// The job counts as lost after a while, and another process may have a place by then.
 		return nil
@@ -112,17 +114,37 @@ func (d *Deliverer) Handle(ctx context.Context, job jobs.Job) error {
 		leave()
 		return err
 	}
-	d.delivering.Go(func() {
+	go func() {
 		defer leave()
 		d.deliver(d.stop, to)
-	})
+	}()
 	return nil
+}
+
+// enter takes a place, unless there is none or the process stops, and returns what gives it back.
+func (d *Deliverer) enter(org uuid.UUID) (func(), bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.stop.Err() != nil {
+		return nil, false
+	}
+	leave, ok := d.places.TryTake(org, 0)
+	if !ok {
+		return nil, false
+	}
+	d.delivering.Add(1)
+	return func() {
+		leave()
+		d.delivering.Done()
+	}, true
 }
 
 // Run ends the deliveries when ctx ends, and waits for them. An attempt that is under way then counts as failed.
 func (d *Deliverer) Run(ctx context.Context) error {
 	<-ctx.Done()
+	d.mu.Lock()
 	d.cancel()
+	d.mu.Unlock()
 	d.delivering.Wait()
 	return nil
 }

@@ -41,8 +41,13 @@ func newCourt(tb testing.TB) court {
 		tb.Fatal(err)
 	}
 	c := court{db: coretest.OpenDatabase(tb), ring: ring}
+	return c.beside()
+}
+
+// beside is another process on the same database.
+func (c court) beside() court {
 	cfg := webhooks.Config{
-		Ring: ring, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+		Ring: c.ring, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		Retries: []time.Duration{time.Hour}, Timeout: 15 * time.Second,
 	}
 	c.publisher = webhooks.NewPublisher(c.db, cfg, jobs.NewSignal())
@@ -99,6 +104,56 @@ func (c court) work(ctx context.Context, tb testing.TB) {
 				return
 			}
 		}
+	}
+}
+
+// TestProcessesShareDeliveries lets two processes publish and deliver: each event of each organization comes to its
+// receiver, and its list is in the order of positions.
+func TestProcessesShareDeliveries(t *testing.T) {
+	t.Parallel()
+	const organizations, events = 4, 200
+	c := newCourt(t)
+	var mu sync.Mutex
+	got := make(map[string]map[string]bool)
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if got[r.URL.Path] == nil {
+			got[r.URL.Path] = make(map[string]bool)
+		}
+		got[r.URL.Path][r.Header.Get("Webhook-Id")] = true
+	}))
+	t.Cleanup(receiver.Close)
+	var orgs []uuid.UUID
+	for i := range organizations {
+		orgs = append(orgs, c.webhook(t, fmt.Sprintf("%s/%d", receiver.URL, i)))
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var workers sync.WaitGroup
+	for _, process := range []court{c, c.beside()} {
+		workers.Go(func() {
+			process.work(ctx, t)
+			_ = process.deliverer.Run(ctx) // It returns nil.
+		})
+	}
+	for range events {
+		for _, org := range orgs {
+			c.happen(t, org, 1)
+		}
+	}
+	coretest.Await(t, "all is delivered", func() bool {
+		return coretest.One[int](t, c.db, `SELECT count(*) FROM webhook_deliveries WHERE delivered`) ==
+			organizations*events
+	})
+	stop()
+	workers.Wait()
+	for path, ids := range got {
+		if len(ids) != events {
+			t.Errorf("%s got %d events, want %d", path, len(ids), events)
+		}
+	}
+	if len(got) != organizations {
+		t.Errorf("%d receivers got something, want %d", len(got), organizations)
 	}
 }
 
