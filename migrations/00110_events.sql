@@ -111,25 +111,41 @@ CREATE TABLE webhook_attempts (
         REFERENCES webhook_deliveries (org_id, webhook_id, position) ON DELETE CASCADE
 );
 
--- Writes an event if anybody listens for it. A webhook that is disabled gets it when it is sent again.
-CREATE FUNCTION note_event(org uuid, kind text, workflow uuid, run uuid, body json) RETURNS void LANGUAGE sql AS $$
-    INSERT INTO events (org_id, type, workflow_id, run_id, data)
-    SELECT org, kind, workflow, run, body::text
-    WHERE EXISTS (SELECT FROM organizations WHERE id = org AND event_log)
-        OR EXISTS (SELECT FROM webhooks WHERE org_id = org
-            AND (event_types = '{}' OR kind = ANY (event_types))
+-- Whether anybody listens for an event. A webhook that is disabled gets it when it is sent again. These functions are in
+-- PL/pgSQL because a session keeps their plans; it would plan those of SQL at each call.
+-- +goose StatementBegin
+CREATE FUNCTION wants_event(org uuid, kind text, workflow uuid) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN EXISTS (SELECT FROM webhooks WHERE org_id = org AND (event_types = '{}' OR kind = ANY (event_types))
             AND (workflow_id IS NULL OR workflow_id = workflow))
-$$;
+        OR EXISTS (SELECT FROM organizations WHERE id = org AND event_log);
+END $$;
+-- +goose StatementEnd
+
+-- Writes an event if anybody listens for it.
+-- +goose StatementBegin
+CREATE FUNCTION note_event(org uuid, kind text, workflow uuid, run uuid, body json) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    IF wants_event(org, kind, workflow) THEN
+        INSERT INTO events (org_id, type, workflow_id, run_id, data) VALUES (org, kind, workflow, run, body::text);
+    END IF;
+END $$;
+-- +goose StatementEnd
 
 -- +goose StatementBegin
 CREATE FUNCTION note_run_event() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    kind text := CASE NEW.result WHEN 'CANCELED' THEN 'run.canceled' ELSE 'run.completed' END;
 BEGIN
-    PERFORM note_event(NEW.org_id, CASE NEW.result WHEN 'CANCELED' THEN 'run.canceled' ELSE 'run.completed' END,
-        NEW.workflow_id, NEW.id, json_build_object(
-        'run', NEW.id, 'workflow', NEW.workflow_id, 'workflow_slug', NEW.workflow_slug,
-        'workflow_version', NEW.workflow_version, 'result', NEW.result, 'error_category', NEW.error_category,
-        'error_count', NEW.error_count, 'warning_count', NEW.warning_count, 'info_count', NEW.info_count,
-        'idempotency_key', nullif(NEW.idempotency_key, ''), 'url', '/api/runs/' || NEW.id || '/'));
+    -- The event is not rendered where nobody wants it, because every run comes here.
+    IF wants_event(NEW.org_id, kind, NEW.workflow_id) THEN
+        INSERT INTO events (org_id, type, workflow_id, run_id, data)
+        VALUES (NEW.org_id, kind, NEW.workflow_id, NEW.id, json_build_object(
+            'run', NEW.id, 'workflow', NEW.workflow_id, 'workflow_slug', NEW.workflow_slug,
+            'workflow_version', NEW.workflow_version, 'result', NEW.result, 'error_category', NEW.error_category,
+            'error_count', NEW.error_count, 'warning_count', NEW.warning_count, 'info_count', NEW.info_count,
+            'idempotency_key', nullif(NEW.idempotency_key, ''), 'url', '/api/runs/' || NEW.id || '/')::text);
+    END IF;
     RETURN NULL;
 END $$;
 -- +goose StatementEnd
@@ -215,5 +231,5 @@ DROP TRIGGER tr_validation_runs_overage ON validation_runs;
 DROP TRIGGER tr_validation_runs_events ON validation_runs;
 DROP TABLE webhook_attempts, webhook_deliveries, events, webhooks;
 DROP FUNCTION note_run_event, note_overage_event, note_quota_event, note_key_abandoned, note_version_event,
-    note_webhook_event, note_event;
+    note_webhook_event, note_event, wants_event;
 ALTER TABLE organizations DROP COLUMN event_log;
