@@ -2,7 +2,6 @@ package users
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -50,14 +49,7 @@ func (s *Service) inviteOnce(principal core.Principal, draft memberDraft) (idemp
 				return idempotency.Response{}, err
 			}
 		}
-		body, err := json.Marshal(renderInvitation(invited))
-		if err != nil {
-			return idempotency.Response{}, fmt.Errorf("render an invitation: %w", err)
-		}
-		return idempotency.Response{
-			Status: http.StatusCreated, Body: body,
-			Headers: idempotency.ResponseHeaders{ContentType: "application/json"},
-		}, nil
+		return idempotency.JSONResponse(http.StatusCreated, renderInvitation(invited))
 	}, nil
 }
 

@@ -1,6 +1,8 @@
 package idempotency
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/netip"
 	"time"
 
@@ -53,6 +55,15 @@ type Response struct {
 	Status  int
 	Headers ResponseHeaders
 	Body    []byte
+}
+
+// JSONResponse renders a body as JSON.
+func JSONResponse(status int, body any) (Response, error) {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return Response{}, fmt.Errorf("render a response: %w", err)
+	}
+	return Response{Status: status, Headers: ResponseHeaders{ContentType: "application/json"}, Body: text}, nil
 }
 
 // ResponseHeaders are the only headers that are stored. They belong to the result; all others belong to the request

@@ -3,8 +3,6 @@ package webhooks
 import (
 	"context"
 	"embed"
-	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/url"
 	"time"
@@ -185,18 +183,6 @@ func (a *App) rotate(c echo.Context, principal core.Principal, id uuid.UUID) err
 	return answerSecret(c, rotated, secret)
 }
 
-// accepted is the answer to what is done in the background.
-func accepted(body any) (idempotency.Response, error) {
-	text, err := json.Marshal(body)
-	if err != nil {
-		return idempotency.Response{}, fmt.Errorf("render an answer: %w", err)
-	}
-	return idempotency.Response{
-		Status: http.StatusAccepted, Body: text,
-		Headers: idempotency.ResponseHeaders{ContentType: "application/json"},
-	}, nil
-}
-
 // test is POST /api/webhooks/{id}/test/.
 func (a *App) test(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	operation := idempotency.Operation{Endpoint: endpointTest, Target: id.String()}
@@ -205,7 +191,7 @@ func (a *App) test(c echo.Context, principal core.Principal, id uuid.UUID) error
 		if err != nil {
 			return idempotency.Response{}, err
 		}
-		return accepted(event.render())
+		return idempotency.JSONResponse(http.StatusAccepted, event.render())
 	})
 }
 
@@ -232,7 +218,7 @@ func (a *App) resend(c echo.Context, principal core.Principal, id uuid.UUID) err
 		if err != nil {
 			return idempotency.Response{}, err
 		}
-		return accepted(render(changed))
+		return idempotency.JSONResponse(http.StatusAccepted, render(changed))
 	})
 }
 

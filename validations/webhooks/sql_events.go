@@ -2,6 +2,7 @@ package webhooks
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -52,10 +53,15 @@ func (s *Service) events(
 	if filter.Last > 0 {
 		order, limit = " DESC", filter.Last
 	}
+	// A condition that may be left out would keep the statement from the index of runs.
+	ofRun, args := "", []any{orgID, after, filter.Type, limit}
+	if filter.Run != "" {
+		ofRun, args = " AND run_id = $5", append(args, uuid.MustParse(filter.Run))
+	}
 	rows, err := s.db.Pool.Query(ctx, `
 		SELECT `+eventColumns+` FROM events
-		WHERE org_id = $1 AND position > $2 AND ($3 = '' OR type = $3) AND ($4 = '' OR run_id::text = $4)
-		ORDER BY position`+order+` LIMIT $5`, orgID, after, filter.Type, filter.Run, limit)
+		WHERE org_id = $1 AND position > $2 AND ($3 = '' OR type = $3)`+ofRun+`
+		ORDER BY position`+order+` LIMIT $4`, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list events: %w", err)
 	}
@@ -96,18 +102,12 @@ type DeliveryFilter struct {
 
 // positionOf is the position in a cursor of the list of deliveries, which idOf makes.
 func positionOf(id uuid.UUID) int64 {
-	var position uint64
-	for _, b := range id[:8] {
-		position = position<<8 | uint64(b)
-	}
-	return int64(min(position, math.MaxInt64))
+	return int64(min(binary.BigEndian.Uint64(id[:]), math.MaxInt64))
 }
 
 func idOf(position int64) uuid.UUID {
 	var id uuid.UUID
-	for i := range 8 {
-		id[i] = byte(position >> (8 * (7 - i))) //nolint:gosec // One byte after the other.
-	}
+	binary.BigEndian.PutUint64(id[:], uint64(position)) //nolint:gosec // It is not negative.
 	return id
 }
 
@@ -116,12 +116,17 @@ func (s *Service) deliveries(
 	ctx context.Context, orgID, webhook uuid.UUID, filter DeliveryFilter, cursor core.Cursor,
 ) ([]listedDelivery, error) {
 	comparison, order, from := cursor.Window()
+	ofEvent, args := "", []any{orgID, webhook, positionOf(from), cursor.Size + 1, filter.State}
+	if filter.Event != "" {
+		ofEvent = " AND position = (SELECT position FROM events WHERE org_id = $1 AND id = $6)"
+		args = append(args, uuid.MustParse(filter.Event))
+	}
 	rows, err := s.db.Pool.Query(ctx, `
 		SELECT d.position, e.id::text, e.type, e.at, `+stateOf+`, d.due_at, coalesce(a.list, '[]')
 		FROM (
 			SELECT * FROM webhook_deliveries AS d WHERE org_id = $1 AND webhook_id = $2 AND position `+comparison+` $3
 				AND ($5 = '' OR $5 = `+stateOf+`)
-				AND ($6 = '' OR position = (SELECT position FROM events WHERE org_id = $1 AND id::text = $6))
+				`+ofEvent+`
 			ORDER BY position `+order+` LIMIT $4) AS d
 		CROSS JOIN LATERAL (
 			SELECT id, type, at FROM events WHERE org_id = d.org_id AND position = d.position LIMIT 1) AS e
@@ -130,7 +135,7 @@ func (s *Service) deliveries(
 				'reason', reason, 'excerpt', excerpt) ORDER BY number DESC) AS list
 			FROM webhook_attempts WHERE org_id = d.org_id AND webhook_id = d.webhook_id AND position = d.position) AS a
 		ORDER BY d.position `+order,
-		orgID, webhook, positionOf(from), cursor.Size+1, filter.State, filter.Event)
+		args...)
 	if err != nil {
 		return nil, fmt.Errorf("list deliveries: %w", err)
 	}

@@ -78,38 +78,40 @@ func insert(
 		return Webhook{}, core.InvalidPayload(
 			fmt.Sprintf("An organization has %d webhooks at most. Delete one that is no longer used.", MaxWebhooks))
 	}
-	batch := tx.NewBatch()
-	inserted := db.QueueInto(batch, func(rows pgx.Rows) (Webhook, error) { return collect(rows, nil) }, `
+	return write(ctx, tx, record, `
 		INSERT INTO webhooks AS w (org_id, id, url, description, event_types, workflow_id, signature, header_names,
 			sealed, sealed_headers)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING `+columns,
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 		orgID, w.ID, w.URL, w.Description, w.EventTypes, w.Workflow, w.Signature, w.Headers, sealed, headers)
+}
+
+// write writes a webhook w by a statement, audits it and returns what is stored.
+func write(
+	ctx context.Context, tx db.Tx, record core.AuditRecord, statement string, args ...any,
+) (Webhook, error) {
+	batch := tx.NewBatch()
+	written := db.QueueInto(batch, func(rows pgx.Rows) (Webhook, error) { return collect(rows, nil) },
+		statement+" RETURNING "+columns, args...)
 	core.Audit(batch, record)
 	if err := batch.Send(ctx); err != nil {
 		return Webhook{}, err
 	}
-	return inserted.Get()
+	return written.Get()
 }
 
 // update writes a changed webhook. What waits is due again once it is enabled.
 func update(
 	ctx context.Context, tx db.Tx, orgID uuid.UUID, w Webhook, wanted change, headers []byte, record core.AuditRecord,
 ) (Webhook, error) {
-	batch := tx.NewBatch()
-	updated := db.QueueInto(batch, func(rows pgx.Rows) (Webhook, error) { return collect(rows, nil) }, `
+	return write(ctx, tx, record, `
 		UPDATE webhooks AS w SET url = $3, description = $4, event_types = $5, workflow_id = $6, header_names = $7,
 			sealed_headers = CASE WHEN $8 THEN $9 ELSE sealed_headers END,
 			disabled_at = CASE WHEN $10 THEN NULL WHEN NOT $10 THEN coalesce(disabled_at, now()) ELSE disabled_at END,
 			disabled_reason = CASE WHEN $10 THEN '' ELSE disabled_reason END,
 			failing_since = CASE WHEN $10 AND disabled_at IS NOT NULL THEN NULL ELSE failing_since END
-		WHERE org_id = $1 AND id = $2 RETURNING `+columns,
+		WHERE org_id = $1 AND id = $2`,
 		orgID, w.ID, w.URL, w.Description, w.EventTypes, w.Workflow, w.Headers, wanted.Headers != nil, headers,
 		wanted.Enabled)
-	core.Audit(batch, record)
-	if err := batch.Send(ctx); err != nil {
-		return Webhook{}, err
-	}
-	return updated.Get()
 }
 
 // readSealed reads the encrypted columns of a webhook.
@@ -126,15 +128,9 @@ func readSealed(ctx context.Context, tx db.Tx, orgID, id uuid.UUID) (sealedSecre
 func rotateSecret(
 	ctx context.Context, tx db.Tx, orgID, id uuid.UUID, sealed sealedSecrets, record core.AuditRecord,
 ) (Webhook, error) {
-	batch := tx.NewBatch()
-	rotated := db.QueueInto(batch, func(rows pgx.Rows) (Webhook, error) { return collect(rows, nil) }, `
+	return write(ctx, tx, record, `
 		UPDATE webhooks AS w SET sealed = $3, sealed_previous = $4, rotated_at = now()
-		WHERE org_id = $1 AND id = $2 RETURNING `+columns, orgID, id, sealed.current, sealed.previous)
-	core.Audit(batch, record)
-	if err := batch.Send(ctx); err != nil {
-		return Webhook{}, err
-	}
-	return rotated.Get()
+		WHERE org_id = $1 AND id = $2`, orgID, id, sealed.current, sealed.previous)
 }
 
 // test writes a test event for the webhook.
