@@ -92,6 +92,9 @@ func TestFileRoundTrip(t *testing.T) {
 	parser := newParser(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		file := anyFile().Draw(rt, "file")
+		if rapid.Bool().Draw(rt, "looks like a number") {
+			file.Slug = rapid.SampledFrom([]string{"1e310", "1e-400", "0x10", "12", "1e3"}).Draw(rt, "slug")
+		}
 		content, err := file.YAML(schemaAddress)
 		if err != nil {
 			rt.Fatal(err)

@@ -3,6 +3,7 @@ package files
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -105,9 +106,11 @@ func readNodes(d *jsontext.Decoder, kind yaml.Kind, end jsontext.Kind) (*yaml.No
 }
 
 // textNode writes a text of several lines as a block where that is sure to keep every character, in quotes otherwise.
+// A number that is too large for a float is a text to the writer, and a mistake to our reader unless it is quoted.
 func textNode(text string) *yaml.Node {
 	node := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
-	if strings.Contains(text, "\n") && !isBlock(text) {
+	_, err := strconv.ParseFloat(text, 64)
+	if errors.Is(err, strconv.ErrRange) || strings.Contains(text, "\n") && !isBlock(text) {
 		node.Style = yaml.DoubleQuotedStyle
 	}
 	return node
