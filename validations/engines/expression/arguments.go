@@ -8,6 +8,7 @@ import (
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/overloads"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
@@ -40,8 +41,11 @@ func argumentConversions() []cel.EnvOption {
 				for i := first; i < len(args); i++ {
 					args[i] = h.NewCall(to, args[i])
 				}
-				if target == nil {
+				switch {
+				case target == nil:
 					return h.NewCall(name, args...), nil
+				case member == "slice" && len(args) == 1:
+					args = append(args, h.NewCall("size", h.Copy(target)))
 				}
 				return h.NewMemberCall(member, target, args...), nil
 			}
@@ -57,9 +61,24 @@ func argumentConversions() []cel.EnvOption {
 	}
 }
 
-// listCalls let functions on a list of numbers be written as list.max(), list.max(i, x) and max(x, y).
+// listCalls let functions on a list of numbers be written as list.max(), list.max(i, x) and max(x, y), and lists be
+// asked as all(list) and list.find(i, x).
 func listCalls() []cel.Macro {
-	macros := []cel.Macro{}
+	macros := []cel.Macro{
+		cel.GlobalMacro("IF", 3, func(h cel.MacroExprFactory, _ ast.Expr, args []ast.Expr) (ast.Expr, *cel.Error) {
+			return h.NewCall(operators.Conditional, args...), nil
+		}),
+		cel.ReceiverMacro("find", 2, func(h cel.MacroExprFactory, list ast.Expr, args []ast.Expr) (ast.Expr, *cel.Error) {
+			found, err := cel.FilterMacro.Expander()(h, list, args)
+			return h.NewCall(operators.Index, found, h.NewLiteral(types.IntZero)), err
+		}),
+	}
+	for _, quantifier := range []cel.Macro{cel.AllMacro, cel.ExistsMacro} {
+		macros = append(macros, cel.GlobalMacro(quantifier.Function(), 1,
+			func(h cel.MacroExprFactory, _ ast.Expr, args []ast.Expr) (ast.Expr, *cel.Error) {
+				return quantifier.Expander()(h, args[0], []ast.Expr{h.NewIdent("it"), h.NewIdent("it")})
+			}))
+	}
 	for _, name := range []string{"sum", "min", "max", "avg", "mean", "percentile"} {
 		macros = append(macros, cel.ReceiverVarArgMacro(name,
 			func(h cel.MacroExprFactory, target ast.Expr, args []ast.Expr) (ast.Expr, *cel.Error) {
@@ -94,13 +113,27 @@ var unlike = regexp.MustCompile(`for '(?:_[=!]=_|_\?_:_|@in)' applied to '\((?:b
 // decimalTypes turns types of whole numbers, also within lists, into decimals.
 var decimalTypes = strings.NewReplacer("uint", "double", "int", "double")
 
-// check checks an expression. Where CEL refuses to compare a whole number with a decimal, or to have one of each in the
-// branches of a condition, it is left to the evaluation, which knows how.
-func check(env *cel.Env, source string) (*cel.Ast, *cel.Issues) {
+// check checks an expression as it is written and, where CEL does not know it, in its words.
+func check(env *cel.Env, source string) (*cel.Ast, *cel.Error) {
+	checked, found := checkWords(env, source)
+	if found == nil {
+		return checked, nil
+	}
+	words := respell(env, source)
+	if checked, found = checkWords(env, joined(words)); found != nil {
+		found.Location = locate(words, source, found.Location)
+	}
+	return checked, found
+}
+
+// checkWords checks an expression. Where CEL refuses to compare a whole number with a decimal, or to have one of each in
+// the branches of a condition, it is left to the evaluation, which knows how.
+func checkWords(env *cel.Env, source string) (*cel.Ast, *cel.Error) {
 	parsed, issues := env.Parse(source)
 	if issues.Err() != nil {
-		return nil, issues
+		return nil, issues.Errors()[0]
 	}
+	shape(env, parsed.NativeRep())
 	for {
 		checked, issues := env.Check(parsed)
 		if issues.Err() == nil {
@@ -109,11 +142,11 @@ func check(env *cel.Env, source string) (*cel.Ast, *cel.Issues) {
 		first := issues.Errors()[0]
 		found := unlike.FindStringSubmatch(first.Message)
 		if found == nil {
-			return nil, issues
+			return nil, first
 		}
 		a, b := decimalTypes.Replace(found[1]), decimalTypes.Replace(found[2])
 		if a != b && b != "list("+a+")" {
-			return nil, issues
+			return nil, first
 		}
 		tree, factory := parsed.NativeRep(), ast.NewExprFactory()
 		id := ast.MaxID(tree)

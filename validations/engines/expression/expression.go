@@ -39,6 +39,8 @@ type Expression struct {
 	loops bool
 	// cheaper says how to write a rule with loops that costs too much.
 	cheaper string
+	// twoNames says which of the two names of a loop is which, where it has two.
+	twoNames string
 }
 
 // Members are the members of a variable that an expression uses.
@@ -76,9 +78,9 @@ func (c *Rules) compile(env *cel.Env, source string) (*Expression, error) {
 	if len(source) > c.Limits.MaxRuleChars {
 		return nil, fmt.Errorf("the expression is longer than %d characters", c.Limits.MaxRuleChars)
 	}
-	checked, issues := check(env, source)
-	if issues.Err() != nil {
-		return nil, c.mistake(source, issues.Errors()[0])
+	checked, found := check(env, source)
+	if found != nil {
+		return nil, c.mistake(source, found)
 	}
 	estimate, err := env.EstimateCost(checked, sizes{})
 	if err != nil {
@@ -96,6 +98,12 @@ func (c *Rules) compile(env *cel.Env, source string) (*Expression, error) {
 	e := &Expression{program: program, AST: checked, most: c.Limits.MaxRuleCost, loops: len(loops) > 0}
 	if e.loops {
 		e.cheaper = c.cheaper()
+	}
+	for _, loop := range loops {
+		if second := loop.AsComprehension().IterVar2(); second != "" {
+			e.twoNames = fmt.Sprintf("; of two names the first is the index: list.all(%s, %s, ...)",
+				loop.AsComprehension().IterVar(), second)
+		}
 	}
 	return e, nil
 }
@@ -205,7 +213,8 @@ func Selected(node ast.Expr) (ast.Expr, string, bool) {
 		return node.AsSelect().Operand(), node.AsSelect().FieldName(), true
 	case ast.CallKind:
 		args := node.AsCall().Args()
-		if node.AsCall().FunctionName() == celoperators.Index && len(args) == 2 && args[1].Kind() == ast.LiteralKind {
+		of := node.AsCall().FunctionName()
+		if (of == celoperators.Index || of == memberOrSize) && len(args) == 2 && args[1].Kind() == ast.LiteralKind {
 			name, ok := args[1].AsLiteral().(types.String)
 			return args[0], string(name), ok
 		}

@@ -36,7 +36,7 @@ func libraryFunctions(limits engine.Limits) ([]cel.EnvOption, error) {
 	}
 	return slices.Concat(standard, libraries(limits), bounded, timeFunctions(),
 		shareFunctions(), argumentConversions(),
-		[]cel.EnvOption{matching{limits: limits}.declared()}, costModels()), nil
+		[]cel.EnvOption{matching{limits: limits}.declared(), sizeFunction()}, costModels()), nil
 }
 
 func libraries(limits engine.Limits) []cel.EnvOption {
@@ -54,6 +54,8 @@ func libraries(limits engine.Limits) []cel.EnvOption {
 func shareFunctions() []cel.EnvOption {
 	number := cel.DoubleType
 	return []cel.EnvOption{
+		cel.Function("math.round", cel.Overload("math_round_places", []*cel.Type{number, number}, number,
+			cel.BinaryBinding(func(x, places ref.Val) ref.Val { return rounded(decimal(x), decimal(places)) }))),
 		cel.Function("near", cel.Overload("near_double", []*cel.Type{number, number, number}, cel.BoolType,
 			cel.FunctionBinding(near))),
 		cel.Function("percent", cel.Overload("percent_double", []*cel.Type{number, number}, cel.StringType,
@@ -63,6 +65,17 @@ func shareFunctions() []cel.EnvOption {
 		cel.Function("share", cel.Overload("share_double", []*cel.Type{number, number}, number,
 			cel.BinaryBinding(func(part, whole ref.Val) ref.Val { return types.Double(share(part, whole)) }))),
 	}
+}
+
+// rounded rounds to decimal places. What was rounded to be held as a number does not count: 1.005 becomes 1.01.
+func rounded(x, places float64) ref.Val {
+	const rounding = 1e-15
+	power := math.Pow(10, places)
+	result := math.Round(x*power*(1+rounding)) / power
+	if math.IsNaN(result) || math.IsInf(result, 0) {
+		return types.Double(x)
+	}
+	return types.Double(result)
 }
 
 // near says whether two numbers differ by at most a tolerance. What was rounded to be held as a number does not count:

@@ -20,26 +20,22 @@ var hints = []struct {
 	found *regexp.Regexp
 	words string
 }{
-	{hint(`reference to '(len|length|count)'`), "use size(x)"},
+	{hint(`\n.*?([\w.]+) (not )?between (\S+) and (\w+)`), "write $1 >= $3 && $1 <= $4, or ! of it in brackets"},
+	{hint(`\n.*?([\w.]+) (?:not )?like (['"].*?['"])`), "write $1.matches('^…$$') with $2 as a pattern of RE2"},
+	{hint(`\n.*?([\w.]+) not in ([\w.]+|\[.*?\])`), "write !($1 in $2)"},
+	{hint(`\n.*?([\w.]+)\[(\w*):(\w*)\]`), "write $1.substring(from, to), or $1.slice(from, to) of a list"},
+	{hint(`[\s(!&|]/(\S.*?)/\w*\.test\((.*?)\)`), "write $2.matches(r'$1')"},
+	{hint(`\n.*?\bre\.\w+\((r?'.*?'|r?".*?"), ?([\w.]+)\)`), "write $2.matches($1)"},
+	{hint(`reference to 're'`), "use x.matches(r'pattern')"},
+	{hint(`reference to 'reduce'`), "use list.sum(i, x), or min, max, avg, all or exists"},
+	{hint(`\b(count|sum|average)ifs?\(`), "use list.filter(i, x) and size, sum or avg of it"},
+	{hint(`Duration, (int|double)\)|duration' does not support`), "compare a duration with one, such as duration('30d')"},
 	{hint(`reference to '(now|today)'`), "a rule has no clock; write timestamp('2026-03-01T06:00:00Z')"},
-	{hint(`reference to '(none|nil|undefined|true|false)'`), "use null, true or false"},
 	{
-		hint(`reference to '(str|tostring|float|number|parsefloat|parseint|integer)'`),
-		"use string(x), double(x) or int(x)",
-	},
-	{
-		hint(`reference to '(lower|tolowercase|upper|touppercase|strip)'`),
-		"use x.lowerAscii(), x.upperAscii() or x.trim()",
-	},
-	{
-		hint(`reference to '(all|exists|filter|map|every|some|any|find|where)'|(input|identifier:) '?for\b`),
+		hint(`reference to '(all|exists|filter|map|where)'|(input|identifier:|input|at) '?for\b`),
 		"a loop is x.all(i, i > 1), x.exists(i, i > 1), x.filter(i, i > 1) or x.map(i, i * 2)",
 	},
 	{hint(`(input|identifier:) '?(if|then|else|when)\b`), "write condition ? a : b"},
-	{
-		hint(`input '(and|or|is|like|between|not)'|Syntax error: .*\n.*\bnot\s`),
-		"the operators are &&, ||, !, == and in",
-	},
 	{hint(`error at: '[=&|]`), "use == to compare, && and || to join"},
 }
 
@@ -56,9 +52,9 @@ func (c *Rules) mistake(source string, found *cel.Error) error {
 		words += c.cheaper()
 	}
 	for _, h := range hints {
-		if h.found.MatchString(found.Message + "\n" + source) {
-			words = words + "; " + h.words
-			break
+		text := found.Message + "\n" + source
+		if at := h.found.FindStringSubmatchIndex(text); at != nil {
+			words += "; " + string(h.found.ExpandString(nil, h.words, text, at))
 		}
 	}
 	words = engine.ClipTo(words, 4*engine.MaxQuoted)
@@ -83,7 +79,9 @@ func (e *Expression) reason(message string) string {
 	case strings.Contains(message, "cost limit"):
 		return "it costs too much" + e.cheaper
 	case strings.Contains(message, "no such overload"):
-		return "it does not fit the types of the values, or a value is missing"
+		return "it does not fit the types of the values, or a value is missing" + e.twoNames
+	case strings.Contains(message, "no such key"):
+		message += "; ask whether it is there with has(x.name)" + e.twoNames
 	}
 	return engine.ClipTo(message, 2*engine.MaxQuoted)
 }

@@ -1,10 +1,14 @@
 package expression
 
 import (
+	"fmt"
+
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/common/types/traits"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
@@ -39,18 +43,46 @@ func (e *Expression) sides(details *cel.EvalDetails) string {
 			return ""
 		}
 		args := part.AsCall().Args()
-		return ": " + shownSide(args[0], details) + words + shownSide(args[1], details)
+		a, b := side(args[0], details), side(args[1], details)
+		if place, x, y := differing(a, b); words == comparisons[operators.Equals] && place != "" {
+			return ": " + place + shownSide(x, shownDigits) + words + shownSide(y, shownDigits)
+		}
+		shownA, shownB := shownSide(a, shownDigits), shownSide(b, shownDigits)
+		if shownA == shownB {
+			// What tells them apart is beyond the digits that people want to see.
+			shownA, shownB = shownSide(a, -1), shownSide(b, -1)
+		}
+		return ": " + shownA + words + shownB
 	}
 	return ""
 }
 
-func shownSide(side ast.Expr, details *cel.EvalDetails) string {
-	value, known := details.State().Value(side.ID())
-	if !known {
-		value = side.AsLiteral()
+// differing returns the first elements in which two lists of the same length differ, and their place.
+func differing(a, b ref.Val) (string, ref.Val, ref.Val) {
+	as, okA := a.(traits.Lister)
+	bs, okB := b.(traits.Lister)
+	if !okA || !okB || count(as) != count(bs) {
+		return "", nil, nil
 	}
+	for i := range count(as) {
+		x, y := as.Get(types.Int(i)), bs.Get(types.Int(i))
+		if x.Equal(y) != types.True {
+			return fmt.Sprintf("element %d, ", i), x, y
+		}
+	}
+	return "", nil, nil
+}
+
+func side(node ast.Expr, details *cel.EvalDetails) ref.Val {
+	if value, known := details.State().Value(node.ID()); known {
+		return value
+	}
+	return node.AsLiteral()
+}
+
+func shownSide(value ref.Val, digits int) string {
 	if value == types.NullValue {
 		return "null"
 	}
-	return showValue(value, engine.Quote)
+	return showValue(value, digits, engine.Quote)
 }

@@ -1,7 +1,9 @@
 package rules
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
@@ -95,10 +97,13 @@ func (e *treeExpression) explain(at *ruleSpot, reason string) string {
 		}
 		for i, name := range n.names {
 			next, known := member(value, name)
+			if !known && hasSize(value) && expression.IsSize(name) {
+				break
+			}
 			if !known {
 				missing := engine.Pointer(slices.Concat(base, n.names[:i+1])...)
 				missing = engine.ClipTo(missing, 2*engine.MaxQuoted)
-				return "needs " + missing + ", which is missing" + sizeHint(value, name)
+				return "needs " + missing + ", which is missing" + columnHint(value, n, i)
 			}
 			value = next
 		}
@@ -106,13 +111,24 @@ func (e *treeExpression) explain(at *ruleSpot, reason string) string {
 	return reason
 }
 
-// sizeHint helps users who ask for the length of a list or a text as in other languages.
-func sizeHint(value any, name string) string {
+func hasSize(value any) bool {
 	switch value.(type) {
 	case []any, string:
-		if slices.Contains([]string{"length", "len", "size", "count"}, name) {
-			return "; use size(x) for the length of a list or a text"
-		}
+		return true
 	}
-	return ""
+	return false
+}
+
+// columnHint helps users who read a member of a list as if it were one of its elements.
+func columnHint(value any, n need, i int) string {
+	list, _ := value.([]any)
+	if len(list) == 0 {
+		return ""
+	}
+	if _, known := member(list[0], n.names[i]); !known {
+		return ""
+	}
+	written := strings.Join(append([]string{n.variable}, n.names[:i]...), ".")
+	return fmt.Sprintf("; of a list write %s.map(i, i.%s)", engine.ClipTo(written, engine.MaxQuoted),
+		engine.ClipTo(n.names[i], engine.MaxQuoted))
 }

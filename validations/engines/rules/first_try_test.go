@@ -1,13 +1,17 @@
 package rules_test
 
-import "testing"
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
 
 // bill is the document of firstTries and comparisons.
 const bill = `{
 	"net": 100, "vat": 19, "total": 119, "count": 7, "year": 2026, "number": "R-2026-0042", "currency": "EUR",
 	"a": 0.1, "b": 0.2, "c": 0.3, "none": [], "paid": true, "issued": "2026-03-01", "due": "2026-03-31",
 	"lines": [{"id": 1, "price": 19.99, "quantity": 2}, {"id": 2, "price": 60.02, "quantity": 1}],
-	"readings": [3, 5, 5, 9]
+	"readings": [3, 5, 5, 9], "nil": null, "rate": 1.005, "box": {"length": 40}, "android": {"and": {"or": true}}
 }`
 
 // firstTries are rules as people write them first. All hold for the bill.
@@ -66,6 +70,63 @@ var firstTries = []string{
 	"doc.due > doc.issued && doc.number.contains(string(doc.year)) && doc.number.endsWith('42')",
 }
 
+// spelled are rules in the words of Python, JavaScript, SQL and spreadsheets, which hold for the bill, and do not after
+// a change of the bill.
+var spelled = []struct{ assert, old, changed string }{
+	{"doc.net > 50 and doc.vat < 20 or doc.year == 1", `"vat": 19`, `"vat": 21`},
+	{"not doc.net == 5 && NOT (doc.vat > 50 OR doc.year <> 2026)", `"net": 100`, `"net": 5`},
+	{"doc.net === 100 && doc.vat !== 20 || false // and, or", `"net": 100`, `"net": 10`},
+	{"doc.currency in ['and', 'or', \"not\", r'===', 'EUR'] and doc.android.and.or", `"EUR"`, `"USD"`},
+	{"doc.nil is None and doc.paid is not NULL and True", `"nil": null`, `"nil": 1`},
+	{"len(doc.lines) == 2 and LEN(doc.number) == 11", `"R-2026-0042"`, `"R-2026"`},
+	{"doc.lines.length == 2 && doc.currency.length == 3 && doc.box.length == 40", `"EUR"`, `"EURO"`},
+	{"doc.box.length == 40", `"length": 40`, `"length": 41`},
+	{"date(doc.due) > date(doc.issued)", `"2026-03-31"`, `"2026-02-01"`},
+	{"(date(doc.due) - datetime(doc.issued)).days <= 30", `"2026-03-31"`, `"2026-04-01"`},
+	{"YEAR(doc.due) == 2026 and month(doc.due) == 3 and day(doc.due) == 31", `"2026-03-31"`, `"2026-04-30"`},
+	{"datetime.fromisoformat(doc.due).month == 3 && new Date(doc.issued).day == 1", `"2026-03-31"`, `"2026-04-30"`},
+	{"round(doc.rate * doc.net, 2) == 100.5 and ROUND(1.005, 2) == 1.01", `"rate": 1.005`, `"rate": 1.0051`},
+	{"Math.abs(doc.vat - doc.net) == 81 and Math.max(1, doc.net) == 100", `"vat": 19`, `"vat": 20`},
+	{"upper(doc.currency) == doc.currency && doc.currency.toUpperCase() == 'EUR'", `"EUR"`, `"eur"`},
+	{"doc.currency.toLowerCase() == lower(doc.currency) && TRIM(doc.currency) == 'EUR'", `"EUR"`, `"EUR."`},
+	{"doc.number.startswith('R-') and doc.number.endswith('42')", `"R-2026-0042"`, `"R-2026-0043"`},
+	{"doc.readings.includes(9) && doc.number.includes('2026')", `5, 9]`, `5, 8]`},
+	{"sorted(doc.readings) == doc.readings", `5, 9]`, `9, 5]`},
+	{"len(set(doc.readings)) == 3 && unique(doc.readings).length == 3", `5, 9]`, `5, 5]`},
+	{"any([doc.paid, false]) && all([doc.paid, true])", `"paid": true`, `"paid": false`},
+	{"join(['a', doc.currency], '-') == 'a-EUR' && ', '.join([doc.currency]) == 'EUR'", `"EUR"`, `"USD"`},
+	{"0 <= doc.vat <= 20", `"vat": 19`, `"vat": 21`},
+	{"0 <= doc.vat < doc.net", `"vat": 19`, `"vat": 100`},
+	{"SUM([l.price * l.quantity for l in doc.lines if l.id > 0]) == doc.net", `"net": 100`, `"net": 101`},
+	{"sum(l.quantity for l in doc.lines) == 3", `"quantity": 1`, `"quantity": 3`},
+	{"all(r >= 3 for r in doc.readings) and any(r == 9 for r in doc.readings if r > 5)", `[3,`, `[2,`},
+	{"any(a.id == b for a in doc.lines for b in doc.readings if b < 4) == false", `"id": 2`, `"id": 3`},
+	{"[a + b for a in [1, 2] for b in [doc.net, 10]] == [101, 11, 102, 12]", `"net": 100`, `"net": 101`},
+	{"all(doc.readings[i] <= doc.readings[i+1] for i in range(len(doc.readings) - 1))", `[3,`, `[6,`},
+	{"doc.lines.map(l => l.id).includes(2) && doc.lines.every((l) => l.price > 1)", `60.02`, `0.5`},
+	{"doc.lines.every((l, i) => l.id === i + 1) && doc.lines.map((l, i) => l.id - i) == [1, 1]", `"id": 2`, `"id": 3`},
+	{"doc.lines.some(l => l.price > 60) && doc.lines.find(l => l.id == 2).price == 60.02", `60.02`, `60.5`},
+	{"doc.lines.filter(l => l.quantity > 1).length == 1", `"quantity": 1`, `"quantity": 3`},
+	{"doc.readings.slice(1).every((v, i) => v >= doc.readings[i])", `[3,`, `[7,`},
+	{"IF(doc.paid, doc.net, 0) == 100", `"net": 100`, `"net": 101`},
+}
+
+func TestRulesHoldInTheWordsOfOtherLanguages(t *testing.T) {
+	t.Parallel()
+	for _, tt := range spelled {
+		t.Run(tt.assert, func(t *testing.T) {
+			t.Parallel()
+			rule := compile(t, "rules", assertion(t, tt.assert))
+			same(t, []brief{}, briefs(run(t, rule, []byte(bill), "application/json")))
+			changed := strings.Replace(bill, tt.old, tt.changed, 1)
+			found := briefs(run(t, rule, []byte(changed), "application/json"))
+			if len(found) != 1 || !strings.Contains(fmt.Sprint(found), "does not hold") {
+				t.Errorf("after the change: %v", found)
+			}
+		})
+	}
+}
+
 func TestRulesHoldAsPeopleWriteThemFirst(t *testing.T) {
 	t.Parallel()
 	for _, assert := range firstTries {
@@ -85,6 +146,8 @@ func TestComparisonsShowBothSides(t *testing.T) {
 	for assert, want := range map[string]string{
 		"doc.total == 191":                            fails + ": 119 is not 191",
 		"doc.a + doc.b == doc.c":                      fails + ": 0.30000000000000004 is not 0.3",
+		"doc.a + doc.b > 5":                           fails + ": 0.3 is not more than 5",
+		"doc.readings == [3, 5, 6, 9]":                fails + ": element 2, 5 is not 6",
 		"doc.currency != 'EUR'":                       fails + `: "EUR" equals "EUR"`,
 		"doc.total < doc.net":                         fails + ": 119 is not less than 100",
 		"size(doc.lines) <= 1":                        fails + ": 2 is more than 1",
@@ -111,7 +174,13 @@ func TestComparisonsShowBothSides(t *testing.T) {
 			"such as 2026-03-01T06:00:00Z",
 		"doc.issued + doc.net > doc.due": misfit,
 		"doc.issued / doc.net > 1":       misfit,
-		"doc.readings[0.5] == 3":         "not evaluated: unsupported index value 0.5 in list",
+		"doc.lines.all(l, i, l.id > i)": "not evaluated: no such key: id; ask whether it is there with has(x.name)" +
+			"; of two names the first is the index: list.all(l, i, ...)",
+		"sum(doc.lines.price) > 1": "not evaluated: needs /lines/price, which is missing; of a list write " +
+			"doc.lines.map(i, i.price)",
+		"doc.lines.exists(l, l.name == 'x')": "not evaluated: no such key: name; ask whether it is there with " +
+			"has(x.name)",
+		"doc.readings[0.5] == 3": "not evaluated: unsupported index value 0.5 in list",
 		"duration(doc.number) == duration('1h')": `not evaluated: "R-2026-0042" is not a duration such as ` +
 			"90m, 1h30m or 30d",
 	} {

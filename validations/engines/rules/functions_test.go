@@ -148,8 +148,10 @@ func TestFunctionsOnUnusualValues(t *testing.T) {
 		{"LastElement", "doc.n[-1] == 2", []string{
 			"not evaluated: index out of bounds: -1",
 		}},
-		{"Length", "doc.texts.length == 2", []string{
-			"not evaluated: needs /texts/length, which is missing; use size(x) for the length of a list or a text",
+		{"Length", "doc.texts.length == 2 && doc.texts[0].len == 1", nil},
+		{"OptionalLength", "doc.?texts[?9].length.orValue(7) == 7 && doc.?box.length.hasValue() == false", nil},
+		{"NoLength", "doc.texts[0].length == doc.none.length", []string{
+			"not evaluated: needs /none, which is missing",
 		}},
 		{"WholeNumber", "doc.n.all(n, n / 2 > 0 && n % 2 < 2)", nil},
 		{"NoNumber", "double(doc.texts[0]) > 1", []string{
