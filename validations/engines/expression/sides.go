@@ -57,6 +57,9 @@ func (e *Expression) sides(details *cel.EvalDetails) string {
 	return ""
 }
 
+// shownDigits are those of a decimal that its rounding leaves right.
+const shownDigits = 15
+
 // differing returns the first elements in which two lists of the same length differ, and their place.
 func differing(a, b ref.Val) (string, ref.Val, ref.Val) {
 	as, okA := a.(traits.Lister)

@@ -75,7 +75,8 @@ func locate(words []word, source string, found common.Location) common.Location 
 		at = utf8.RuneCountInString(source[:w.at]) + min(int(offset)-start, utf8.RuneCountInString(w.text))
 		start += utf8.RuneCountInString(w.text)
 	}
-	place, _ := common.NewTextSource(source).OffsetLocation(int32(min(at, utf8.RuneCountInString(source))))
+	// The space keeps the end of the expression on its last line.
+	place, _ := common.NewTextSource(source + " ").OffsetLocation(int32(min(at, utf8.RuneCountInString(source))))
 	return place
 }
 

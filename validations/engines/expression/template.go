@@ -74,7 +74,7 @@ func (t *Template) Render(ctx context.Context, work *Work, variables map[string]
 		case reason != "":
 			b.WriteByte('?')
 		default:
-			b.WriteString(showValue(value, shownDigits, engine.Clip))
+			b.WriteString(showValue(value, -1, engine.Clip))
 		}
 	}
 	if t.why != nil {
@@ -97,9 +97,6 @@ func (t *Template) Expressions() []*Expression {
 	}
 	return found
 }
-
-// shownDigits are those of a decimal that its rounding leaves right.
-const shownDigits = 15
 
 // showValue shows a value, a decimal with so many digits, and a text as the function does.
 func showValue(value ref.Val, digits int, text func(string) string) string {
