@@ -68,8 +68,8 @@ func listCalls() []cel.Macro {
 		cel.GlobalMacro("IF", 3, func(h cel.MacroExprFactory, _ ast.Expr, args []ast.Expr) (ast.Expr, *cel.Error) {
 			return h.NewCall(operators.Conditional, args...), nil
 		}),
-		cel.ReceiverMacro("find", 2, func(h cel.MacroExprFactory, list ast.Expr, args []ast.Expr) (ast.Expr, *cel.Error) {
-			found, err := cel.FilterMacro.Expander()(h, list, args)
+		cel.ReceiverMacro("find", 2, func(h cel.MacroExprFactory, of ast.Expr, args []ast.Expr) (ast.Expr, *cel.Error) {
+			found, err := cel.FilterMacro.Expander()(h, of, args)
 			return h.NewCall(operators.Index, found, h.NewLiteral(types.IntZero)), err
 		}),
 	}
@@ -126,8 +126,8 @@ func check(env *cel.Env, source string) (*cel.Ast, *cel.Error) {
 	return checked, found
 }
 
-// checkWords checks an expression. Where CEL refuses to compare a whole number with a decimal, or to have one of each in
-// the branches of a condition, it is left to the evaluation, which knows how.
+// checkWords checks an expression. Where CEL refuses to compare a whole number with a decimal, or to have one of each
+// in the branches of a condition, it is left to the evaluation, which knows how.
 func checkWords(env *cel.Env, source string) (*cel.Ast, *cel.Error) {
 	parsed, issues := env.Parse(source)
 	if issues.Err() != nil {

@@ -26,10 +26,11 @@ var hints = []struct {
 	{hint(`\n.*?([\w.]+)\[(\w*):(\w*)\]`), "write $1.substring(from, to), or $1.slice(from, to) of a list"},
 	{hint(`[\s(!&|]/(\S.*?)/\w*\.test\((.*?)\)`), "write $2.matches(r'$1')"},
 	{hint(`\n.*?\bre\.\w+\((r?'.*?'|r?".*?"), ?([\w.]+)\)`), "write $2.matches($1)"},
-	{hint(`reference to 're'`), "use x.matches(r'pattern')"},
+	{hint(`reference to 're'.*\n.*\bre\.\w+\([^r'"]`), "use x.matches(pattern)"},
 	{hint(`reference to 'reduce'`), "use list.sum(i, x), or min, max, avg, all or exists"},
 	{hint(`\b(count|sum|average)ifs?\(`), "use list.filter(i, x) and size, sum or avg of it"},
-	{hint(`Duration, (int|double)\)|duration' does not support`), "compare a duration with one, such as duration('30d')"},
+	{hint(`duration, (int|double)\)`), "compare a duration with one, such as duration('30d')"},
+	{hint(`\n.*?([\w.\[\]]+)\.at\(-(\d+)\)`), "write $1[size($1) - $2]"},
 	{hint(`reference to '(now|today)'`), "a rule has no clock; write timestamp('2026-03-01T06:00:00Z')"},
 	{
 		hint(`reference to '(all|exists|filter|map|where)'|(input|identifier:|input|at) '?for\b`),
@@ -51,13 +52,14 @@ func (c *Rules) mistake(source string, found *cel.Error) error {
 	if strings.Contains(words, "nesting limit") {
 		words += c.cheaper()
 	}
+	advice := []string{words}
 	for _, h := range hints {
 		text := found.Message + "\n" + source
 		if at := h.found.FindStringSubmatchIndex(text); at != nil {
-			words += "; " + string(h.found.ExpandString(nil, h.words, text, at))
+			advice = append(advice, string(h.found.ExpandString(nil, h.words, text, at)))
 		}
 	}
-	words = engine.ClipTo(words, 4*engine.MaxQuoted)
+	words = engine.ClipTo(strings.Join(advice, "; "), 4*engine.MaxQuoted)
 	line, column := found.Location.Line(), found.Location.Column()+1
 	switch {
 	case line < 1 || column < 1:

@@ -63,12 +63,13 @@ var mistakes = []struct{ expression, want string }{
 	{
 		"re.match(r'^a+$', value.b)",
 		"column 1: undeclared reference to 're' (did you mean 'replace' or 'reverse'?); write " +
-			"value.b.matches(r'^a+$'); use x.matches(r'pattern')",
+			"value.b.matches(r'^a+$')",
 	},
 	{
 		"value.reduce((s, b) => s + b.area, 0) == 1",
 		"column 13: undeclared reference to 'reduce'; use list.sum(i, x), or min, max, avg, all or exists",
 	},
+	{"value.a.at(-1) > 1", "column 11: undeclared reference to 'at'; write value.a[size(value.a) - 1]"},
 	{
 		"COUNTIF(value.a, '>1') > 1",
 		"column 8: undeclared reference to 'COUNTIF'; use list.filter(i, x) and size, sum or avg of it",

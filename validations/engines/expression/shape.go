@@ -95,9 +95,9 @@ func (s *shaping) part(name string, of ast.Expr) ast.Expr {
 	case "day":
 		return read(overloads.TimeGetDate)
 	case "days":
-		const hours = 24
+		hours := s.NewLiteral(s.id(), types.Double(24)) //nolint:mnd // those of a day
 		return s.NewCall(s.id(), "math.floor",
-			s.NewCall(s.id(), operators.Divide, read(overloads.TimeGetHours), s.NewLiteral(s.id(), types.Double(hours))))
+			s.NewCall(s.id(), operators.Divide, read(overloads.TimeGetHours), hours))
 	}
 	return nil
 }

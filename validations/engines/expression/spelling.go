@@ -67,7 +67,7 @@ func locate(words []word, source string, found common.Location) common.Location 
 	if !known {
 		return found
 	}
-	start, at := 0, 0
+	start, at, last := 0, 0, utf8.RuneCountInString(source)
 	for _, w := range words {
 		if start += utf8.RuneCountInString(w.space); start > int(offset) {
 			break
@@ -76,7 +76,8 @@ func locate(words []word, source string, found common.Location) common.Location 
 		start += utf8.RuneCountInString(w.text)
 	}
 	// The space keeps the end of the expression on its last line.
-	place, _ := common.NewTextSource(source + " ").OffsetLocation(int32(min(at, utf8.RuneCountInString(source))))
+	at = min(at, last)
+	place, _ := common.NewTextSource(source + " ").OffsetLocation(int32(at)) //nolint:gosec // A rule is short.
 	return place
 }
 
@@ -85,7 +86,7 @@ func respell(env *cel.Env, source string) []word {
 	words := loops(wordsOf(source))
 	for i := range words {
 		lower, after := strings.ToLower(words[i].text), textAt(words, i+1)
-		dotted := words[i].text + "." + textAt(words, i+2)
+		dotted := words[i].text + after + textAt(words, i+2)
 		switch {
 		case lower == "=>":
 			arrow(words, i)
@@ -93,7 +94,7 @@ func respell(env *cel.Env, source string) []word {
 			if after == "(" {
 				words[i].text = function(env, words[i].text)
 			}
-		case after == "." && textAt(words, i+3) == "(" && function(env, dotted) != dotted:
+		case textAt(words, i+3) == "(" && function(env, dotted) != dotted:
 			words[i].text, words[i+1].text, words[i+2].text = function(env, dotted), "", ""
 		case lower == "new" && after == "Date":
 			words[i].text = ""
@@ -148,7 +149,8 @@ func next(words []word, from int, texts ...string) int {
 		case text == "(" || text == "[" || text == "{" || text == "!(":
 			depth++
 		case text == ")" || text == "]" || text == "}":
-			if depth--; depth < 0 {
+			depth--
+			if depth < 0 {
 				return i
 			}
 		}
