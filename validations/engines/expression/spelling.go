@@ -103,7 +103,8 @@ func respell(env *cel.Env, source string) []word {
 		case lower == "not" && !strings.EqualFold(after, "in"):
 			// It binds less than a comparison.
 			words[i].text = "!("
-			words[next(words, i+1, "and", "or", "&&", "||", ",", "?", ":")-1].text += ")"
+			end := next(words, i+1, "and", "or", "&&", "||", ",", "?", ":")
+			words[end].space = ")" + words[end].space
 		case symbols[lower] != "":
 			words[i].text = symbols[lower]
 		case after == "(":
@@ -146,7 +147,7 @@ func next(words []word, from int, texts ...string) int {
 		switch text := strings.ToLower(words[i].text); {
 		case depth == 0 && textAt(words, i-1) != "." && slices.Contains(texts, text):
 			return i
-		case text == "(" || text == "[" || text == "{" || text == "!(":
+		case text == "(" || text == "[" || text == "{":
 			depth++
 		case text == ")" || text == "]" || text == "}":
 			depth--

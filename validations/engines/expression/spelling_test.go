@@ -48,7 +48,7 @@ func textsIn(source string) []string {
 	var texts []string
 	for _, w := range wordsOf(source) {
 		if len(w.text) > 1 && strings.ContainsAny(w.text[:1]+w.text[len(w.text)-1:], `"'`) {
-			texts = append(texts, strings.TrimRight(w.text, ")"))
+			texts = append(texts, w.text)
 		}
 	}
 	slices.Sort(texts)

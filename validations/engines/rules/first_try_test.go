@@ -75,6 +75,7 @@ var firstTries = []string{
 var spelled = []struct{ assert, old, changed string }{
 	{"doc.net > 50 and doc.vat < 20 or doc.year == 1", `"vat": 19`, `"vat": 21`},
 	{"not doc.net == 5 && NOT (doc.vat > 50 OR doc.year <> 2026)", `"net": 100`, `"net": 5`},
+	{"not doc.nil == None or all([not (not doc.net == 100), True])", `"net": 100`, `"net": 5`},
 	{"doc.net === 100 && doc.vat !== 20 || false // and, or", `"net": 100`, `"net": 10`},
 	{"doc.currency in ['and', 'or', \"not\", r'===', 'EUR'] and doc.android.and.or", `"EUR"`, `"USD"`},
 	{"doc.nil is None and doc.paid is not NULL and True", `"nil": null`, `"nil": 1`},
