@@ -8,7 +8,6 @@ import (
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
-	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/overloads"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
@@ -41,11 +40,8 @@ func argumentConversions() []cel.EnvOption {
 				for i := first; i < len(args); i++ {
 					args[i] = h.NewCall(to, args[i])
 				}
-				switch {
-				case target == nil:
+				if target == nil {
 					return h.NewCall(name, args...), nil
-				case member == "slice" && len(args) == 1:
-					args = append(args, h.NewCall("size", h.Copy(target)))
 				}
 				return h.NewMemberCall(member, target, args...), nil
 			}
@@ -61,24 +57,9 @@ func argumentConversions() []cel.EnvOption {
 	}
 }
 
-// listCalls let functions on a list of numbers be written as list.max(), list.max(i, x) and max(x, y), and lists be
-// asked as all(list) and list.find(i, x).
+// listCalls let functions on a list of numbers be written as list.max(), list.max(i, x) and max(x, y).
 func listCalls() []cel.Macro {
-	macros := []cel.Macro{
-		cel.GlobalMacro("IF", 3, func(h cel.MacroExprFactory, _ ast.Expr, args []ast.Expr) (ast.Expr, *cel.Error) {
-			return h.NewCall(operators.Conditional, args...), nil
-		}),
-		cel.ReceiverMacro("find", 2, func(h cel.MacroExprFactory, of ast.Expr, args []ast.Expr) (ast.Expr, *cel.Error) {
-			found, err := cel.FilterMacro.Expander()(h, of, args)
-			return h.NewCall(operators.Index, found, h.NewLiteral(types.IntZero)), err
-		}),
-	}
-	for _, quantifier := range []cel.Macro{cel.AllMacro, cel.ExistsMacro} {
-		macros = append(macros, cel.GlobalMacro(quantifier.Function(), 1,
-			func(h cel.MacroExprFactory, _ ast.Expr, args []ast.Expr) (ast.Expr, *cel.Error) {
-				return quantifier.Expander()(h, args[0], []ast.Expr{h.NewIdent("it"), h.NewIdent("it")})
-			}))
-	}
+	macros := []cel.Macro{}
 	for _, name := range []string{"sum", "min", "max", "avg", "mean", "percentile"} {
 		macros = append(macros, cel.ReceiverVarArgMacro(name,
 			func(h cel.MacroExprFactory, target ast.Expr, args []ast.Expr) (ast.Expr, *cel.Error) {
@@ -116,14 +97,22 @@ var decimalTypes = strings.NewReplacer("uint", "double", "int", "double")
 // check checks an expression as it is written and, where CEL does not know it, in its words.
 func check(env *cel.Env, source string) (*cel.Ast, *cel.Error) {
 	checked, found := checkWords(env, source)
-	if found == nil {
+	if found == nil && !isForeign(checked.NativeRep()) {
 		return checked, nil
 	}
-	words := respell(env, source)
-	if checked, found = checkWords(env, joined(words)); found != nil {
-		found.Location = locate(words, source, found.Location)
+	words, understood := respell(env, source)
+	if !understood {
+		return checked, found
 	}
-	return checked, found
+	spelled, wrong := checkWords(env, textOfWords(words))
+	switch {
+	case wrong == nil:
+		return spelled, nil
+	case found == nil:
+		return checked, nil
+	}
+	wrong.Location = locate(words, source, wrong.Location)
+	return nil, wrong
 }
 
 // checkWords checks an expression. Where CEL refuses to compare a whole number with a decimal, or to have one of each
@@ -133,7 +122,6 @@ func checkWords(env *cel.Env, source string) (*cel.Ast, *cel.Error) {
 	if issues.Err() != nil {
 		return nil, issues.Errors()[0]
 	}
-	shape(env, parsed.NativeRep())
 	for {
 		checked, issues := env.Check(parsed)
 		if issues.Err() == nil {

@@ -56,6 +56,8 @@ func shareFunctions() []cel.EnvOption {
 	return []cel.EnvOption{
 		cel.Function("math.round", cel.Overload("math_round_places", []*cel.Type{number, number}, number,
 			cel.BinaryBinding(func(x, places ref.Val) ref.Val { return rounded(decimal(x), decimal(places)) }))),
+		cel.Function("slice", cel.MemberOverload("text_slice", []*cel.Type{cel.StringType, cel.IntType, cel.IntType},
+			cel.StringType, cel.FunctionBinding(slice))),
 		cel.Function("near", cel.Overload("near_double", []*cel.Type{number, number, number}, cel.BoolType,
 			cel.FunctionBinding(near))),
 		cel.Function("percent", cel.Overload("percent_double", []*cel.Type{number, number}, cel.StringType,
@@ -65,6 +67,17 @@ func shareFunctions() []cel.EnvOption {
 		cel.Function("share", cel.Overload("share_double", []*cel.Type{number, number}, number,
 			cel.BinaryBinding(func(part, whole ref.Val) ref.Val { return types.Double(share(part, whole)) }))),
 	}
+}
+
+// slice is a part of a text, as of a list.
+func slice(args ...ref.Val) ref.Val {
+	letters := []rune(textOf(args[0]))
+	from, _ := args[1].(types.Int)
+	to, _ := args[2].(types.Int)
+	if from < 0 || to < from || int(to) > len(letters) {
+		return types.NewErr("slice(%d, %d) of a text of %d characters", from, to, len(letters))
+	}
+	return types.String(letters[from:to])
 }
 
 // rounded rounds to decimal places. What was rounded to be held as a number does not count: 1.005 becomes 1.01.
