@@ -8,6 +8,7 @@ import (
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/overloads"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
@@ -59,7 +60,7 @@ func argumentConversions() []cel.EnvOption {
 
 // listCalls let functions on a list of numbers be written as list.max(), list.max(i, x) and max(x, y).
 func listCalls() []cel.Macro {
-	macros := []cel.Macro{}
+	macros := []cel.Macro{cel.ReceiverMacro("find", 2, found)}
 	for _, name := range []string{"sum", "min", "max", "avg", "mean", "percentile"} {
 		macros = append(macros, cel.ReceiverVarArgMacro(name,
 			func(h cel.MacroExprFactory, target ast.Expr, args []ast.Expr) (ast.Expr, *cel.Error) {
@@ -78,6 +79,18 @@ func listCalls() []cel.Macro {
 			}))
 	}
 	return macros
+}
+
+// found is the macro list.find(i, x): the first element for which x is true.
+func found(h cel.MacroExprFactory, of ast.Expr, args []ast.Expr) (ast.Expr, *cel.Error) {
+	if args[0].Kind() != ast.IdentKind {
+		return nil, h.NewError(args[0].ID(), "argument must be a simple name")
+	}
+	sought := h.NewCall(operators.Equals, h.NewAccuIdent(), h.NewList())
+	longer := h.NewCall(operators.Add, h.NewAccuIdent(), h.NewList(h.NewIdent(args[0].AsIdent())))
+	loop := h.NewComprehension(of, args[0].AsIdent(), h.AccuIdentName(), h.NewList(), sought,
+		h.NewCall(operators.Conditional, args[1], longer, h.NewAccuIdent()), h.NewAccuIdent())
+	return h.NewCall(operators.Index, loop, h.NewLiteral(types.IntZero)), nil
 }
 
 func whole(value ref.Val) ref.Val {

@@ -67,12 +67,6 @@ func costModels() []cel.EnvOption {
 func costTrackers() []cost.TrackerOption {
 	trackers := []cost.TrackerOption{
 		cost.OverloadTracker("list_distinct", tracked(distinctCost)),
-		cost.OverloadTracker("member_or_size", tracked(func(args []ref.Val) uint64 {
-			if _, isList := args[0].(traits.Lister); isList && !IsSize(textOf(args[1])) {
-				return 1 + stepCost*weight(args[0])
-			}
-			return 1
-		})),
 		// Texts that are put together take memory for each of their characters.
 		cost.OverloadTracker(overloads.AddString, tracked(func(args []ref.Val) uint64 {
 			return uint64(len(textOf(args[0])) + len(textOf(args[1])))

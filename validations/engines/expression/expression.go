@@ -213,8 +213,7 @@ func Selected(node ast.Expr) (ast.Expr, string, bool) {
 		return node.AsSelect().Operand(), node.AsSelect().FieldName(), true
 	case ast.CallKind:
 		args := node.AsCall().Args()
-		of := node.AsCall().FunctionName()
-		if (of == celoperators.Index || of == memberOrSize) && len(args) == 2 && args[1].Kind() == ast.LiteralKind {
+		if node.AsCall().FunctionName() == celoperators.Index && len(args) == 2 && args[1].Kind() == ast.LiteralKind {
 			name, ok := args[1].AsLiteral().(types.String)
 			return args[0], string(name), ok
 		}

@@ -36,7 +36,7 @@ func libraryFunctions(limits engine.Limits) ([]cel.EnvOption, error) {
 	}
 	return slices.Concat(standard, libraries(limits), bounded, timeFunctions(),
 		shareFunctions(), argumentConversions(),
-		[]cel.EnvOption{matching{limits: limits}.declared(), sizeFunction()}, costModels()), nil
+		[]cel.EnvOption{matching{limits: limits}.declared()}, costModels()), nil
 }
 
 func libraries(limits engine.Limits) []cel.EnvOption {
@@ -69,15 +69,13 @@ func shareFunctions() []cel.EnvOption {
 	}
 }
 
-// slice is a part of a text, as of a list.
+// slice is a part of a text, which may be shorter.
 func slice(args ...ref.Val) ref.Val {
 	letters := []rune(textOf(args[0]))
 	from, _ := args[1].(types.Int)
 	to, _ := args[2].(types.Int)
-	if from < 0 || to < from || int(to) > len(letters) {
-		return types.NewErr("slice(%d, %d) of a text of %d characters", from, to, len(letters))
-	}
-	return types.String(letters[from:to])
+	to = min(max(to, 0), types.Int(len(letters)))
+	return types.String(letters[min(max(from, 0), to):to])
 }
 
 // rounded rounds to decimal places. What was rounded to be held as a number does not count: 1.005 becomes 1.01.

@@ -20,17 +20,10 @@ var hints = []struct {
 	found *regexp.Regexp
 	words string
 }{
-	{hint(`\n.*?([\w.]+) (not )?between (\S+) and (\w+)`), "write $1 >= $3 && $1 <= $4, or ! of it in brackets"},
 	{hint(`\n.*?([\w.]+) (?:not )?like (['"].*?['"])`), "write $1.matches('^…$$') with $2 as a pattern of RE2"},
-	{hint(`\n.*?([\w.]+) not in ([\w.]+|\[.*?\])`), "write !($1 in $2)"},
-	{hint(`\n.*?([\w.]+)\[(\w*):(\w*)\]`), "write $1.substring(from, to), or $1.slice(from, to) of a list"},
-	{hint(`[\s(!&|]/(\S.*?)/\w*\.test\((.*?)\)`), "write $2.matches(r'$1')"},
-	{hint(`\n.*?\bre\.\w+\((r?'.*?'|r?".*?"), ?([\w.]+)\)`), "write $2.matches($1)"},
-	{hint(`reference to 're'.*\n.*\bre\.\w+\([^r'"]`), "use x.matches(pattern)"},
 	{hint(`reference to 'reduce'`), "use list.sum(i, x), or min, max, avg, all or exists"},
 	{hint(`\b(count|sum|average)ifs?\(`), "use list.filter(i, x) and size, sum or avg of it"},
 	{hint(`duration, (int|double)\)`), "compare a duration with one, such as duration('30d')"},
-	{hint(`\n.*?([\w.\[\]]+)\.at\(-(\d+)\)`), "write $1[size($1) - $2]"},
 	{hint(`reference to '(now|today)'`), "a rule has no clock; write timestamp('2026-03-01T06:00:00Z')"},
 	{
 		hint(`reference to '(all|exists|filter|map|where)'|(input|identifier:|input|at) '?for\b`),
