@@ -66,7 +66,14 @@ func (s *speller) call(of *phrase, name word) phrase {
 func (s *speller) filled(name string, args []phrase) (phrase, bool) {
 	key := fmt.Sprint(strings.ToLower(name), "/", len(args))
 	form, known := forms[key]
-	switch {
+	switch operation := operations[strings.ToLower(name)]; {
+	case operation.level == levelOr || operation.level == levelAnd:
+		for i := range args {
+			form += fmt.Sprint(" ", operation.said, " $", i)
+		}
+		form, known = "("+strings.TrimPrefix(form, " "+operation.said)+")", true
+	case anchors[key] != "":
+		args[0] = s.inText(args[0], func(text string) string { return "^(?:" + text + anchors[key] })
 	case key == "at/2" || key == "slice/2":
 		args[1] = s.fromEnd(args[0], args[1])
 	case key == "join/2" && len(args[0].words) == 1 && literal.MatchString(args[0].words[0].text):
@@ -88,9 +95,6 @@ func (s *speller) called(member bool, name, open word, args []phrase) phrase {
 		return function != nil && !slices.ContainsFunc(function.OverloadDecls(), func(o *decls.OverloadDecl) bool {
 			return o.IsMemberFunction() != asMember
 		})
-	}
-	if slices.Contains(columnar, name.text) && len(args) > 0 {
-		args[0] = s.column(args[0])
 	}
 	said := phrase{level: levelTight}
 	if name.text == "timestamp" || name.text == "duration" {
@@ -122,17 +126,6 @@ func (s *speller) function(name string) string {
 	return name
 }
 
-// column says a path such as doc.lines.amount so that it may be one of the elements of a list.
-func (s *speller) column(path phrase) phrase {
-	last := len(path.words) - 2
-	if last < 1 || path.words[last].text != "." || !identifier.MatchString(path.words[last+1].text) {
-		return path
-	}
-	name := path.words[last+1].text
-	return s.say("(type($0) == list ? $0.map(it, it."+name+") : $0."+name+")",
-		phrase{words: path.words[:last], level: levelTight})
-}
-
 // sizeNames are the members that other languages have for the size of a list or a text.
 var sizeNames = []string{"length", "len", "size", "count"}
 
@@ -140,27 +133,26 @@ var sizeNames = []string{"length", "len", "size", "count"}
 func IsSize(name string) bool { return slices.Contains(sizeNames, name) }
 
 // isForeign says whether CEL takes an expression that means nothing in it, but something in other languages:
-// a < b < c, x[-1], x.length and sum(lines.amount).
+// a < b < c, x[-1] and x.length.
 func isForeign(tree *ast.AST) bool {
-	isSelect := func(node ast.NavigableExpr) bool { return node.Kind() == ast.SelectKind }
 	isOrder := func(node ast.Expr) bool {
 		return node.Kind() == ast.CallKind && slices.Contains([]string{
 			operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals,
 		}, node.AsCall().FunctionName())
 	}
 	return len(ast.MatchDescendants(ast.NavigateAST(tree), func(node ast.NavigableExpr) bool {
-		if isSelect(node) {
+		switch node.Kind() {
+		case ast.SelectKind:
 			return IsSize(node.AsSelect().FieldName()) && !node.AsSelect().IsTestOnly()
-		}
-		if node.Kind() != ast.CallKind {
+		case ast.CallKind:
+			args := node.AsCall().Args()
+			if node.AsCall().FunctionName() == operators.Index && args[1].Kind() == ast.LiteralKind {
+				position, isInt := args[1].AsLiteral().(types.Int)
+				return isInt && position < 0
+			}
+			return isOrder(node) && isOrder(args[0])
+		default:
 			return false
 		}
-		name, args := node.AsCall().FunctionName(), node.AsCall().Args()
-		if name == operators.Index && args[1].Kind() == ast.LiteralKind {
-			position, isInt := args[1].AsLiteral().(types.Int)
-			return isInt && position < 0
-		}
-		return isOrder(node) && isOrder(args[0]) ||
-			slices.Contains(columnar, name) && slices.ContainsFunc(node.Children(), isSelect)
 	})) > 0
 }

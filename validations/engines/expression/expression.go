@@ -39,9 +39,11 @@ type Expression struct {
 	loops bool
 	// cheaper says how to write a rule with loops that costs too much.
 	cheaper string
-	// twoNames says which of the two names of a loop is which, where it has two.
-	twoNames string
+	// advice says what people who know other languages might have meant, where values do not fit.
+	advice string
 }
+
+var joins = map[string]bool{celoperators.LogicalAnd: true, celoperators.LogicalOr: true, celoperators.LogicalNot: true}
 
 // Members are the members of a variable that an expression uses.
 type Members struct {
@@ -99,12 +101,16 @@ func (c *Rules) compile(env *cel.Env, source string) (*Expression, error) {
 	if e.loops {
 		e.cheaper = c.cheaper()
 	}
-	for _, loop := range loops {
-		if second := loop.AsComprehension().IterVar2(); second != "" {
-			e.twoNames = fmt.Sprintf("; of two names the first is the index: list.all(%s, %s, ...)",
-				loop.AsComprehension().IterVar(), second)
+	ast.PostOrderVisit(checked.NativeRep().Expr(), ast.NewExprVisitor(func(node ast.Expr) {
+		if node.Kind() == ast.ComprehensionKind && node.AsComprehension().HasIterVar2() {
+			e.advice = fmt.Sprintf("; of two names the first is the index: list.all(%s, %s, ...)",
+				node.AsComprehension().IterVar(), node.AsComprehension().IterVar2())
 		}
-	}
+		if node.Kind() == ast.CallKind && joins[node.AsCall().FunctionName()] && slices.ContainsFunc(
+			node.AsCall().Args(), func(arg ast.Expr) bool { return arg.Kind() == ast.SelectKind }) {
+			e.advice = "; &&, || and ! are for what is true or false, such as has(x.y) and x.y != ''"
+		}
+	}))
 	return e, nil
 }
 

@@ -20,11 +20,11 @@ var hints = []struct {
 	found *regexp.Regexp
 	words string
 }{
-	{hint(`\n.*?([\w.]+) (?:not )?like (['"].*?['"])`), "write $1.matches('^…$$') with $2 as a pattern of RE2"},
+	{hint(`input '(like|regexp|rlike)'|reference to 're'`), "write x.matches('^[A-Z]+$$')"},
 	{hint(`reference to 'reduce'`), "use list.sum(i, x), or min, max, avg, all or exists"},
 	{hint(`\b(count|sum|average)ifs?\(`), "use list.filter(i, x) and size, sum or avg of it"},
 	{hint(`duration, (int|double)\)`), "compare a duration with one, such as duration('30d')"},
-	{hint(`reference to '(now|today)'`), "a rule has no clock; write timestamp('2026-03-01T06:00:00Z')"},
+	{hint(`reference to '(now|today|current_\w+)'`), "a rule has no clock; write timestamp('2026-03-01T06:00:00Z')"},
 	{
 		hint(`reference to '(all|exists|filter|map|where)'|(input|identifier:|input|at) '?for\b`),
 		"a loop is x.all(i, i > 1), x.exists(i, i > 1), x.filter(i, i > 1) or x.map(i, i * 2)",
@@ -74,9 +74,9 @@ func (e *Expression) reason(message string) string {
 	case strings.Contains(message, "cost limit"):
 		return "it costs too much" + e.cheaper
 	case strings.Contains(message, "no such overload"):
-		return "it does not fit the types of the values, or a value is missing" + e.twoNames
+		return "it does not fit the types of the values, or a value is missing" + e.advice
 	case strings.Contains(message, "no such key"):
-		message += "; ask whether it is there with has(x.name)" + e.twoNames
+		message += "; ask whether it is there with has(x.name)" + e.advice
 	}
 	return engine.ClipTo(message, 2*engine.MaxQuoted)
 }

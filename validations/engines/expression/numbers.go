@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/decls"
@@ -42,7 +43,22 @@ func standardLibrary() ([]cel.EnvOption, error) {
 		}
 		options = append(options, cel.Function(name, of...))
 	}
-	a := cel.TypeParamType("A")
+	a, text := cel.TypeParamType("A"), cel.StringType
+	in, err := standard[operators.In].Bindings()
+	if err != nil {
+		return nil, fmt.Errorf("read operator in: %w", err)
+	}
+	subset.AddExcludedFunctions(env.NewFunction(operators.In))
+	options = append(options, cel.Function(operators.In,
+		cel.Overload(overloads.InList, []*cel.Type{a, cel.ListType(a)}, cel.BoolType),
+		cel.Overload(overloads.InMap, []*cel.Type{a, cel.MapType(a, cel.TypeParamType("B"))}, cel.BoolType),
+		cel.Overload("in_text", []*cel.Type{text, text}, cel.BoolType),
+		cel.SingletonBinaryBinding(func(part, whole ref.Val) ref.Val {
+			if whole.Type() == types.StringType && part.Type() == types.StringType {
+				return types.Bool(strings.Contains(textOf(whole), textOf(part)))
+			}
+			return in[0].Binary(part, whole)
+		})))
 	return append(options, cel.StdLib(cel.StdLibSubset(subset)), cel.Function(operators.Index,
 		cel.Overload("index_list_double", []*cel.Type{cel.ListType(a), cel.DoubleType}, a))), nil
 }

@@ -2,6 +2,7 @@ package expression
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,6 +55,8 @@ type speller struct {
 // respell returns an expression in the words of CEL.
 func respell(env *cel.Env, source string) ([]word, bool) {
 	s := &speller{env: env, source: source, left: wordsOf(source, 0)}
+	// Formulas of spreadsheets begin with it.
+	s.accept("=")
 	e := s.expression()
 	return append(e.words, s.left[0]), !s.lost && s.left[0].text == ""
 }
@@ -161,8 +164,16 @@ func (s *speller) join(left phrase, name string, op word, right phrase) phrase {
 	case name == "between":
 		s.expect("and")
 		return s.say(op.text, left, right, s.binary(levelPlus))
+	case name == "like":
+		return s.say(op.text, left, s.inText(right, likePattern))
 	case op.text[0] == '$':
 		return s.say(op.text, left, right)
+	case op.text == "||" && left.level == levelTight && len(right.words) == 1 && literal.MatchString(right.words[0].text):
+		// What may be missing: x.y || 0.
+		if at := len(left.words) - 2; at > 0 && left.words[at].text == "." {
+			left.words = slices.Concat(left.words[:at], []word{{".?", left.words[at].at}}, left.words[at+1:])
+			return s.say("$0.orValue($1)", left, right)
+		}
 	case op.text == "-" && left.kind == kindEpoch && right.kind == kindEpoch:
 		return s.say("($0 - $1).getMilliseconds()", left, right)
 	case op.text == "-":
@@ -176,11 +187,35 @@ func (s *speller) join(left phrase, name string, op word, right phrase) phrase {
 	return joined
 }
 
+// inText changes what is in a text without escapes, which becomes a raw one.
+func (s *speller) inText(text phrase, change func(text string) string) phrase {
+	found := plainText.FindStringSubmatch(textOfWords(text.words))
+	if found == nil || found[1] == "" && strings.Contains(found[3], `\`) {
+		s.lost = true
+		return text
+	}
+	return one("r"+found[2]+change(found[3])+found[2], text.words[0].at)
+}
+
+// likePattern is the pattern of LIKE in SQL: % are any characters, _ is one.
+func likePattern(text string) string {
+	return "^" + likePart.ReplaceAllStringFunc(text, func(part string) string {
+		if part[0] == '[' {
+			return part
+		}
+		return strings.NewReplacer("%", ".*", "_", ".").Replace(regexp.QuoteMeta(part))
+	}) + "$"
+}
+
 func (s *speller) unary() phrase {
 	switch {
 	case s.sees("!", "-"):
-		op := s.take()
-		return phrase{words: append([]word{op}, s.unary().words...), level: levelUnary}
+		op, e := s.take(), s.unary()
+		if op.text == "-" && len(e.words) > 1 && e.words[0].text == "-" {
+			// How spreadsheets make numbers of texts.
+			return s.say("double($0)", phrase{words: e.words[1:], level: levelUnary})
+		}
+		return phrase{words: append([]word{op}, e.words...), level: levelUnary}
 	case s.accept("not"):
 		return s.say("!$0", s.binary(levelNot))
 	}
@@ -208,7 +243,7 @@ func (s *speller) member(of phrase, dot, name word) phrase {
 		return s.say(form, of)
 	}
 	if IsSize(name.text) && !s.plain && !strings.ContainsAny(dot.text+textOfWords(of.words), "?") {
-		return s.say("(type($0) == map ? dyn($0)."+name.text+" : size($0))", of)
+		return s.say("(type(dyn($0)) == map ? dyn($0)."+name.text+" : size($0))", of)
 	}
 	return s.say("$0"+dot.text+name.text, of)
 }
@@ -293,9 +328,8 @@ func (s *speller) brackets(open string) phrase {
 	}
 	s.expect(brackets[open])
 	if len(items) == 1 && (open == "(" || items[0].kind == kindLoop) {
-		e := s.say("$0", items[0])
-		e.kind = items[0].kind
-		return e
+		items[0].words = slices.Concat([]word{{"(", s.at}}, items[0].words, []word{{")", s.at}})
+		return phrase{words: items[0].words, level: levelTight, kind: items[0].kind}
 	}
 	return s.say("[$0]", s.list(items...))
 }
@@ -326,24 +360,24 @@ func (s *speller) names(after string) []phrase {
 // loop reads the rest of x for v in list if y.
 func (s *speller) loop(kind string, body phrase) phrase {
 	s.expect("for")
-	names, form := s.names("in"), "$0."+kind+"($1)"
+	names, form := s.names("in"), "$0."+kind+"($1, $2)"
 	if s.lost = s.lost || len(names) == 0; s.lost {
 		return phrase{}
 	}
-	list := s.binary(levelOr)
-	for s.accept("if") {
-		s.lost = s.lost || len(names) != 1
-		list = s.say("$0.filter($1)", list, s.list(names[0], s.binary(levelOr)))
+	parts := []phrase{s.binary(levelOr), s.list(names...), body}
+	if s.accept("if") {
+		parts = append(parts, s.binary(levelOr))
+		form = conditional[kind]
 	}
 	switch {
 	case s.sees("for"):
-		if body = s.loop(kind, body); kind == "map" {
+		if parts[2] = s.loop(kind, body); kind == "map" {
 			form += ".flatten()"
 		}
-	case len(names) == 2 && kind == "map":
-		form = "$0.transformList($1)"
+	case len(names) == 2:
+		form = strings.Replace(form, ".map", ".transformList", 1)
 	}
-	said := s.say(form, list, s.list(append(names, body)...))
+	said := s.say(form, parts...)
 	said.kind = kindLoop
 	return said
 }

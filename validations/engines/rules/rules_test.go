@@ -287,7 +287,9 @@ func TestRuleExpressions(t *testing.T) {
 			"/zones/0 not evaluated: needs /zones/0/b, which is missing",
 			"/zones/1 not evaluated: needs /zones/1/b, which is missing",
 		}},
-		{"WhatIsTestedIsNotNeeded", `"assert": "(has(doc.gone) && doc.gone) || doc.floor > 'x'"`, []string{misfit}},
+		{"WhatIsTestedIsNotNeeded", `"assert": "(has(doc.gone) && doc.gone) || doc.floor > 'x'"`, []string{
+			misfit + "; &&, || and ! are for what is true or false, such as has(x.y) and x.y != ''",
+		}},
 		{"Optional", `"assert": "doc.?gone.area.orValue(1) == 1 && !doc.?gone.hasValue()"`, []string{}},
 		{"Types", `"path": "/n", "assert": "value > 1"`, []string{"/n " + misfit}},
 		{

@@ -25,8 +25,8 @@ func TestMistakesInRulesOfTables(t *testing.T) {
 	t.Run("Message", func(t *testing.T) {
 		t.Parallel()
 		fault := refused(t, engines.KindTable, `{`+fields+`, "row_rules": [
-			{"id": "r", "assert": "row.n > 1", "message": "{row.n} of {row.kwh = 1}"}]}`)
-		same(t, "in {row.kwh = 1}: column 9: Syntax error: token recognition error at: '= '; "+
+			{"id": "r", "assert": "row.n > 1", "message": "{row.n} of {row.kwh & 1}"}]}`)
+		same(t, "in {row.kwh & 1}: column 9: Syntax error: token recognition error at: '& '; "+
 			"use == to compare, && and || to join", fault.Detail)
 	})
 
