@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/decls"
 	"cel.dev/cel-go/common/operators"
@@ -43,10 +44,11 @@ func (s *speller) call(of *phrase, name word) phrase {
 		return phrase{}
 	}
 	if of != nil && len(of.words) == 1 {
-		space := strings.ToLower(of.words[0].text)
+		space := of.words[0].text
 		switch dotted := s.function(space + "." + name.text); {
 		case s.env.HasFunction(dotted):
-			of.words[0].text, name.text, _ = strings.Cut(dotted, ".")
+			space, name.text, _ = strings.Cut(dotted, ".")
+			of = &phrase{words: []word{{space, of.words[0].at}}, level: levelTight}
 		case space == "re":
 			name.text, of = "re."+name.text, nil
 		case slices.Contains(namespaces, space):
@@ -91,8 +93,9 @@ func (s *speller) filled(name string, args []phrase) (phrase, bool) {
 func (s *speller) called(member bool, name, open word, args []phrase) phrase {
 	name.text = s.function(name.text)
 	function := s.env.Functions()[name.text]
+	isMacro := slices.ContainsFunc(s.env.Macros(), func(m cel.Macro) bool { return m.Function() == name.text })
 	only := func(asMember bool) bool {
-		return function != nil && !slices.ContainsFunc(function.OverloadDecls(), func(o *decls.OverloadDecl) bool {
+		return function != nil && !isMacro && !slices.ContainsFunc(function.OverloadDecls(), func(o *decls.OverloadDecl) bool {
 			return o.IsMemberFunction() != asMember
 		})
 	}

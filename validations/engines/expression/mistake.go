@@ -22,6 +22,7 @@ var hints = []struct {
 }{
 	{hint(`input '(like|regexp|rlike)'|reference to 're'`), "write x.matches('^[A-Z]+$$')"},
 	{hint(`reference to 'reduce'`), "use list.sum(i, x), or min, max, avg, all or exists"},
+	{hint(`reference to 'isnumber'`), "write type(x) == double, or x.matches('^[0-9]+$$') of a text"},
 	{hint(`\b(count|sum|average)ifs?\(`), "use list.filter(i, x) and size, sum or avg of it"},
 	{hint(`duration, (int|double)\)`), "compare a duration with one, such as duration('30d')"},
 	{hint(`reference to '(now|today|current_\w+)'`), "a rule has no clock; write timestamp('2026-03-01T06:00:00Z')"},

@@ -43,8 +43,8 @@ var spellings = map[string]string{
 // the dot is the first.
 var forms = map[string]string{
 	"if/3": "($0 ? $1 : $2)", "exact/2": "($0 == $1)", "isblank/1": "($0 == null)",
-	"isnumber/1": "(type($0) in [double, int])", "isinteger/1": "($0 % 1 == 0)",
-	"all/1": "$0.all(it, it)", "any/1": "$0.exists(it, it)", "at/2": "$0[$1]",
+	"isinteger/1": "($0 % 1 == 0)",
+	"all/1":       "$0.all(it, it)", "any/1": "$0.exists(it, it)", "at/2": "$0[$1]",
 	"get/2": "$0[?$1].orValue(null)", "get/3": "$0[?$1].orValue($2)", "keys/1": "$0.map(it, it)",
 	"slice/2": "$0.slice($1, size($0))", "left/2": "$0.slice(0, $1)", "mid/3": "$0.slice($1 - 1, $1 - 1 + $2)",
 	"right/2": "$0.slice(size($0) - $1, size($0))", "enumerate/1": "$0", "items/1": "$0", "list/1": "$0",
@@ -57,7 +57,7 @@ var forms = map[string]string{
 var anchors = map[string]string{"re.match/2": ")", "re.fullmatch/2": ")$"}
 
 // namespaces are the names that other languages have before the dots of functions.
-var namespaces = []string{"math", "np", "numpy", "statistics", "datetime", "number", "object", "array"}
+var namespaces = []string{"Math", "np", "numpy", "statistics", "datetime", "Number", "Object"}
 
 // conditional are loops with a condition.
 var conditional = map[string]string{

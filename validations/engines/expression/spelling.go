@@ -210,12 +210,8 @@ func likePattern(text string) string {
 func (s *speller) unary() phrase {
 	switch {
 	case s.sees("!", "-"):
-		op, e := s.take(), s.unary()
-		if op.text == "-" && len(e.words) > 1 && e.words[0].text == "-" {
-			// How spreadsheets make numbers of texts.
-			return s.say("double($0)", phrase{words: e.words[1:], level: levelUnary})
-		}
-		return phrase{words: append([]word{op}, e.words...), level: levelUnary}
+		op := s.take()
+		return phrase{words: append([]word{op}, s.unary().words...), level: levelUnary}
 	case s.accept("not"):
 		return s.say("!$0", s.binary(levelNot))
 	}
@@ -327,6 +323,7 @@ func (s *speller) brackets(open string) phrase {
 		}
 	}
 	s.expect(brackets[open])
+	s.lost = s.lost || open == "{" && len(items) == 0
 	if len(items) == 1 && (open == "(" || items[0].kind == kindLoop) {
 		items[0].words = slices.Concat([]word{{"(", s.at}}, items[0].words, []word{{")", s.at}})
 		return phrase{words: items[0].words, level: levelTight, kind: items[0].kind}

@@ -1,6 +1,10 @@
 package expression
 
 import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -35,20 +39,75 @@ func FuzzSpelling(f *testing.F) {
 				t.Errorf("%q has no %q at %d", source, w.text, w.at)
 			}
 		}
-		words, understood := respell(env, source)
+		words, _ := respell(env, source)
 		for _, column := range []int{0, 1, len(source)} {
 			found := locate(words, source, common.NewLocation(1, column))
 			if found.Line() < 1 || found.Line() > strings.Count(source, "\n")+1 {
 				t.Errorf("%q: line %d", source, found.Line())
 			}
 		}
-		if written, wrong := checkWords(env, source); wrong == nil && understood && !isForeign(written.NativeRep()) {
-			spelled, wrong := checkWords(env, textOfWords(words))
-			if wrong != nil || debugged(spelled) != debugged(written) {
-				t.Errorf("%q became %q: %v", source, textOfWords(words), wrong)
+		keepsMeaning(t, env, source)
+	})
+}
+
+// keepsMeaning holds that what CEL knows as it is means the same when it is said again, and answers whether it knows it.
+func keepsMeaning(t *testing.T, env *cel.Env, source string) bool {
+	t.Helper()
+	written, wrong := checkWords(env, source)
+	if wrong != nil || isForeign(written.NativeRep()) {
+		return false
+	}
+	kept, wrong := check(env, source)
+	if wrong != nil || debugged(kept) != debugged(written) {
+		t.Errorf("%q is checked otherwise: %v", source, wrong)
+	}
+	words, understood := respell(env, source)
+	if spelled, wrong := checkWords(env, textOfWords(words)); understood &&
+		(wrong != nil || debugged(spelled) != debugged(written)) {
+		t.Errorf("%q became %q: %v", source, textOfWords(words), wrong)
+	}
+	return true
+}
+
+// TestRulesOfCELKeepTheirMeaning takes all texts in the documentation and in the tests of rules that are expressions.
+func TestRulesOfCELKeepTheirMeaning(t *testing.T) {
+	t.Parallel()
+	env, err := NewEnv(engine.DefaultLimits(), cel.OptionalTypes(), cel.Variable("value", cel.DynType),
+		cel.Variable("doc", cel.DynType), cel.Variable("row", cel.DynType), cel.Variable("dataset", cel.DynType))
+	if err != nil {
+		t.Fatalf("declare: %v", err)
+	}
+	known := map[string]bool{}
+	quoted := regexp.MustCompile("`[^`\n]+`|\"(?:[^\"\\\\\n]|\\\\.)+\"|assert: .+")
+	for _, pattern := range []string{
+		"../../../docs/guides/*.md", "../../../docs/guides/validators/*.md", "../*/*_test.go", "../*/testdata/*.yaml",
+	} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatalf("list %s: %v", pattern, err)
+		}
+		for _, file := range files {
+			content, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatalf("read: %v", err)
+			}
+			for _, text := range quoted.FindAllString(string(content), -1) {
+				source := strings.Trim(strings.TrimPrefix(text, "assert: "), "`")
+				if unquoted, err := strconv.Unquote(source); err == nil {
+					source = unquoted
+				}
+				known[source] = known[source] || keepsMeaning(t, env, strings.ReplaceAll(source, `\|`, "|"))
 			}
 		}
-	})
+	}
+	for source, isRule := range known {
+		if !isRule || len(wordsOf(source, 0)) < 4 {
+			delete(known, source)
+		}
+	}
+	if len(known) < 500 {
+		t.Errorf("%d expressions were found, want at least 500", len(known))
+	}
 }
 
 func debugged(tree *cel.Ast) string { return debug.ToDebugString(tree.NativeRep().Expr()) }
