@@ -44,28 +44,21 @@ func (e *Expression) sides(details *cel.EvalDetails) string {
 		}
 		args := part.AsCall().Args()
 		a, b := side(args[0], details), side(args[1], details)
-		if place, x, y := differing(a, b); words == comparisons[operators.Equals] && place != "" {
-			return ": " + place + shownSide(x, shownDigits) + words + shownSide(y, shownDigits)
+		place := ""
+		if words == comparisons[operators.Equals] {
+			place, a, b = differing(a, b)
 		}
-		shownA, shownB := shownSide(a, shownDigits), shownSide(b, shownDigits)
-		if shownA == shownB {
-			// What tells them apart is beyond the digits that people want to see.
-			shownA, shownB = shownSide(a, -1), shownSide(b, -1)
-		}
-		return ": " + shownA + words + shownB
+		return ": " + place + shownSide(a) + words + shownSide(b)
 	}
 	return ""
 }
 
-// shownDigits are those of a decimal that its rounding leaves right.
-const shownDigits = 15
-
-// differing returns the first elements in which two lists of the same length differ, and their place.
+// differing returns the first elements in which two lists of the same length differ and their place, or what it is given.
 func differing(a, b ref.Val) (string, ref.Val, ref.Val) {
 	as, okA := a.(traits.Lister)
 	bs, okB := b.(traits.Lister)
 	if !okA || !okB || count(as) != count(bs) {
-		return "", nil, nil
+		return "", a, b
 	}
 	for i := range count(as) {
 		x, y := as.Get(types.Int(i)), bs.Get(types.Int(i))
@@ -73,7 +66,7 @@ func differing(a, b ref.Val) (string, ref.Val, ref.Val) {
 			return fmt.Sprintf("element %d, ", i), x, y
 		}
 	}
-	return "", nil, nil
+	return "", a, b
 }
 
 func side(node ast.Expr, details *cel.EvalDetails) ref.Val {
@@ -83,9 +76,9 @@ func side(node ast.Expr, details *cel.EvalDetails) ref.Val {
 	return node.AsLiteral()
 }
 
-func shownSide(value ref.Val, digits int) string {
+func shownSide(value ref.Val) string {
 	if value == types.NullValue {
 		return "null"
 	}
-	return showValue(value, digits, engine.Quote)
+	return showValue(value, engine.Quote)
 }

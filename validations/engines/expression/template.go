@@ -74,7 +74,7 @@ func (t *Template) Render(ctx context.Context, work *Work, variables map[string]
 		case reason != "":
 			b.WriteByte('?')
 		default:
-			b.WriteString(showValue(value, -1, engine.Clip))
+			b.WriteString(showValue(value, engine.Clip))
 		}
 	}
 	if t.why != nil {
@@ -98,14 +98,13 @@ func (t *Template) Expressions() []*Expression {
 	return found
 }
 
-// showValue shows a value, a decimal with so many digits, and a text as the function does.
-func showValue(value ref.Val, digits int, text func(string) string) string {
+// showValue shows a value, and a text as the function does.
+func showValue(value ref.Val, text func(string) string) string {
 	switch v := value.(type) {
 	case types.String:
 		return text(string(v))
 	case types.Double:
-		number, _ := strconv.ParseFloat(strconv.FormatFloat(float64(v), 'g', digits, 64), 64)
-		return engine.Clip(strconv.FormatFloat(number, 'f', -1, 64))
+		return engine.Clip(strconv.FormatFloat(float64(v), 'f', -1, 64))
 	case types.Null:
 		return "nothing"
 	case traits.Lister:

@@ -260,7 +260,7 @@ func TestComparisonsShowBothSides(t *testing.T) {
 	for assert, want := range map[string]string{
 		"doc.total == 191":                            fails + ": 119 is not 191",
 		"doc.a + doc.b == doc.c":                      fails + ": 0.30000000000000004 is not 0.3",
-		"doc.a + doc.b > 5":                           fails + ": 0.3 is not more than 5",
+		"doc.a + doc.b > 5":                           fails + ": 0.30000000000000004 is not more than 5",
 		"doc.readings == [3, 5, 6, 9]":                fails + ": element 2, 5 is not 6",
 		"doc.currency != 'EUR'":                       fails + `: "EUR" equals "EUR"`,
 		"doc.total < doc.net":                         fails + ": 119 is not less than 100",
