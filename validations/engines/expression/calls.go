@@ -1,7 +1,6 @@
 package expression
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,32 +14,12 @@ import (
 
 // call says the call of a function of what stands before the dot, or of nothing.
 func (s *speller) call(of *phrase, name word) phrase {
-	var args []phrase
 	open := s.take()
 	s.plain = name.text == "has"
-	kind := map[string]string{"any": "exists", "all": "all"}[strings.ToLower(name.text)]
-	for !s.lost && !s.sees(")") {
-		names := s.names("=>")
-		if len(names) == 2 && name.text != "reduce" {
-			// The index comes last there, and first here.
-			slices.Reverse(names)
-			if name.text == "map" {
-				name.text = "transformList"
-			}
-		}
-		arg := s.expression()
-		if s.sees("for") {
-			if arg = s.loop(cmp.Or(kind, "map"), arg); kind != "" && of == nil {
-				s.expect(")")
-				return arg
-			}
-		}
-		if args = append(append(args, names...), arg); !s.accept(",") {
-			break
-		}
-	}
+	args := s.arguments(&name, of == nil)
 	s.plain = false
-	if s.expect(")"); s.lost {
+	s.expect(")")
+	if s.lost {
 		return phrase{}
 	}
 	if of != nil && len(of.words) == 1 {
@@ -64,21 +43,49 @@ func (s *speller) call(of *phrase, name word) phrase {
 	return s.called(of != nil, name, open, args)
 }
 
+// arguments reads those of a function, with loops and functions of one or two names among them.
+func (s *speller) arguments(name *word, global bool) []phrase {
+	var args []phrase
+	kind, quantified := map[string]string{"any": "exists", "all": "all"}[strings.ToLower(name.text)]
+	for !s.lost && !s.sees(")") {
+		names := s.names("=>")
+		if len(names) == 2 && name.text != "reduce" {
+			// The index comes last there, and first here.
+			slices.Reverse(names)
+			name.text = strings.Replace(name.text, "map", "transformList", 1)
+		}
+		arg := s.expression()
+		switch {
+		case s.sees("for") && quantified && global:
+			name.text = "list"
+			arg = s.loop(kind, arg)
+		case s.sees("for"):
+			arg = s.loop("map", arg)
+		}
+		args = append(append(args, names...), arg)
+		if !s.accept(",") {
+			break
+		}
+	}
+	return args
+}
+
 // filled says a call by its form, if it has one.
 func (s *speller) filled(name string, args []phrase) (phrase, bool) {
 	key := fmt.Sprint(strings.ToLower(name), "/", len(args))
 	form, known := forms[key]
 	switch operation := operations[strings.ToLower(name)]; {
 	case operation.level == levelOr || operation.level == levelAnd:
+		var sides []string
 		for i := range args {
-			form += fmt.Sprint(" ", operation.said, " $", i)
+			sides = append(sides, fmt.Sprint("$", i))
 		}
-		form, known = "("+strings.TrimPrefix(form, " "+operation.said)+")", true
+		form, known = "("+strings.Join(sides, operation.said)+")", true
 	case anchors[key] != "":
 		args[0] = s.inText(args[0], func(text string) string { return "^(?:" + text + anchors[key] })
 	case key == "at/2" || key == "slice/2":
 		args[1] = s.fromEnd(args[0], args[1])
-	case key == "join/2" && len(args[0].words) == 1 && literal.MatchString(args[0].words[0].text):
+	case key == "join/2" && isLiteral(args[0]):
 		return s.say("$1.join($0)", args...), true
 	case key == "reduce/5" && len(args[3].words) > 2 && args[3].level == levelPlus:
 		// The sum (total, x) => total + f(x).
@@ -86,7 +93,11 @@ func (s *speller) filled(name string, args []phrase) (phrase, bool) {
 		form, known = "($0.map($2, $3).sum() + $4)", textOfWords(args[3].words[:2]) == textOfWords(args[1].words)+"+ "
 		args[3] = rest
 	}
-	return s.say(form, args...), known
+	said := s.say(form, args...)
+	if key == "set/1" {
+		said.kind = kindSet
+	}
+	return said, known
 }
 
 // called says a call by the name that the function has here, as f(x) or as x.f().
@@ -95,16 +106,15 @@ func (s *speller) called(member bool, name, open word, args []phrase) phrase {
 	function := s.env.Functions()[name.text]
 	isMacro := slices.ContainsFunc(s.env.Macros(), func(m cel.Macro) bool { return m.Function() == name.text })
 	only := func(asMember bool) bool {
-		return function != nil && !isMacro && !slices.ContainsFunc(function.OverloadDecls(), func(o *decls.OverloadDecl) bool {
-			return o.IsMemberFunction() != asMember
-		})
+		other := func(o *decls.OverloadDecl) bool { return o.IsMemberFunction() != asMember }
+		return function != nil && !isMacro && !slices.ContainsFunc(function.OverloadDecls(), other)
 	}
 	said := phrase{level: levelTight}
 	if name.text == "timestamp" || name.text == "duration" {
 		said.kind = kindTime
 	}
 	if len(args) > 0 && (member && !only(false) || only(true)) {
-		said.words = append(s.say("$0", args[0]).words, word{".", name.at})
+		said.words = slices.Concat(s.say("$0", args[0]).words, []word{{".", name.at}})
 		args = args[1:]
 	}
 	said.words = slices.Concat(said.words, []word{name, open}, s.list(args...).words, []word{{")", s.at}})
@@ -129,33 +139,32 @@ func (s *speller) function(name string) string {
 	return name
 }
 
-// sizeNames are the members that other languages have for the size of a list or a text.
-var sizeNames = []string{"length", "len", "size", "count"}
-
-// IsSize says whether a member stands for the size of what has no members.
-func IsSize(name string) bool { return slices.Contains(sizeNames, name) }
+// Length is the member that JavaScript has for the size of a list or a text.
+const Length = "length"
 
 // isForeign says whether CEL takes an expression that means nothing in it, but something in other languages:
 // a < b < c, x[-1] and x.length.
 func isForeign(tree *ast.AST) bool {
-	isOrder := func(node ast.Expr) bool {
-		return node.Kind() == ast.CallKind && slices.Contains([]string{
-			operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals,
-		}, node.AsCall().FunctionName())
-	}
-	return len(ast.MatchDescendants(ast.NavigateAST(tree), func(node ast.NavigableExpr) bool {
+	foreign := false
+	ast.PostOrderVisit(tree.Expr(), ast.NewExprVisitor(func(node ast.Expr) {
 		switch node.Kind() {
 		case ast.SelectKind:
-			return IsSize(node.AsSelect().FieldName()) && !node.AsSelect().IsTestOnly()
+			foreign = foreign || node.AsSelect().FieldName() == Length && !node.AsSelect().IsTestOnly()
 		case ast.CallKind:
 			args := node.AsCall().Args()
 			if node.AsCall().FunctionName() == operators.Index && args[1].Kind() == ast.LiteralKind {
 				position, isInt := args[1].AsLiteral().(types.Int)
-				return isInt && position < 0
+				foreign = foreign || isInt && position < 0
 			}
-			return isOrder(node) && isOrder(args[0])
+			foreign = foreign || isOrder(node) && isOrder(args[0])
 		default:
-			return false
 		}
-	})) > 0
+	}))
+	return foreign
+}
+
+func isOrder(node ast.Expr) bool {
+	return node.Kind() == ast.CallKind && slices.Contains([]string{
+		operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals,
+	}, node.AsCall().FunctionName())
 }

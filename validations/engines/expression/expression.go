@@ -96,22 +96,30 @@ func (c *Rules) compile(env *cel.Env, source string) (*Expression, error) {
 	if err != nil {
 		return nil, fmt.Errorf("plan expression: %w", err)
 	}
-	loops := ast.MatchDescendants(ast.NavigateAST(checked.NativeRep()), ast.KindMatcher(ast.ComprehensionKind))
-	e := &Expression{program: program, AST: checked, most: c.Limits.MaxRuleCost, loops: len(loops) > 0}
+	e := &Expression{program: program, AST: checked, most: c.Limits.MaxRuleCost}
+	ast.PostOrderVisit(checked.NativeRep().Expr(), ast.NewExprVisitor(e.look))
 	if e.loops {
 		e.cheaper = c.cheaper()
 	}
-	ast.PostOrderVisit(checked.NativeRep().Expr(), ast.NewExprVisitor(func(node ast.Expr) {
-		if node.Kind() == ast.ComprehensionKind && node.AsComprehension().HasIterVar2() {
+	return e, nil
+}
+
+// look finds loops, and what people who know other languages might have meant otherwise.
+func (e *Expression) look(node ast.Expr) {
+	switch node.Kind() {
+	case ast.ComprehensionKind:
+		e.loops = true
+		if loop := node.AsComprehension(); loop.HasIterVar2() {
 			e.advice = fmt.Sprintf("; of two names the first is the index: list.all(%s, %s, ...)",
-				node.AsComprehension().IterVar(), node.AsComprehension().IterVar2())
+				loop.IterVar(), loop.IterVar2())
 		}
-		if node.Kind() == ast.CallKind && joins[node.AsCall().FunctionName()] && slices.ContainsFunc(
-			node.AsCall().Args(), func(arg ast.Expr) bool { return arg.Kind() == ast.SelectKind }) {
+	case ast.CallKind:
+		isSelect := func(arg ast.Expr) bool { return arg.Kind() == ast.SelectKind }
+		if joins[node.AsCall().FunctionName()] && slices.ContainsFunc(node.AsCall().Args(), isSelect) {
 			e.advice = "; &&, || and ! are for what is true or false, such as has(x.y) and x.y != ''"
 		}
-	}))
-	return e, nil
+	default:
+	}
 }
 
 // plan makes a program that keeps within the costs.

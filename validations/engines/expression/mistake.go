@@ -30,7 +30,8 @@ var hints = []struct {
 		hint(`reference to '(all|exists|filter|map|where)'|(input|identifier:|input|at) '?for\b`),
 		"a loop is x.all(i, i > 1), x.exists(i, i > 1), x.filter(i, i > 1) or x.map(i, i * 2)",
 	},
-	{hint(`(input|identifier:) '?(if|then|else|when)\b`), "write condition ? a : b"},
+	{hint(`(input|identifier:|reference to) '?(if|then|else|when)\b`), "write condition ? a : b"},
+	{hint(`error at: '\^|input '\*'`), "for powers write x * x"},
 	{hint(`error at: '[=&|]`), "use == to compare, && and || to join"},
 }
 

@@ -48,12 +48,18 @@ var mistakes = []struct{ expression, want string }{
 		"column 1: undeclared reference to 're' (did you mean 'replace' or 'reverse'?); write x.matches('^[A-Z]+$')",
 	},
 	{
+		"value.a ^ 2 > 1",
+		"column 9: Syntax error: token recognition error at: '^'; for powers write x * x",
+	},
+	{"IF(value.a, 1) == 1", "column 3: undeclared reference to 'IF'; write condition ? a : b"},
+	{
 		"value.a LIKE value.b",
 		"column 9: Syntax error: mismatched input 'LIKE' expecting <EOF>; write x.matches('^[A-Z]+$')",
 	},
 	{
 		"CURRENT_DATE > value.a",
-		"column 1: undeclared reference to 'CURRENT_DATE'; a rule has no clock; write timestamp('2026-03-01T06:00:00Z')",
+		"column 1: undeclared reference to 'CURRENT_DATE'; a rule has no clock; write " +
+			"timestamp('2026-03-01T06:00:00Z')",
 	},
 	{
 		"COUNTIF(value.a, '>1') > 1",

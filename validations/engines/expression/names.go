@@ -35,16 +35,16 @@ var spellings = map[string]string{
 	"upper": "upperAscii", "touppercase": "upperAscii", "lower": "lowerAscii", "tolowercase": "lowerAscii",
 	"strip": "trim", "includes": "contains", "str": "string", "tostring": "string", "float": "double",
 	"number": "double", "parsefloat": "double", "parseint": "int", "integer": "int",
-	"ceiling": "ceil", "sorted": "sort", "set": "distinct", "unique": "distinct", "every": "all", "some": "exists",
-	"any": "exists", "match": "matches", "search": "matches", "regexmatch": "matches", "regexp_like": "matches",
+	"ceiling": "ceil", "sorted": "sort", "unique": "distinct", "every": "all", "some": "exists",
+	"any": "exists", "match": "matches", "regexmatch": "matches", "regexp_like": "matches",
 }
 
 // forms are what CEL has in place of a function of other languages with so many arguments, of which what stands before
 // the dot is the first.
 var forms = map[string]string{
 	"if/3": "($0 ? $1 : $2)", "exact/2": "($0 == $1)", "isblank/1": "($0 == null)",
-	"isinteger/1": "($0 % 1 == 0)",
-	"all/1":       "$0.all(it, it)", "any/1": "$0.exists(it, it)", "at/2": "$0[$1]",
+	"set/1": "$0.distinct().sort()", "isinteger/1": "($0 % 1 == 0)",
+	"all/1": "$0.all(it, it)", "any/1": "$0.exists(it, it)", "at/2": "$0[$1]",
 	"get/2": "$0[?$1].orValue(null)", "get/3": "$0[?$1].orValue($2)", "keys/1": "$0.map(it, it)",
 	"slice/2": "$0.slice($1, size($0))", "left/2": "$0.slice(0, $1)", "mid/3": "$0.slice($1 - 1, $1 - 1 + $2)",
 	"right/2": "$0.slice(size($0) - $1, size($0))", "enumerate/1": "$0", "items/1": "$0", "list/1": "$0",

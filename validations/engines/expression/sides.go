@@ -53,7 +53,7 @@ func (e *Expression) sides(details *cel.EvalDetails) string {
 	return ""
 }
 
-// differing returns the first elements in which two lists of the same length differ and their place, or what it is given.
+// differing returns the first elements in which two lists of one length differ and their place, or what it gets.
 func differing(a, b ref.Val) (string, ref.Val, ref.Val) {
 	as, okA := a.(traits.Lister)
 	bs, okB := b.(traits.Lister)

@@ -34,8 +34,9 @@ type phrase struct {
 }
 
 // The kinds of phrases that are more than their words: a time or a duration, a time of JavaScript, of which the
-// difference is a number of milliseconds, and a loop, which needs no brackets to be a list.
+// difference is a number of milliseconds, a set, and a loop, which needs no brackets to be a list.
 const (
+	kindSet   = "set"
 	kindTime  = "time"
 	kindEpoch = "epoch"
 	kindLoop  = "loop"
@@ -158,42 +159,49 @@ func (s *speller) binary(level int) phrase {
 
 // join says an operation with its sides.
 func (s *speller) join(left phrase, name string, op word, right phrase) phrase {
-	isOrder := op.text[0] == '<' || op.text[0] == '>'
 	joined := phrase{words: slices.Concat(left.words, []word{op}, right.words), level: operations[name].level}
-	switch {
-	case name == "between":
-		s.expect("and")
-		return s.say(op.text, left, right, s.binary(levelPlus))
-	case name == "like":
-		return s.say(op.text, left, s.inText(right, likePattern))
-	case op.text[0] == '$':
-		return s.say(op.text, left, right)
-	case op.text == "||" && left.level == levelTight && len(right.words) == 1 && literal.MatchString(right.words[0].text):
+	switch op.text {
+	case "<", "<=", ">", ">=":
+		if left.last != nil {
+			joined = s.say("($0 && $1)", left, s.join(*left.last, name, op, right))
+		}
+		joined.last = &right
+	case "-":
+		joined.kind = kindTime
+		if left.kind == kindEpoch && right.kind == kindEpoch {
+			return s.say("($0 - $1).getMilliseconds()", left, right)
+		}
+	case "||":
 		// What may be missing: x.y || 0.
-		if at := len(left.words) - 2; at > 0 && left.words[at].text == "." {
+		at := len(left.words) - 2
+		if left.level == levelTight && at > 0 && left.words[at].text == "." && isLiteral(right) {
 			left.words = slices.Concat(left.words[:at], []word{{".?", left.words[at].at}}, left.words[at+1:])
 			return s.say("$0.orValue($1)", left, right)
 		}
-	case op.text == "-" && left.kind == kindEpoch && right.kind == kindEpoch:
-		return s.say("($0 - $1).getMilliseconds()", left, right)
-	case op.text == "-":
-		joined.kind = kindTime
-	case isOrder && left.last != nil:
-		joined = s.say("($0 && $1)", left, s.join(*left.last, name, op, right))
 	}
-	if isOrder {
-		joined.last = &right
+	switch name {
+	case "between":
+		s.expect("and")
+		return s.say(op.text, left, right, s.binary(levelPlus))
+	case "like":
+		right = s.inText(right, likePattern)
+	}
+	if op.text[0] == '$' {
+		return s.say(op.text, left, right)
 	}
 	return joined
 }
 
+func isLiteral(of phrase) bool { return len(of.words) == 1 && literal.MatchString(of.words[0].text) }
+
 // inText changes what is in a text without escapes, which becomes a raw one.
 func (s *speller) inText(text phrase, change func(text string) string) phrase {
 	found := plainText.FindStringSubmatch(textOfWords(text.words))
-	if found == nil || found[1] == "" && strings.Contains(found[3], `\`) {
+	if found == nil {
 		s.lost = true
 		return text
 	}
+	s.lost = s.lost || found[1] == "" && strings.Contains(found[3], `\`)
 	return one("r"+found[2]+change(found[3])+found[2], text.words[0].at)
 }
 
@@ -238,7 +246,10 @@ func (s *speller) member(of phrase, dot, name word) phrase {
 	if form := forms[name.text+"/1"]; form != "" && (of.kind == kindTime || of.kind == kindEpoch) {
 		return s.say(form, of)
 	}
-	if IsSize(name.text) && !s.plain && !strings.ContainsAny(dot.text+textOfWords(of.words), "?") {
+	if of.kind == kindSet && name.text == "size" {
+		return s.say("size($0)", of)
+	}
+	if name.text == Length && !s.plain && !strings.ContainsAny(dot.text+textOfWords(of.words), "?") {
 		return s.say("(type(dyn($0)) == map ? dyn($0)."+name.text+" : size($0))", of)
 	}
 	return s.say("$0"+dot.text+name.text, of)
@@ -328,7 +339,12 @@ func (s *speller) brackets(open string) phrase {
 		items[0].words = slices.Concat([]word{{"(", s.at}}, items[0].words, []word{{")", s.at}})
 		return phrase{words: items[0].words, level: levelTight, kind: items[0].kind}
 	}
-	return s.say("[$0]", s.list(items...))
+	form := "[$0]"
+	if open == "{" {
+		// Sets are the same in any order.
+		form = "[$0].distinct().sort()"
+	}
+	return s.say(form, s.list(items...))
 }
 
 // names reads l or l, n, perhaps in brackets, if a word comes after them.
@@ -340,7 +356,8 @@ func (s *speller) names(after string) []phrase {
 	}
 	for ; !s.lost && identifier.MatchString(s.left[i].text); i++ {
 		names = append(names, one(s.left[i].text, s.left[i].at))
-		if i++; s.left[i].text != "," {
+		i++
+		if s.left[i].text != "," {
 			break
 		}
 	}

@@ -50,7 +50,8 @@ func FuzzSpelling(f *testing.F) {
 	})
 }
 
-// keepsMeaning holds that what CEL knows as it is means the same when it is said again, and answers whether it knows it.
+// keepsMeaning holds that what CEL knows as it is means the same when it is said again. It answers whether
+// CEL knows it.
 func keepsMeaning(t *testing.T, env *cel.Env, source string) bool {
 	t.Helper()
 	written, wrong := checkWords(env, source)

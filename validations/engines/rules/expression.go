@@ -97,13 +97,13 @@ func (e *treeExpression) explain(at *ruleSpot, reason string) string {
 		}
 		for i, name := range n.names {
 			next, known := member(value, name)
-			if !known && hasSize(value) && expression.IsSize(name) {
+			if !known && hasSize(value) && name == expression.Length {
 				break
 			}
 			if !known {
 				missing := engine.Pointer(slices.Concat(base, n.names[:i+1])...)
 				missing = engine.ClipTo(missing, 2*engine.MaxQuoted)
-				return "needs " + missing + ", which is missing" + columnHint(value, n, i)
+				return "needs " + missing + ", which is missing" + hint(value, n, i)
 			}
 			value = next
 		}
@@ -119,16 +119,21 @@ func hasSize(value any) bool {
 	return false
 }
 
-// columnHint helps users who read a member of a list as if it were one of its elements.
-func columnHint(value any, n need, i int) string {
+// hint helps users who ask for the size of a list or a text as in other languages, or who read a member of a list as if
+// it were one of its elements.
+func hint(value any, n need, i int) string {
+	name := n.names[i]
+	if hasSize(value) && slices.Contains([]string{"len", "size", "count"}, name) {
+		return "; use size(x) for the length of a list or a text"
+	}
 	list, _ := value.([]any)
 	if len(list) == 0 {
 		return ""
 	}
-	if _, known := member(list[0], n.names[i]); !known {
+	if _, known := member(list[0], name); !known {
 		return ""
 	}
 	written := strings.Join(append([]string{n.variable}, n.names[:i]...), ".")
 	return fmt.Sprintf("; of a list write %s.map(i, i.%s)", engine.ClipTo(written, engine.MaxQuoted),
-		engine.ClipTo(n.names[i], engine.MaxQuoted))
+		engine.ClipTo(name, engine.MaxQuoted))
 }

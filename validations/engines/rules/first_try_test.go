@@ -92,6 +92,7 @@ var spelled = []struct{ assert, old, changed string }{
 	{"doc.number.startswith('R-') and doc.number.endswith('42')", `"R-2026-0042"`, `"R-2026-0043"`},
 	{"doc.readings.includes(9) && doc.number.includes('2026')", `5, 9]`, `5, 8]`},
 	{"sorted(doc.readings) == doc.readings", `5, 9]`, `9, 5]`},
+	{"set(doc.readings) == {9, 5, 3} and {1, 2} == {2, 1}", `5, 9]`, `5, 8]`},
 	{"len(set(doc.readings)) == 3 && unique(doc.readings).length == 3", `5, 9]`, `5, 5]`},
 	{"any([doc.paid, false]) && all([doc.paid, true])", `"paid": true`, `"paid": false`},
 	{"join(['a', doc.currency], '-') == 'a-EUR' && ', '.join([doc.currency]) == 'EUR'", `"EUR"`, `"USD"`},
@@ -121,15 +122,16 @@ const record = `{
 	"replicas": 2, "size": 3, "max_size": 4, "ha": false, "password": "Secret-1234", "confirm": "Secret-1234",
 	"tags": ["x", "y"], "hashes": {"a": 1, "b": 2, "c": 3}, "retail": [], "correct": 3, "presented": 4,
 	"items": [{"id": 1, "checked": true, "quantity": 2, "selected": true, "price": 5, "debit": 7, "credit": 3},
-		{"id": 2, "checked": true, "price": 3, "selected": false, "quantity": 1, "debit": 3, "credit": 7, "returned": 1}],
+		{"id": 2, "checked": true, "price": 3, "selected": false, "quantity": 1, "debit": 3, "credit": 7,
+			"returned": 1}],
 	"email": "ada@example.com", "phone": "0301234567", "au_id": "172-32-1176", "pub_id": "9912", "code": "A123",
 	"keys": [{"type": "r"}, {"type": "r"}]
 }`
 
 // found are the first 48 rules on data that a search of public repositories and pages found for: CHECK constraints,
 // tests of dbt, queries of pandas, validations of Kubernetes, refinements of zod, validators in Python, and custom
-// validations of spreadsheets. Only the names of what they read are those of the record. Each holds for it, and does not
-// after a change, or is refused, or not evaluated, with what to write instead.
+// validations of spreadsheets. Only the names of what they read are those of the record. Each holds for it and does not
+// after a change, or is refused or not evaluated with what to write instead.
 var found = []struct{ assert, old, changed, refused string }{
 	{"doc.end_date >= doc.start_date", `"2026-03-31"`, `"2026-02-01"`, ""},
 	{"doc.end_date is null or doc.end_date >= doc.hire_date", `"2026-03-31"`, `"2010-02-01"`, ""},

@@ -146,7 +146,10 @@ func TestFunctionsOnUnusualValues(t *testing.T) {
 		{"NoZone", "doc.at.getHours('Mars') == 1", []string{"not evaluated: unknown time zone Mars"}},
 		{"NoElement", "doc.n[7] == 1", []string{"not evaluated: index out of bounds: 7"}},
 		{"LastElement", "doc.n[-1] == doc.n[size(doc.n) - 1] && doc.texts[-1:] == [doc.texts[-1]]", nil},
-		{"Length", "doc.texts.length == 2 && doc.texts[0].len == 1", nil},
+		{"Length", "doc.texts.length == 2 && doc.texts[0].length == 1", nil},
+		{"Count", "doc.texts.count == 2", []string{
+			"not evaluated: needs /texts/count, which is missing; use size(x) for the length of a list or a text",
+		}},
 		{"OptionalLength", "doc.?texts[?9].length.orValue(7) == 7 && doc.?box.length.hasValue() == false", nil},
 		{"NoLength", "doc.texts[0].length == doc.none.length", []string{
 			"not evaluated: needs /none, which is missing",
