@@ -15,6 +15,7 @@ import (
 	"cel.dev/cel-go/common/stdlib"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/common/types/traits"
 )
 
 // calculating are CEL's operators on numbers and times.
@@ -44,23 +45,26 @@ func standardLibrary() ([]cel.EnvOption, error) {
 		options = append(options, cel.Function(name, of...))
 	}
 	a, text := cel.TypeParamType("A"), cel.StringType
-	in, err := standard[operators.In].Bindings()
-	if err != nil {
-		return nil, fmt.Errorf("read operator in: %w", err)
-	}
 	subset.AddExcludedFunctions(env.NewFunction(operators.In))
 	options = append(options, cel.Function(operators.In,
 		cel.Overload(overloads.InList, []*cel.Type{a, cel.ListType(a)}, cel.BoolType),
 		cel.Overload(overloads.InMap, []*cel.Type{a, cel.MapType(a, cel.TypeParamType("B"))}, cel.BoolType),
 		cel.Overload("in_text", []*cel.Type{text, text}, cel.BoolType),
-		cel.SingletonBinaryBinding(func(part, whole ref.Val) ref.Val {
-			if whole.Type() == types.StringType && part.Type() == types.StringType {
-				return types.Bool(strings.Contains(textOf(whole), textOf(part)))
-			}
-			return in[0].Binary(part, whole)
-		})))
+		cel.SingletonBinaryBinding(in)))
 	return append(options, cel.StdLib(cel.StdLibSubset(subset)), cel.Function(operators.Index,
 		cel.Overload("index_list_double", []*cel.Type{cel.ListType(a), cel.DoubleType}, a))), nil
+}
+
+// in says whether a list or an object contains something, or a text a part.
+func in(part, whole ref.Val) ref.Val {
+	if text, isText := part.(types.String); isText && whole.Type() == types.StringType {
+		return types.Bool(strings.Contains(textOf(whole), string(text)))
+	}
+	container, ok := whole.(traits.Container)
+	if !ok {
+		return types.MaybeNoSuchOverloadErr(whole)
+	}
+	return container.Contains(part)
 }
 
 // operator declares an operator for the types that CEL has it for, for all pairs of numbers, and for a text in place of
