@@ -149,7 +149,8 @@ func isForeign(tree *ast.AST) bool {
 	ast.PostOrderVisit(tree.Expr(), ast.NewExprVisitor(func(node ast.Expr) {
 		switch node.Kind() {
 		case ast.SelectKind:
-			foreign = foreign || node.AsSelect().FieldName() == Length && !node.AsSelect().IsTestOnly()
+			foreign = foreign || node.AsSelect().FieldName() == Length && !node.AsSelect().IsTestOnly() &&
+				tree.GetType(node.AsSelect().Operand().ID()).Kind() != types.MapKind
 		case ast.CallKind:
 			args := node.AsCall().Args()
 			if node.AsCall().FunctionName() == operators.Index && args[1].Kind() == ast.LiteralKind {

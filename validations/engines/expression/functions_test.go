@@ -3,6 +3,7 @@ package expression_test
 import (
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -43,5 +44,25 @@ func TestEveryFunctionIsDocumented(t *testing.T) {
 	}
 	if count < 60 {
 		t.Errorf("%d functions were found, want all", count)
+	}
+}
+
+// TestReadsOfRulesInOtherLanguages holds that a table knows the columns of a rule however it is written.
+func TestReadsOfRulesInOtherLanguages(t *testing.T) {
+	t.Parallel()
+	for assert, want := range map[string][]string{
+		"row.length > 3":                     {"length"},
+		"row.length > 3 and row.b is null":   {"length", "b"},
+		"LEN(row.code) = 5":                  {"code"},
+		"(row.low or 0) <= row['high'] <= 9": {"low", "low", "low", "high", "high"},
+	} {
+		rules, env := newRules(t)
+		e := rules.Condition(env, assert, "/assert")
+		if len(rules.Faults) > 0 {
+			t.Fatalf("%s: %+v", assert, rules.Faults)
+		}
+		if found := e.Reads("row"); found.Whole || !slices.Equal(found.Names, want) {
+			t.Errorf("%s reads %+v, want %v", assert, found, want)
+		}
 	}
 }

@@ -45,7 +45,7 @@ var forms = map[string]string{
 	"if/3": "($0 ? $1 : $2)", "exact/2": "($0 == $1)", "isblank/1": "($0 == null)",
 	"set/1": "$0.distinct().sort()", "isinteger/1": "($0 % 1 == 0)",
 	"all/1": "$0.all(it, it)", "any/1": "$0.exists(it, it)", "at/2": "$0[$1]",
-	"get/2": "$0[?$1].orValue(null)", "get/3": "$0[?$1].orValue($2)", "keys/1": "$0.map(it, it)",
+	"get/2": "($1 in $0 ? $0[$1] : null)", "get/3": "($1 in $0 ? $0[$1] : $2)", "keys/1": "$0.map(it, it)",
 	"slice/2": "$0.slice($1, size($0))", "left/2": "$0.slice(0, $1)", "mid/3": "$0.slice($1 - 1, $1 - 1 + $2)",
 	"right/2": "$0.slice(size($0) - $1, size($0))", "enumerate/1": "$0", "items/1": "$0", "list/1": "$0",
 	"year/1": "$0.getFullYear()", "month/1": "($0.getMonth() + 1)", "day/1": "$0.getDate()",

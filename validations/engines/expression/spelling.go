@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/decls"
+	"cel.dev/cel-go/common/types"
 )
 
 // The levels of operators, the loosest first.
@@ -175,8 +177,7 @@ func (s *speller) join(left phrase, name string, op word, right phrase) phrase {
 		// What may be missing: x.y || 0.
 		at := len(left.words) - 2
 		if left.level == levelTight && at > 0 && left.words[at].text == "." && isLiteral(right) {
-			left.words = slices.Concat(left.words[:at], []word{{".?", left.words[at].at}}, left.words[at+1:])
-			return s.say("$0.orValue($1)", left, right)
+			return s.say("(has($0) && $0 != null ? $0 : $1)", left, right)
 		}
 	}
 	switch name {
@@ -249,7 +250,10 @@ func (s *speller) member(of phrase, dot, name word) phrase {
 	if of.kind == kindSet && name.text == "size" {
 		return s.say("size($0)", of)
 	}
-	if name.text == Length && !s.plain && !strings.ContainsAny(dot.text+textOfWords(of.words), "?") {
+	isObject := len(of.words) == 1 && slices.ContainsFunc(s.env.Variables(), func(v *decls.VariableDecl) bool {
+		return v.Name() == of.words[0].text && v.Type().Kind() == types.MapKind
+	})
+	if name.text == Length && !s.plain && !isObject && !strings.ContainsAny(dot.text+textOfWords(of.words), "?") {
 		return s.say("(type(dyn($0)) == map ? dyn($0)."+name.text+" : size($0))", of)
 	}
 	return s.say("$0"+dot.text+name.text, of)
