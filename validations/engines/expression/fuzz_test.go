@@ -10,6 +10,7 @@ func FuzzMistakes(f *testing.F) {
 	for _, tt := range mistakes {
 		f.Add(tt.expression)
 	}
+	f.Add("value .$10")
 	f.Add("\"\"\"a\n\"\"\" == r'\\d' // x")
 	rules, env := newRules(f)
 	f.Fuzz(func(t *testing.T, source string) {

@@ -250,6 +250,10 @@ func (s *speller) member(of phrase, dot, name word) phrase {
 	if of.kind == kindSet && name.text == "size" {
 		return s.say("size($0)", of)
 	}
+	if !identifier.MatchString(name.text) && !strings.HasPrefix(name.text, "`") {
+		s.lost = true
+		return of
+	}
 	isObject := len(of.words) == 1 && slices.ContainsFunc(s.env.Variables(), func(v *decls.VariableDecl) bool {
 		return v.Name() == of.words[0].text && v.Type().Kind() == types.MapKind
 	})
