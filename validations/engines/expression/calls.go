@@ -23,11 +23,7 @@ func (s *speller) call(of *phrase, name word) phrase {
 		return phrase{}
 	}
 	if of != nil && len(of.words) == 1 {
-		space := of.words[0].text
-		switch dotted := s.function(space + "." + name.text); {
-		case s.env.HasFunction(dotted):
-			space, name.text, _ = strings.Cut(dotted, ".")
-			of = &phrase{words: []word{{space, of.words[0].at}}, level: levelTight}
+		switch space := of.words[0].text; {
 		case space == "re":
 			name.text, of = "re."+name.text, nil
 		case slices.Contains(namespaces, space):
@@ -74,13 +70,7 @@ func (s *speller) arguments(name *word, global bool) []phrase {
 func (s *speller) filled(name string, args []phrase) (phrase, bool) {
 	key := fmt.Sprint(strings.ToLower(name), "/", len(args))
 	form, known := forms[key]
-	switch operation := operations[strings.ToLower(name)]; {
-	case operation.level == levelOr || operation.level == levelAnd:
-		var sides []string
-		for i := range args {
-			sides = append(sides, fmt.Sprint("$", i))
-		}
-		form, known = "("+strings.Join(sides, operation.said)+")", true
+	switch {
 	case anchors[key] != "":
 		args[0] = s.inText(args[0], func(text string) string { return "^(?:" + text + anchors[key] })
 	case key == "at/2" || key == "slice/2":

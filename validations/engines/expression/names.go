@@ -44,6 +44,8 @@ var spellings = map[string]string{
 var forms = map[string]string{
 	"if/3": "($0 ? $1 : $2)", "exact/2": "($0 == $1)", "isblank/1": "($0 == null)",
 	"set/1": "$0.distinct().sort()", "isinteger/1": "($0 % 1 == 0)",
+	"and/2": "($0 && $1)", "and/3": "($0 && $1 && $2)", "and/4": "($0 && $1 && $2 && $3)",
+	"or/2": "($0 || $1)", "or/3": "($0 || $1 || $2)", "or/4": "($0 || $1 || $2 || $3)",
 	"all/1": "$0.all(it, it)", "any/1": "$0.exists(it, it)", "at/2": "$0[$1]",
 	"get/2": "($1 in $0 ? $0[$1] : null)", "get/3": "($1 in $0 ? $0[$1] : $2)", "keys/1": "$0.map(it, it)",
 	"slice/2": "$0.slice($1, size($0))", "left/2": "$0.slice(0, $1)", "mid/3": "$0.slice($1 - 1, $1 - 1 + $2)",

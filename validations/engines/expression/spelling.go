@@ -36,12 +36,11 @@ type phrase struct {
 }
 
 // The kinds of phrases that are more than their words: a time or a duration, a time of JavaScript, of which the
-// difference is a number of milliseconds, a set, and a loop, which needs no brackets to be a list.
+// difference is a number of milliseconds, and a set.
 const (
 	kindSet   = "set"
 	kindTime  = "time"
 	kindEpoch = "epoch"
-	kindLoop  = "loop"
 )
 
 // speller reads an expression as people write it who know Python, JavaScript, SQL or spreadsheets, and says it in the
@@ -332,9 +331,10 @@ func (s *speller) pattern(from word) phrase {
 // brackets says (x), and (x, y) and {x, y} as lists.
 func (s *speller) brackets(open string) phrase {
 	var items []phrase
+	loop := false
 	for !s.lost && !s.sees(brackets[open]) {
 		e := s.expression()
-		if s.sees("for") {
+		if loop = s.sees("for"); loop {
 			e = s.loop("map", e)
 		}
 		if items = append(items, e); !s.accept(",") {
@@ -342,17 +342,20 @@ func (s *speller) brackets(open string) phrase {
 		}
 	}
 	s.expect(brackets[open])
-	s.lost = s.lost || open == "{" && len(items) == 0
-	if len(items) == 1 && (open == "(" || items[0].kind == kindLoop) {
+	if len(items) == 1 && open == "(" {
 		items[0].words = slices.Concat([]word{{"(", s.at}}, items[0].words, []word{{")", s.at}})
 		return phrase{words: items[0].words, level: levelTight, kind: items[0].kind}
 	}
-	form := "[$0]"
-	if open == "{" {
-		// Sets are the same in any order.
-		form = "[$0].distinct().sort()"
+	list := s.list(items...)
+	if !loop {
+		list = s.say("[$0]", list)
 	}
-	return s.say(form, s.list(items...))
+	if open == "{" {
+		// What is empty may be an object. Sets are the same in any order.
+		s.lost = s.lost || len(items) == 0
+		list = s.say(forms["set/1"], list)
+	}
+	return list
 }
 
 // names reads l or l, n, perhaps in brackets, if a word comes after them.
@@ -399,7 +402,5 @@ func (s *speller) loop(kind string, body phrase) phrase {
 	case len(names) == 2:
 		form = strings.Replace(form, ".map", ".transformList", 1)
 	}
-	said := s.say(form, parts...)
-	said.kind = kindLoop
-	return said
+	return s.say(form, parts...)
 }
