@@ -12,6 +12,8 @@ import (
 	"cel.dev/cel-go/common/overloads"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/expression/spelling"
 )
 
 // wholeNumber is the function that makes a whole number of a decimal without decimals. Its name is for messages.
@@ -110,21 +112,21 @@ var decimalTypes = strings.NewReplacer("uint", "double", "int", "double")
 // check checks an expression as it is written and, where CEL does not know it, in its words.
 func check(env *cel.Env, source string) (*cel.Ast, *cel.Error) {
 	checked, found := checkWords(env, source)
-	if found == nil && !isForeign(checked.NativeRep()) {
+	if found == nil && !spelling.IsForeign(checked.NativeRep()) {
 		return checked, nil
 	}
-	words, understood := respell(env, source)
+	words, understood := spelling.Respell(env, source)
 	if !understood {
 		return checked, found
 	}
-	spelled, wrong := checkWords(env, textOfWords(words))
+	spelled, wrong := checkWords(env, words.String())
 	switch {
 	case wrong == nil:
 		return spelled, nil
 	case found == nil:
 		return checked, nil
 	}
-	wrong.Location = locate(words, source, wrong.Location)
+	wrong.Location = words.Locate(source, wrong.Location)
 	return nil, wrong
 }
 

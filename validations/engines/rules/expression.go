@@ -97,7 +97,7 @@ func (e *treeExpression) explain(at *ruleSpot, reason string) string {
 		}
 		for i, name := range n.names {
 			next, known := member(value, name)
-			if !known && hasSize(value) && name == expression.Length {
+			if !known && hasSize(value) && name == "length" {
 				break
 			}
 			if !known {

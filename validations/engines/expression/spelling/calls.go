@@ -1,4 +1,4 @@
-package expression
+package spelling
 
 import (
 	"fmt"
@@ -80,7 +80,7 @@ func (s *speller) filled(name string, args []phrase) (phrase, bool) {
 	case key == "reduce/5" && len(args[3].words) > 2 && args[3].level == levelPlus:
 		// The sum (total, x) => total + f(x).
 		rest := phrase{words: args[3].words[2:], level: levelPlus}
-		form, known = "($0.map($2, $3).sum() + $4)", textOfWords(args[3].words[:2]) == textOfWords(args[1].words)+"+ "
+		form, known = "($0.map($2, $3).sum() + $4)", args[3].words[:2].String() == args[1].words.String()+"+ "
 		args[3] = rest
 	}
 	said := s.say(form, args...)
@@ -129,17 +129,17 @@ func (s *speller) function(name string) string {
 	return name
 }
 
-// Length is the member that JavaScript has for the size of a list or a text.
-const Length = "length"
+// length is the member that JavaScript has for the size of a list or a text.
+const length = "length"
 
-// isForeign says whether CEL takes an expression that means nothing in it, but something in other languages:
+// IsForeign says whether CEL takes an expression that means nothing in it, but something in other languages:
 // a < b < c, x[-1] and x.length.
-func isForeign(tree *ast.AST) bool {
+func IsForeign(tree *ast.AST) bool {
 	foreign := false
 	ast.PostOrderVisit(tree.Expr(), ast.NewExprVisitor(func(node ast.Expr) {
 		switch node.Kind() {
 		case ast.SelectKind:
-			foreign = foreign || node.AsSelect().FieldName() == Length && !node.AsSelect().IsTestOnly() &&
+			foreign = foreign || node.AsSelect().FieldName() == length && !node.AsSelect().IsTestOnly() &&
 				tree.GetType(node.AsSelect().Operand().ID()).Kind() != types.MapKind
 		case ast.CallKind:
 			args := node.AsCall().Args()

@@ -1,4 +1,4 @@
-package expression
+package spelling
 
 import "regexp"
 
@@ -69,9 +69,6 @@ var conditional = map[string]string{
 var brackets = map[string]string{"(": ")", "[": "]", "{": "}"}
 
 var (
-	plainText   = regexp.MustCompile(`^([rR]?)(['"])([^'"]*)['"] $`)
-	likePart    = regexp.MustCompile(`\[[^\]]+\]|.`)
-	identifier  = regexp.MustCompile(`^[\pL_][\pL\w]*$`)
-	literal     = regexp.MustCompile("^(?:[.\\d`'\"]|[rRbB]{1,2}['\"])")
-	scriptRegex = regexp.MustCompile(`^/((?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\[\n])+)/([a-z]*)`)
+	identifier = regexp.MustCompile(`^[\pL_][\pL\w]*$`)
+	literal    = regexp.MustCompile("^(?:[.\\d`'\"]|[rRbB]{1,2}['\"])")
 )

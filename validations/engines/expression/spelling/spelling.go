@@ -1,8 +1,8 @@
-package expression
+// Package spelling says rules in the words of CEL that were written in those of Python, JavaScript, SQL or spreadsheets.
+package spelling
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,7 +26,7 @@ const (
 
 // phrase is a part of an expression in the words of CEL.
 type phrase struct {
-	words []word
+	words Words
 	// level is that of the loosest operator outside of brackets.
 	level int
 	// kind is one of those below.
@@ -43,8 +43,7 @@ const (
 	kindEpoch = "epoch"
 )
 
-// speller reads an expression as people write it who know Python, JavaScript, SQL or spreadsheets, and says it in the
-// words of CEL. It is asked where CEL does not understand. What it does not understand either is lost.
+// speller reads an expression. What it does not understand is lost.
 type speller struct {
 	env    *cel.Env
 	source string
@@ -54,8 +53,11 @@ type speller struct {
 	plain, lost bool
 }
 
-// respell returns an expression in the words of CEL.
-func respell(env *cel.Env, source string) ([]word, bool) {
+// maxWords bounds what becomes of an expression. Forms repeat their parts.
+const maxWords = 2000
+
+// Respell returns an expression in the words of CEL, and whether it was understood. It is for what CEL does not know.
+func Respell(env *cel.Env, source string) (Words, bool) {
 	s := &speller{env: env, source: source, left: wordsOf(source, 0)}
 	// Formulas of spreadsheets begin with it.
 	s.accept("=")
@@ -100,8 +102,7 @@ func (s *speller) say(form string, parts ...phrase) phrase {
 			said.words = append(said.words, parts[i].words...)
 		}
 	}
-	// Forms repeat their parts.
-	s.lost = s.lost || len(said.words) > maxExpressionNodes
+	s.lost = s.lost || len(said.words) > maxWords
 	return said
 }
 
@@ -194,27 +195,6 @@ func (s *speller) join(left phrase, name string, op word, right phrase) phrase {
 
 func isLiteral(of phrase) bool { return len(of.words) == 1 && literal.MatchString(of.words[0].text) }
 
-// inText changes what is in a text without escapes, which becomes a raw one.
-func (s *speller) inText(text phrase, change func(text string) string) phrase {
-	found := plainText.FindStringSubmatch(textOfWords(text.words))
-	if found == nil {
-		s.lost = true
-		return text
-	}
-	s.lost = s.lost || found[1] == "" && strings.Contains(found[3], `\`)
-	return one("r"+found[2]+change(found[3])+found[2], text.words[0].at)
-}
-
-// likePattern is the pattern of LIKE in SQL: % are any characters, _ is one.
-func likePattern(text string) string {
-	return "^" + likePart.ReplaceAllStringFunc(text, func(part string) string {
-		if part[0] == '[' {
-			return part
-		}
-		return strings.NewReplacer("%", ".*", "_", ".").Replace(regexp.QuoteMeta(part))
-	}) + "$"
-}
-
 func (s *speller) unary() phrase {
 	switch {
 	case s.sees("!", "-"):
@@ -256,7 +236,7 @@ func (s *speller) member(of phrase, dot, name word) phrase {
 	isObject := len(of.words) == 1 && slices.ContainsFunc(s.env.Variables(), func(v *decls.VariableDecl) bool {
 		return v.Name() == of.words[0].text && v.Type().Kind() == types.MapKind
 	})
-	if name.text == Length && !s.plain && !isObject && !strings.ContainsAny(dot.text+textOfWords(of.words), "?") {
+	if name.text == length && !s.plain && !isObject && !strings.ContainsAny(dot.text+of.words.String(), "?") {
 		return s.say("(type(dyn($0)) == map ? dyn($0)."+name.text+" : size($0))", of)
 	}
 	return s.say("$0"+dot.text+name.text, of)
@@ -284,7 +264,7 @@ func (s *speller) index(of phrase) phrase {
 // fromEnd says a position that counts from the end of a list or a text.
 func (s *speller) fromEnd(of, position phrase) phrase {
 	if len(position.words) == 2 && position.words[0].text == "-" && literal.MatchString(position.words[1].text) {
-		return s.say("(size($0) "+textOfWords(position.words)+")", of)
+		return s.say("(size($0) "+position.words.String()+")", of)
 	}
 	return position
 }
@@ -312,20 +292,6 @@ func (s *speller) primary() phrase {
 	}
 	s.lost = true
 	return phrase{}
-}
-
-// pattern reads a regular expression of JavaScript.
-func (s *speller) pattern(from word) phrase {
-	found := scriptRegex.FindStringSubmatch(s.source[from.at:])
-	if found == nil {
-		s.lost = true
-		return phrase{}
-	}
-	s.left = wordsOf(s.source, from.at+len(found[0]))
-	if flags := strings.Trim(found[2], "gu"); flags != "" {
-		found[1] = "(?" + flags + ")" + found[1]
-	}
-	return one(strconv.Quote(found[1]), from.at)
 }
 
 // brackets says (x), and (x, y) and {x, y} as lists.

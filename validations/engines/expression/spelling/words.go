@@ -1,4 +1,4 @@
-package expression
+package spelling
 
 import (
 	"regexp"
@@ -32,7 +32,11 @@ func wordsOf(source string, from int) []word {
 	return append(words, word{"", len(source)})
 }
 
-func textOfWords(words []word) string {
+// Words are an expression in the words of CEL.
+type Words []word
+
+// String is their text.
+func (words Words) String() string {
 	var b strings.Builder
 	for _, w := range words {
 		b.WriteString(w.text + " ")
@@ -40,9 +44,9 @@ func textOfWords(words []word) string {
 	return b.String()
 }
 
-// locate finds a place in the text of words where it was in the expression as it was written.
-func locate(words []word, source string, found common.Location) common.Location {
-	offset, known := common.NewTextSource(textOfWords(words)).LocationOffset(found)
+// Locate finds a place in their text where it was in the expression as it was written.
+func (words Words) Locate(source string, found common.Location) common.Location {
+	offset, known := common.NewTextSource(words.String()).LocationOffset(found)
 	if !known {
 		return found
 	}
