@@ -1,5 +1,5 @@
-// Package spelling says rules in the words of CEL that were written in those of other languages: Python, JavaScript, SQL
-// or spreadsheets.
+// Package spelling says rules in the words of CEL that were written in those of other languages, such as Python,
+// JavaScript, SQL and spreadsheets.
 package spelling
 
 import (
