@@ -63,6 +63,11 @@ func (b *bundle) age(tb testing.TB, id uuid.UUID, ago time.Duration) {
 // rerun starts a run on the document of another one.
 func (b *bundle) rerun(tb testing.TB, earlier uuid.UUID) (uuid.UUID, error) {
 	tb.Helper()
+	return db.InTx(tb.Context(), b.db, func(tx db.Tx) (uuid.UUID, error) { return b.rerunIn(tb, tx, earlier) })
+}
+
+func (b *bundle) rerunIn(tb testing.TB, tx db.Tx, earlier uuid.UUID) (uuid.UUID, error) {
+	tb.Helper()
 	run, err := b.service.Find(tb.Context(), b.orgID, earlier)
 	if err != nil {
 		tb.Fatal(err)
@@ -77,17 +82,14 @@ func (b *bundle) rerun(tb testing.TB, earlier uuid.UUID) (uuid.UUID, error) {
 		tb.Fatal(err)
 	}
 	prepared.Run.UsageMetric = "runs"
-	err = db.Do(tb.Context(), b.db, func(tx db.Tx) error {
-		batch := tx.NewBatch()
-		db.Grant(batch, []uuid.UUID{prepared.Run.ID})
-		documents := QueueDocumentLocks(batch, []Prepared{prepared})
-		b.service.Create(batch, []Prepared{prepared})
-		if err := batch.Send(tb.Context()); err != nil {
-			return err
-		}
-		return documents.Require(prepared.Run)
-	})
-	return prepared.Run.ID, err
+	batch := tx.NewBatch()
+	db.Grant(batch, []uuid.UUID{prepared.Run.ID})
+	documents := QueueDocumentLocks(batch, []Prepared{prepared})
+	b.service.Create(batch, []Prepared{prepared})
+	if err := batch.Send(tb.Context()); err != nil {
+		return prepared.Run.ID, err
+	}
+	return prepared.Run.ID, documents.Require(prepared.Run)
 }
 
 func (b *bundle) purge(tb testing.TB, policy Retention, want Purged) {
@@ -230,6 +232,20 @@ func TestPurgeKeepsWhatRerunsNeed(t *testing.T) {
 		b.purge(t, policy, Purged{Contents: 1})
 		if _, err := b.rerun(t, first); !errors.Is(err, api.CodeDocumentGone) {
 			t.Errorf("rerun = %v, want document_gone", err)
+		}
+	})
+
+	t.Run("WhileOneIsBeingCommitted", func(t *testing.T) {
+		t.Parallel()
+		b := newBundle(t)
+		first := b.ended(t, 3*day)
+		err := db.Do(t.Context(), b.db, func(tx db.Tx) error {
+			_, err := b.rerunIn(t, tx, first)
+			b.purge(t, policy, Purged{})
+			return err
+		})
+		if err != nil || !b.kept(t, first).Content {
+			t.Errorf("rerun = %v, kept = %+v, want the document", err, b.kept(t, first))
 		}
 	})
 

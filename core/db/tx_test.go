@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -115,6 +116,20 @@ func TestInTx(t *testing.T) {
 		})
 		if db.ViolatedConstraint(err) != "fk_idempotency_keys_run" || errors.Is(err, db.ErrOutcomeUnknown) {
 			t.Errorf("err = %v, want a certain violation of fk_idempotency_keys_run", err)
+		}
+	})
+
+	t.Run("SaysWhenACommitHasRolledBack", func(t *testing.T) {
+		t.Parallel()
+		_, err := db.InTx(t.Context(), database, func(tx db.Tx) (int, error) {
+			_, err := tx.Exec(t.Context(), divideByZero)
+			if err == nil {
+				t.Error("the statement has not failed")
+			}
+			return 0, nil // The transaction is aborted, which PostgreSQL answers to its COMMIT without an error.
+		})
+		if !errors.Is(err, pgx.ErrTxCommitRollback) || errors.Is(err, db.ErrOutcomeUnknown) {
+			t.Errorf("err = %v, want that nothing was committed", err)
 		}
 	})
 

@@ -12,6 +12,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 )
 
@@ -270,6 +273,38 @@ func TestCompleterGivesUpSlowly(t *testing.T) {
 			t.Errorf("record = %+v, want its lock given back", left)
 		}
 	})
+}
+
+// An administrator who releases a key just as the completer takes it over is refused: the key is in work.
+func TestReleaseBesideTheCompleter(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, longLock)
+	r.abandon(t, "k")
+	key := r.lookup(t, "k")
+	released := make(chan error, 1)
+	err := db.Do(t.Context(), r.db, func(tx db.Tx) error {
+		if _, err := tx.Exec(t.Context(), `UPDATE idempotency_keys SET epoch = epoch + 1,
+			locked_until = now() + interval '1 hour' WHERE id = $1`, key.ID); err != nil {
+			return err
+		}
+		go func() {
+			released <- db.Do(t.Context(), r.db, func(tx db.Tx) error {
+				return idempotency.Release(t.Context(), tx, r.org, key.ID)
+			})
+		}()
+		coretest.Eventually(t, func() bool {
+			return coretest.One[int](t, r.db, `SELECT count(*) FROM pg_stat_activity
+				WHERE wait_event_type = 'Lock' AND datname = current_database()`) > 0
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkCode(t, <-released, api.CodeKeyNotReleasable)
+	if now := r.lookup(t, "k"); now.Epoch != key.Epoch+1 || now.LockTTL <= 0 {
+		t.Errorf("record = %+v, want it held by the completer", now)
+	}
 }
 
 func TestCompleterIsFair(t *testing.T) {

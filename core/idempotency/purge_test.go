@@ -32,7 +32,7 @@ func TestPurge(t *testing.T) {
 	t.Run("DeletesNothingBeforeItsTime", func(t *testing.T) {
 		t.Parallel()
 		database := coretest.OpenDatabase(t)
-		stopClock(t, database)
+		coretest.StopClock(t, database, 0)
 		insertKeys(t, database, 2, 0, true)
 		insertKeys(t, database, 3, time.Millisecond, true)
 		wantPurged(t, database, 10, 2)
@@ -106,22 +106,6 @@ func TestPurge(t *testing.T) {
 			t.Errorf("purge = %d, %v, want 0 and an error", n, err)
 		}
 	})
-}
-
-// stopClock stops the clock of the database.
-func stopClock(tb testing.TB, database *db.DB) {
-	tb.Helper()
-	for _, statement := range []string{
-		coretest.One[string](tb, database, `SELECT 'CREATE FUNCTION public.now() RETURNS timestamptz LANGUAGE sql STABLE
-			AS $$ SELECT timestamptz ' || quote_literal(now()) || ' $$'`),
-		coretest.One[string](tb, database, `SELECT format(
-			'ALTER DATABASE %I SET search_path = public, pg_catalog', current_database())`),
-	} {
-		if _, err := database.Pool.Exec(tb.Context(), statement); err != nil {
-			tb.Fatal(err)
-		}
-	}
-	database.Pool.Reset() // New connections have the setting.
 }
 
 func wantPurged(tb testing.TB, database *db.DB, batch int, want int64) {

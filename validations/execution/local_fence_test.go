@@ -11,6 +11,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
@@ -81,6 +82,20 @@ func TestLocalIsFencedWhenItIsTakenOverWhileItComputes(t *testing.T) {
 	if got := c.findings(t, r.Run.ID); got != 0 {
 		t.Errorf("findings of the stale holder = %d, want 0", got)
 	}
+}
+
+// A transaction that has waited an hour for its locks does not take that hour from the lease of its run.
+func TestTheLeaseOfALocalRunBeginsWithItsInsertion(t *testing.T) {
+	t.Parallel()
+	c := setupLocal(t, testConfig(), 4, time.Minute)
+	r := c.reserve(t, c.workflow(t, validations.Definition{}, passing))
+	coretest.StopClock(t, c.db, -time.Hour)
+	c.insert(t, r)
+	if left := one[float64](t, c.testBundle, `SELECT extract(epoch FROM lease_until - clock_timestamp())::float8
+		FROM validation_runs`); left < 30 {
+		t.Errorf("the lease ends in %g s, want it to be new", left)
+	}
+	r.slot.Release()
 }
 
 func TestLocalIsFencedWhenTheRunIsCanceled(t *testing.T) {

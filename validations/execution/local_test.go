@@ -224,6 +224,17 @@ func TestAcquire(t *testing.T) {
 		}
 	})
 
+	t.Run("TakesNoPlaceWithoutMemory", func(t *testing.T) {
+		t.Parallel()
+		c := open(t)
+		if reserve(t, c, prepared(uuid.New(), 64<<20), engines.KindRules) != nil {
+			t.Error("a document that is too large has a place")
+		}
+		if taken := c.local.slots.Usage().Taken; taken != 0 {
+			t.Errorf("places taken = %d, want none", taken)
+		}
+	})
+
 	t.Run("LeavesMemoryToWaitingRuns", func(t *testing.T) {
 		t.Parallel()
 		c := open(t)

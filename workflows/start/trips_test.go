@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -27,7 +28,7 @@ func observe(t *testing.T) observed {
 	t.Helper()
 	o := observed{bundle: setup(t)}
 	o.proxy = pgproxy.Start(t, o.db.Pool.Config().ConnString())
-	o.starter.database = coretest.Connect(t, o.proxy.URL())
+	o.starter.database = coretest.ConnectWithin(t, o.proxy.URL(), 10*time.Second)
 	o.full, o.few = o.tenant(t, 0), o.tenant(t, 4)
 	for range 6 {
 		o.others = append(o.others, o.tenant(t, 100))
