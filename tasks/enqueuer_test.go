@@ -34,6 +34,19 @@ func TestEnqueuer(t *testing.T) {
 				b.wantStaged(t, 1)
 			})
 
+			t.Run("HandsOverEachEpoch", func(t *testing.T) {
+				t.Parallel()
+				b := setup(t, start(t))
+				first := newJob()
+				second := first
+				second.Epoch++
+				b.stage(t, first)
+				b.run(t, 1)
+				b.stage(t, second)
+				b.run(t, 1)
+				b.wantPending(t, first, second)
+			})
+
 			t.Run("FindsRowsThatCommitLate", func(t *testing.T) {
 				t.Parallel()
 				b := setup(t, start(t))

@@ -102,6 +102,18 @@ func TestCharges(t *testing.T) {
 		}
 	})
 
+	t.Run("InTheMonthOfTheDatabasesClock", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t)
+		org := b.org(t, "org", -1)
+		coretest.StopClock(t, b.db, 40*24*time.Hour)
+		b.charge(t, org)
+		if !one[bool](t, b, `SELECT period_start = date_trunc('month', now() AT TIME ZONE 'UTC')
+			FROM usage_counters WHERE org_id = $1 AND used = 1`, org) {
+			t.Error("the start was counted in the month of this process's clock")
+		}
+	})
+
 	t.Run("NotWithoutACounter", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t)

@@ -15,6 +15,7 @@ func TestRunsAreGuardedByTheDatabase(t *testing.T) {
 	b.fail(t, done)
 	pending := b.start(t)
 	b.exec(t, `UPDATE validation_runs SET epoch = 2, recovery_point = 1 WHERE id = $1`, pending)
+	b.exec(t, `UPDATE validation_runs SET idempotency_key_id = gen_random_uuid() WHERE id = $1`, done)
 	for _, tt := range []struct {
 		name, statement, constraint string
 		completed                   bool
@@ -50,6 +51,10 @@ func TestRunsAreGuardedByTheDatabase(t *testing.T) {
 		{
 			"EveryPendingRunIsSwept", `UPDATE validation_runs SET sweep_after = NULL WHERE id = $1`,
 			"ck_validation_runs_completed", false,
+		},
+		{
+			"AUseOfAKeyHasOneRun", `UPDATE validation_runs SET idempotency_key_id = (SELECT idempotency_key_id
+				FROM validation_runs WHERE state = 'COMPLETED') WHERE id = $1`, "uq_validation_runs_key", false,
 		},
 		{"StatesAreKnown", `UPDATE validation_runs SET state = 'X' WHERE id = $1`, "ck_validation_runs_state", false},
 		{

@@ -119,6 +119,21 @@ func TestEngineTakesOver(t *testing.T) {
 		stale.Wait()
 	})
 
+	t.Run("AndTheStaleHolderDoesNotUnlockWhenItsPhaseFails", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t, longLock)
+		locked := r.begin(t, "k")
+		r.onPhase(func(context.Context, idempotency.Record) error {
+			r.exec(t, `UPDATE idempotency_keys SET epoch = epoch + 1, locked_until = now() + interval '1 hour'`)
+			return errForeign
+		})
+		_, err := r.engine.Drive(t.Context(), r.flow, locked)
+		wantResumable(t, err)
+		if now := r.lookup(t, "k"); now.LockTTL <= 0 || r.tries(t, "k").LastError != "" {
+			t.Errorf("record = %+v, want its holder's lock left alone", now)
+		}
+	})
+
 	t.Run("AndTheStaleHoldersPhaseIsStopped", func(t *testing.T) {
 		t.Parallel()
 		r := newRig(t, shortLock)

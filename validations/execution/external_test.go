@@ -2,15 +2,18 @@ package execution
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest/outside"
+	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 const (
@@ -128,6 +131,32 @@ func TestExternalStepTimesOut(t *testing.T) {
 		api.RunStateCompleted, api.RunResultTimedOut, api.ErrorCategoryTimeout, 0, 0,
 		2, 1, false, false,
 	}, "")
+}
+
+// A holder whose lease was taken over neither calls the validator nor parks the run of its successor.
+func TestAStaleHolderMakesNoCalls(t *testing.T) {
+	t.Parallel()
+	b := setupExternal(t, testConfig())
+	job := b.startHTTP(t, later)
+	b.exec(t, `UPDATE validation_runs SET state = 'RUNNING', epoch = 2, attempts = 2, started_at = now(),
+		lease_until = now() + interval '1 hour', sweep_after = now() + interval '1 hour'`)
+	stale := validations.Run{OrgID: job.OrgID, ID: job.SubjectID, Epoch: 1, Attempts: 1}
+	holder := stale
+	holder.Epoch = 2
+	if _, err := b.executor.beginCall(t.Context(), stale, 0); !errors.Is(err, errLeaseLost) {
+		t.Errorf("begin a call = %v, want %v", err, errLeaseLost)
+	}
+	call, err := b.executor.beginCall(t.Context(), holder, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := b.run(t, job.SubjectID)
+	if _, err := b.executor.suspendRun(t.Context(), stale, call, time.Hour); !errors.Is(err, errLeaseLost) {
+		t.Errorf("suspend = %v, want %v", err, errLeaseLost)
+	}
+	if diff := cmp.Diff(before, b.run(t, job.SubjectID)); diff != "" || b.call(t, job).State != callCalling {
+		t.Errorf("call = %s, run (-want +got):\n%s", b.call(t, job).State, diff)
+	}
 }
 
 // The holder crashes during the call, and another worker takes the run over.

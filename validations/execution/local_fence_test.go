@@ -138,6 +138,7 @@ func TestAStaleHolderEndsNothing(t *testing.T) {
 		t.Errorf("complete = %v, want %v", err, errLeaseLost)
 	}
 	b.executor.release(t.Context(), stale)
+	b.executor.handOver(t.Context(), stale)
 	if diff := cmp.Diff(before, b.run(t, job.SubjectID)); diff != "" {
 		t.Errorf("run (-want +got):\n%s", diff)
 	}

@@ -118,7 +118,8 @@ func TestCommit(t *testing.T) {
 func TestChargeIsForgottenWithItsTransaction(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	tn := b.tenant(t, 1)
+	tn := b.tenant(t, 2)
+	b.commit(t.Context(), tn.start(t, "first", "a"))
 	b.starter.overage = &Overage{Engine: idempotency.NewEngine(b.db, idempotency.EngineConfig{Lock: time.Minute},
 		metrics.New("").Keys, slog.New(slog.DiscardHandler))}
 	granted, bad := tn.start(t, "k", "a"), b.tenant(t, 1).start(t, "k", "a")
@@ -137,6 +138,27 @@ func TestChargeIsForgottenWithItsTransaction(t *testing.T) {
 	}
 	if reserved.run.Run.UsageMetric != "" || reserved.granted {
 		t.Errorf("the held run is charged to %q, want to nothing", reserved.run.Run.UsageMetric)
+	}
+}
+
+// A start is answered when the server says that it is on the disk.
+func TestStartsWaitForTheDisk(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	tn := b.tenant(t, 1)
+	for _, statement := range []string{
+		coretest.One[string](t, b.db, `SELECT format('ALTER ROLE %I IN DATABASE %I SET synchronous_commit = on',
+			current_user, current_database())`),
+		`ALTER TABLE validation_runs ADD COLUMN waits text DEFAULT current_setting('synchronous_commit')`,
+	} {
+		if _, err := b.db.Pool.Exec(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.db.Pool.Reset() // New connections have the setting.
+	b.checkOutcomes(t, b.commit(t.Context(), tn.start(t, "k", "a")), "created")
+	if got := coretest.One[string](t, b.db, `SELECT waits FROM validation_runs`); got != "on" {
+		t.Errorf("synchronous_commit of a start = %s, want on", got)
 	}
 }
 

@@ -200,7 +200,8 @@ func TestReservedRunsAreNotBornLeased(t *testing.T) {
 	if held.err != nil {
 		t.Fatal(held.err)
 	}
-	if got := coretest.One[string](t, b.db, `SELECT state FROM validation_runs`); got != "PENDING" {
-		t.Errorf("state = %s, want PENDING", got)
+	if got := coretest.One[string](t, b.db, `SELECT concat_ws(' ', state, usage_metric, sweep_after)
+		FROM validation_runs`); got != "PENDING  infinity" {
+		t.Errorf("run = %s, want it pending, not charged and never swept", got)
 	}
 }

@@ -182,7 +182,7 @@ func (l lab) test(
 	if said, err := build.CombinedOutput(); err != nil {
 		return false, 0, nil, fmt.Errorf("build %s with %s: %w\n%s", pkg, name, err, said)
 	}
-	tests := exec.CommandContext(ctx, binary, "-test.run", pattern, "-test.timeout=2m", "-test.parallel=4")
+	tests := exec.CommandContext(ctx, binary, "-test.run", pattern, "-test.timeout=1m", "-test.parallel=4")
 	tests.Dir, tests.Env = filepath.Join(l.root, pkg), env
 	began := time.Now()
 	said, err := tests.CombinedOutput()
