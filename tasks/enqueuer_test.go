@@ -308,10 +308,10 @@ func TestEnqueuerWithoutRedis(t *testing.T) {
 	})
 
 	for name, change := range map[string][2]string{
-		"OutOfMemory":  {"maxmemory", "1"},
-		"TooFewCopies": {"min-replicas-to-write", "1"},
+		"LeavesRowsWhenOutOfMemory":  {"maxmemory", "1"},
+		"LeavesRowsWhenTooFewCopies": {"min-replicas-to-write", "1"},
 	} {
-		t.Run("LeavesRowsWhen"+name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := setup(t, redisServer(t))
 			list := newJobs(20)

@@ -24,7 +24,9 @@ type mutant struct {
 	Harm string
 	// Package and Test are what catches it. Test is a name as go test takes it, with the row behind a slash.
 	Package, Test string
-	Edits         []edit
+	// Hangs says that the test does not end with the bug.
+	Hangs bool
+	Edits []edit
 }
 
 // edit replaces a text that stands exactly once in a file. White space counts as one space, so a text that was only
