@@ -94,6 +94,11 @@ fuzz: ## look for inputs that break a parser, FUZZTIME=30s for each
 		sed -E "s|^(.*)/[^/]*:func (Fuzz[A-Za-z0-9]*).*|\1 \2|" | while read -r package name; do \
 		go test -C "$$package" -run "^$$" -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) .; done'
 
+.PHONY: mutants
+mutants: ## plant bugs one by one and see the test of each fail, ONLY=name for some
+	@.ci/setup postgresql redis
+	go run ./core/coretest/withpostgres -- go run ./core/coretest/mutants $(ONLY)
+
 .PHONY: lint
 lint: $(LINT) ## check layers, shapes, names and formats
 	$(LINT) run $(PKG)

@@ -1,13 +1,13 @@
 // Command mutants plants bugs one by one and runs the test that has to catch each:
 //
-//	go run ./core/coretest/mutants [NAME ...]
+//	go run ./core/coretest/withpostgres -- go run ./core/coretest/mutants [NAME ...]
 //
 // The sources stay as they are: the compiler gets the changed files in their place. It prints a line for each bug, and
-// exits with 1 when a test passes with its bug, or when a bug cannot be planted any more.
+// exits with 1 when a test passes with its bug, or when a bug cannot be planted any more. With names it tries these
+// alone, and shows what their tests say.
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,6 +18,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -28,9 +29,15 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
+var (
+	errSurvived = errors.New("some bugs were not caught")
+	errNoName   = errors.New("not all of these are names of mutants")
+	errFails    = errors.New("a test fails without a bug, so it can catch none")
+)
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	err := run(ctx, os.Args[1:], os.Stdout)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
@@ -38,76 +45,39 @@ func main() {
 	}
 }
 
-var (
-	errSurvived = errors.New("some bugs were not caught")
-	errNoName   = errors.New("no mutant has this name")
-	// errFails means that a test fails without a bug, so that it can catch none.
-	errFails = errors.New("a test fails without a bug")
-)
-
-func run(ctx context.Context, names []string, stdout, stderr io.Writer) error {
-	mutants, err := chosen(names)
+func run(ctx context.Context, names []string, stdout io.Writer) error {
+	root, err := coretest.Root()
 	if err != nil {
 		return err
 	}
-	l, err := newLab(ctx)
-	if err != nil {
-		return err
-	}
-	l.talks = len(names) > 0
-	return errors.Join(l.tryAll(ctx, mutants, stdout, stderr), l.cluster.Remove(context.WithoutCancel(ctx)))
-}
-
-// chosen returns the mutants with these names, and all without names. Those of one package follow each other.
-func chosen(names []string) ([]mutant, error) {
 	mutants, err := load()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	for _, name := range names {
-		if !slices.ContainsFunc(mutants, func(m mutant) bool { return m.Name == name }) {
-			return nil, fmt.Errorf("%w: %s", errNoName, name)
-		}
+	if len(names) > 0 {
+		mutants = slices.DeleteFunc(mutants, func(m mutant) bool { return !slices.Contains(names, m.Name) })
 	}
-	mutants = slices.DeleteFunc(mutants, func(m mutant) bool {
-		return len(names) > 0 && !slices.Contains(names, m.Name)
-	})
+	if len(mutants) < len(names) {
+		return fmt.Errorf("%w: %s", errNoName, strings.Join(names, ", "))
+	}
+	// Those of one package follow each other.
 	slices.SortStableFunc(mutants, func(a, b mutant) int { return strings.Compare(a.Package, b.Package) })
-	return mutants, nil
+	return lab{root: root, talks: len(names) > 0, out: stdout}.tryAll(ctx, mutants)
 }
 
 // lab is where mutants are tried.
 type lab struct {
-	root    string
-	cluster *coretest.Cluster
-	// env is what tests need to find the database and the programs.
-	env []string
+	root string
+	out  io.Writer
 	// talks says that what the tests say is shown.
 	talks bool
 }
 
-func newLab(ctx context.Context) (lab, error) {
-	root, err := coretest.Root()
-	if err != nil {
-		return lab{}, err
-	}
-	checkers, err := coretest.BuildCheckers(ctx)
-	if err != nil {
-		return lab{}, err
-	}
-	cluster, err := coretest.StartCluster(ctx)
-	if err != nil {
-		return lab{}, err
-	}
-	return lab{root: root, cluster: cluster, env: append(os.Environ(),
-		coretest.DatabaseVariable+"="+cluster.URL(), coretest.CheckersVariable+"="+checkers)}, nil
-}
-
 // tryAll tries the mutants and prints what became of each.
-func (l lab) tryAll(ctx context.Context, mutants []mutant, stdout, stderr io.Writer) error {
-	bar := progressbar.NewOptions(len(mutants), progressbar.OptionSetWriter(stderr),
+func (l lab) tryAll(ctx context.Context, mutants []mutant) error {
+	bar := progressbar.NewOptions(len(mutants), progressbar.OptionSetWriter(os.Stderr),
 		progressbar.OptionClearOnFinish(), progressbar.OptionSetRenderBlankState(true),
-		progressbar.OptionSetVisibility(term.IsTerminal(int(os.Stderr.Fd())))) //nolint:gosec // It is a small number.
+		progressbar.OptionSetVisibility(term.IsTerminal(int(os.Stderr.Fd()))))
 	began, survived := time.Now(), 0
 	for i, m := range mutants {
 		bar.Describe(m.Name)
@@ -116,27 +86,25 @@ func (l lab) tryAll(ctx context.Context, mutants []mutant, stdout, stderr io.Wri
 				return err
 			}
 		}
-		changed, err := m.plant(l.root)
-		if err != nil {
-			return err
-		}
-		caught, took, said, err := l.test(ctx, m.Name, m.Package, m.pattern(), changed)
+		tried := time.Now()
+		failed, said, err := l.test(ctx, m)
 		if err != nil {
 			return err
 		}
 		verdict := "caught"
-		if !caught {
+		if !failed {
 			verdict = "SURVIVED"
 			survived++
 		}
 		_ = bar.Clear() // The bar is only for people who watch.
 		if l.talks {
-			fmt.Fprintf(stdout, "%s: %s\n%s", m.Name, m.Harm, said)
+			fmt.Fprintf(l.out, "%s: %s\n%s", m.Name, m.Harm, said)
 		}
-		fmt.Fprintf(stdout, "%-8s %5.1f s  %-38s %s %s\n", verdict, took.Seconds(), m.Name, m.Package, m.Test)
-		_ = bar.Add(1)
+		took := time.Since(tried).Seconds()
+		fmt.Fprintf(l.out, "%-8s %5.1f s  %-34s %s %s\n", verdict, took, m.Name, m.Package, m.Test)
+		_ = bar.Add(1) // As before.
 	}
-	fmt.Fprintf(stdout, "%d of %d caught in %s\n", len(mutants)-survived, len(mutants),
+	fmt.Fprintf(l.out, "%d of %d caught in %s\n", len(mutants)-survived, len(mutants),
 		time.Since(began).Round(time.Second))
 	if survived > 0 {
 		return errSurvived
@@ -146,73 +114,64 @@ func (l lab) tryAll(ctx context.Context, mutants []mutant, stdout, stderr io.Wri
 
 // passes demands that the tests of a package pass without a bug.
 func (l lab) passes(ctx context.Context, pkg string, mutants []mutant) error {
-	var patterns []string
+	var tests []string
 	for _, m := range mutants {
-		if m.Package == pkg && !slices.Contains(patterns, m.pattern()) {
-			patterns = append(patterns, m.pattern())
+		if m.Package == pkg && !slices.Contains(tests, m.Test) {
+			tests = append(tests, m.Test)
 		}
 	}
-	failed, _, said, err := l.test(ctx, "as-it-is", pkg, strings.Join(patterns, "|"), nil)
+	failed, said, err := l.test(ctx, mutant{Name: "no bug", Package: pkg, Test: strings.Join(tests, "$|^")})
 	if err == nil && failed {
 		err = fmt.Errorf("%w: %s\n%s", errFails, pkg, said)
 	}
 	return err
 }
 
-// test builds the tests of a package with changed files and runs some of them. It reports whether one has failed, how
-// long they took, and what they said.
-func (l lab) test(
-	ctx context.Context, name, pkg, pattern string, changed map[string][]byte,
-) (bool, time.Duration, []byte, error) {
-	dir, err := l.cluster.MakeDir(strings.ReplaceAll(name+pkg, "/", "-"))
+// test runs the mutant's test with its bug. It reports whether it has failed, and what it has said.
+func (l lab) test(ctx context.Context, m mutant) (bool, []byte, error) {
+	changed, err := m.plant(l.root)
 	if err != nil {
-		return false, 0, nil, err
+		return false, nil, err
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // It is removed with the cluster at the latest.
+	dir, err := os.MkdirTemp("", "mutant-")
+	if err != nil {
+		return false, nil, fmt.Errorf("make a folder for a mutant: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // It is a temporary one.
 	overlay, err := writeOverlay(dir, changed)
 	if err != nil {
-		return false, 0, nil, err
+		return false, nil, err
 	}
 	// Tests that build programs build them with the bug as well.
-	env := append(slices.Clone(l.env), "GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+overlay,
-		coretest.ProgramsVariable+"="+dir)
+	env := append(os.Environ(), "GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+overlay, coretest.ProgramsVariable+"="+dir)
 	binary := filepath.Join(dir, "test")
-	build := exec.CommandContext(ctx, "go", "test", "-vet=off", "-ldflags=-s -w", "-c", "-o", binary, pkg)
+	build := exec.CommandContext(ctx, "go", "test", "-vet=off", "-ldflags=-s -w", "-c", "-o", binary, m.Package)
 	build.Dir, build.Env = l.root, env
 	if said, err := build.CombinedOutput(); err != nil {
-		return false, 0, nil, fmt.Errorf("build %s with %s: %w\n%s", pkg, name, err, said)
+		return false, nil, fmt.Errorf("build %s with %s: %w\n%s", m.Package, m.Name, err, said)
 	}
-	tests := exec.CommandContext(ctx, binary, "-test.run", pattern, "-test.timeout=1m", "-test.parallel=4")
-	tests.Dir, tests.Env = filepath.Join(l.root, pkg), env
-	began := time.Now()
+	patience := 3 * time.Minute
+	if m.Hangs {
+		patience = 20 * time.Second
+	}
+	tests := exec.CommandContext(ctx, binary, "-test.run", m.pattern(), "-test.timeout", patience.String())
+	tests.Dir, tests.Env = filepath.Join(l.root, m.Package), env
 	said, err := tests.CombinedOutput()
-	took := time.Since(began)
-	switch {
-	case ctx.Err() != nil:
-		return false, 0, nil, context.Cause(ctx)
-	case bytes.Contains(said, []byte("no tests to run")):
-		return false, 0, nil, fmt.Errorf("%w: %s in %s", errNoTest, pattern, pkg)
-	default:
-		return err != nil, took, said, nil
-	}
+	return err != nil, said, ctx.Err()
 }
 
 // writeOverlay writes the files and the list from which the compiler knows them.
 func writeOverlay(dir string, changed map[string][]byte) (string, error) {
 	replaced := make(map[string]string)
+	var failures []error
 	for path, text := range changed {
-		replaced[path] = filepath.Join(dir, fmt.Sprintf("%d-%s", len(replaced), filepath.Base(path)))
-		if err := os.WriteFile(replaced[path], text, 0o600); err != nil {
-			return "", fmt.Errorf("write a changed file: %w", err)
-		}
+		replaced[path] = filepath.Join(dir, strconv.Itoa(len(replaced))+"-"+filepath.Base(path))
+		failures = append(failures, os.WriteFile(replaced[path], text, 0o600))
 	}
 	list, err := json.Marshal(map[string]any{"Replace": replaced})
-	if err != nil {
-		return "", fmt.Errorf("write the list of changed files: %w", err)
+	overlay := filepath.Join(dir, "overlay.json")
+	if err := errors.Join(append(failures, err, os.WriteFile(overlay, list, 0o600))...); err != nil {
+		return "", fmt.Errorf("write the changed files: %w", err)
 	}
-	path := filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(path, list, 0o600); err != nil {
-		return "", fmt.Errorf("write the list of changed files: %w", err)
-	}
-	return path, nil
+	return overlay, nil
 }

@@ -33,25 +33,28 @@ type mutant struct {
 // wrapped or indented anew is found.
 type edit struct{ File, Old, New string }
 
+var errOutdated = errors.New("the text is not there exactly once")
+
 // load reads the mutants of all files, in their order.
 func load() ([]mutant, error) {
-	names, err := fs.Glob(planted, "planted/*.yaml")
-	if err != nil {
-		return nil, fmt.Errorf("list mutants: %w", err)
-	}
 	var all []mutant
-	for _, name := range names {
-		text, err := planted.ReadFile(name)
+	err := fs.WalkDir(planted, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := planted.ReadFile(path)
 		if err != nil {
-			return nil, fmt.Errorf("read mutants: %w", err)
+			return err
 		}
 		decoder := yaml.NewDecoder(bytes.NewReader(text))
 		decoder.KnownFields(true)
 		var found []mutant
-		if err := decoder.Decode(&found); err != nil {
-			return nil, fmt.Errorf("read %s: %w", name, err)
-		}
+		err = decoder.Decode(&found)
 		all = append(all, found...)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read mutants: %w", err)
 	}
 	return all, nil
 }
@@ -68,56 +71,18 @@ func (m mutant) plant(root string) (map[string][]byte, error) {
 				return nil, fmt.Errorf("mutant %s: %w", m.Name, err)
 			}
 		}
-		found := e.pattern().FindAllIndex(text, -1)
+		words := strings.Fields(e.Old)
+		for i := range words {
+			words[i] = regexp.QuoteMeta(words[i])
+		}
+		found := regexp.MustCompile(strings.Join(words, `\s+`)).FindAllIndex(text, -1)
 		if len(found) != 1 {
-			return nil, fmt.Errorf("mutant %s: %s has this text %d times, want it once: %s", m.Name, e.File, len(found),
-				e.Old)
+			return nil, fmt.Errorf("mutant %s: %s: %w: %s", m.Name, e.File, errOutdated, e.Old)
 		}
 		changed[path] = bytes.Join([][]byte{text[:found[0][0]], []byte(e.New), text[found[0][1]:]}, nil)
-	}
-	if len(changed) == 0 {
-		return nil, fmt.Errorf("mutant %s changes nothing", m.Name)
 	}
 	return changed, nil
 }
 
-func (e edit) pattern() *regexp.Regexp {
-	words := strings.Fields(e.Old)
-	for i := range words {
-		words[i] = regexp.QuoteMeta(words[i])
-	}
-	return regexp.MustCompile(strings.Join(words, `\s+`))
-}
-
-var errNoTest = errors.New("its test does not exist")
-
-// findTest reports whether the mutant's test is there: its function, and a text for each row below it.
-func (m mutant) findTest(root string) error {
-	files, err := filepath.Glob(filepath.Join(root, m.Package, "*_test.go"))
-	if err != nil {
-		return fmt.Errorf("list tests: %w", err)
-	}
-	var all []byte
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return fmt.Errorf("read tests: %w", err)
-		}
-		all = append(all, text...)
-	}
-	for i, name := range strings.Split(m.Test, "/") {
-		want := "func " + name + "(t *testing.T)"
-		if i > 0 {
-			want = `"` + name + `"`
-		}
-		if !bytes.Contains(all, []byte(want)) {
-			return fmt.Errorf("mutant %s: %w: %s in %s", m.Name, errNoTest, name, m.Package)
-		}
-	}
-	return nil
-}
-
 // pattern is what go test takes to run nothing but the mutant's test.
-func (m mutant) pattern() string {
-	return "^" + strings.ReplaceAll(m.Test, "/", "$/^") + "$"
-}
+func (m mutant) pattern() string { return "^" + strings.ReplaceAll(m.Test, "/", "$/^") + "$" }
