@@ -124,6 +124,10 @@ func TestClaims(t *testing.T) {
 		if _, found, err := idempotency.Lookup(t.Context(), database, org, endpoint, "expired"); found || err != nil {
 			t.Errorf("lookup = %t, %v, want an expired key to be absent", found, err)
 		}
+		if _, err := database.Pool.Exec(t.Context(), `UPDATE idempotency_keys SET attempts = 7, retry_at = now(),
+			last_error = 'an old one' WHERE key = 'expired'`); err != nil {
+			t.Fatal(err)
+		}
 		fresh := newClaim(org, "expired", "new")
 		outcome := mustClaim(t, database, fresh)[0]
 		record, _, err := idempotency.Lookup(t.Context(), database, org, endpoint, "expired")
@@ -137,6 +141,29 @@ func TestClaims(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, record); diff != "" {
 			t.Errorf("record (-want +got):\n%s", diff)
+		}
+		if !coretest.One[bool](t, database, `SELECT attempts = 0 AND retry_at IS NULL AND last_error = ''
+			FROM idempotency_keys WHERE key = 'expired'`) {
+			t.Error("the tries of the old use count for the new one")
+		}
+	})
+
+	t.Run("OneNameIsAKeyForEachEndpoint", func(t *testing.T) {
+		t.Parallel()
+		for _, claimed := range []bool{true, false} {
+			for _, content := range []string{"a", "b"} {
+				claim := newClaim(org, "twice", content)
+				claim.Endpoint = idempotency.Endpoint("endpoint-" + content)
+				outcome := mustClaim(t, database, claim)[0]
+				existing := outcome.Existing
+				if outcome.Claimed != claimed || !claimed && (existing == nil || existing.RequestID != "request-"+content) {
+					t.Errorf("outcome = %+v, want claimed %t, or the record of its endpoint", outcome, claimed)
+				}
+				record, found, err := idempotency.Lookup(t.Context(), database, org, claim.Endpoint, "twice")
+				if err != nil || !found || record.RequestID != "request-"+content {
+					t.Errorf("lookup = %+v, %t, %v, want the record of its endpoint", record, found, err)
+				}
+			}
 		}
 	})
 

@@ -51,6 +51,24 @@ func TestEngineTakesOver(t *testing.T) {
 		r.wantFinished(t, "k", 1)
 	})
 
+	for name, change := range map[string]string{
+		"NotByARecordOfAnEarlierPoint": `UPDATE idempotency_keys SET recovery_point = 'called', locked_until = now()`,
+		"NotByARecordOfAnEarlierEpoch": `UPDATE idempotency_keys SET epoch = epoch + 1, locked_until = now()`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, longLock)
+			stale := r.begin(t, "k")
+			r.exec(t, change)
+			_, err := r.engine.Resume(t.Context(), r.flow, stale)
+			checkCode(t, err, api.CodeKeyInProgress)
+			if now := r.lookup(t, "k"); !now.Abandoned() {
+				t.Errorf("record = %+v, want it left to who looks at it again", now)
+			}
+			r.wantCalls(t, stale, 0)
+		})
+	}
+
 	t.Run("AndTheStaleHolderAnswersWithWhatItsSuccessorStored", func(t *testing.T) {
 		t.Parallel()
 		for _, point := range []idempotency.Point{pointBegun, pointCalled, pointNoted} {

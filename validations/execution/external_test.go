@@ -13,6 +13,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest/outside"
+	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
 
@@ -133,16 +135,51 @@ func TestExternalStepTimesOut(t *testing.T) {
 	}, "")
 }
 
+// held starts a run with one http step, which the returned holder executes.
+func (b externalBundle) held(tb testing.TB) (jobs.Job, validations.Run) {
+	tb.Helper()
+	job := b.startHTTP(tb, later)
+	b.exec(tb, `UPDATE validation_runs SET state = 'RUNNING', epoch = 2, attempts = 2, started_at = now(),
+		lease_until = now() + interval '1 hour', sweep_after = now() + interval '1 hour'`)
+	return job, validations.Run{OrgID: job.OrgID, ID: job.SubjectID, Epoch: 2, Attempts: 2}
+}
+
+// An answer that comes just before its run is given up counts, and one that comes just after does not, whatever was
+// read before.
+func TestAnswersInTheLastMoment(t *testing.T) {
+	t.Parallel()
+	b := setupExternal(t, testConfig())
+	job, holder := b.held(t)
+	call, err := b.executor.beginCall(t.Context(), holder, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first, err := b.executor.recordAnswer(t.Context(), call, []byte(outside.AnswerOf(true))); !first || err != nil {
+		t.Fatalf("first answer = %t, %v", first, err)
+	}
+	end := noVerdict(api.ErrorCategoryTimeout, "It took too long.")
+	if ended, err := b.executor.failCall(t.Context(), holder, call, end); ended || err != nil {
+		t.Errorf("ended = %t, %v, want the answer used", ended, err)
+	}
+	b.exec(t, `UPDATE external_calls SET state = 'CALLING', answer = NULL, answered_at = NULL`)
+	if ended, err := b.executor.failCall(t.Context(), holder, call, end); !ended || err != nil {
+		t.Errorf("ended = %t, %v, want the run given up", ended, err)
+	}
+	b.exec(t, `UPDATE external_calls SET state = 'CALLING'`)
+	if claimed, err := db.InTx(t.Context(), b.db, func(tx db.Tx) (bool, error) {
+		return claimReceipt(t.Context(), tx, call, []byte(outside.AnswerOf(true)))
+	}); claimed || err != nil || b.call(t, job).Answer {
+		t.Errorf("the answer to a run that has ended = %t, %v, want it refused", claimed, err)
+	}
+}
+
 // A holder whose lease was taken over neither calls the validator nor parks the run of its successor.
 func TestAStaleHolderMakesNoCalls(t *testing.T) {
 	t.Parallel()
 	b := setupExternal(t, testConfig())
-	job := b.startHTTP(t, later)
-	b.exec(t, `UPDATE validation_runs SET state = 'RUNNING', epoch = 2, attempts = 2, started_at = now(),
-		lease_until = now() + interval '1 hour', sweep_after = now() + interval '1 hour'`)
-	stale := validations.Run{OrgID: job.OrgID, ID: job.SubjectID, Epoch: 1, Attempts: 1}
-	holder := stale
-	holder.Epoch = 2
+	job, holder := b.held(t)
+	stale := holder
+	stale.Epoch = 1
 	if _, err := b.executor.beginCall(t.Context(), stale, 0); !errors.Is(err, errLeaseLost) {
 		t.Errorf("begin a call = %v, want %v", err, errLeaseLost)
 	}

@@ -1,11 +1,13 @@
 package execution
 
 import (
+	"errors"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
 
+	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
@@ -58,6 +60,28 @@ func TestSweepStagesOverdueRuns(t *testing.T) {
 					job.SubjectID)
 			}
 			b.sweep(t, 0)
+		})
+	}
+}
+
+func TestRequeueRefuses(t *testing.T) {
+	t.Parallel()
+	b := setup(t, testConfig())
+	for _, tt := range []struct{ name, before string }{
+		{"WhatIsBeingExecuted", `UPDATE validation_runs SET state = 'RUNNING', started_at = now(),
+			lease_until = now() + interval '1 minute' WHERE id = $1`},
+		{"WhatIsReserved", `UPDATE validation_runs SET usage_metric = '', sweep_after = 'infinity' WHERE id = $1`},
+		{"WhatIsChargedAndNotLaunched", `UPDATE validation_runs SET sweep_after = 'infinity' WHERE id = $1`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			job := b.start(t, passing)
+			b.exec(t, tt.before, job.SubjectID)
+			before := b.version(t, job)
+			err := b.executor.Requeue(t.Context(), b.orgID, job.SubjectID, core.AuditRecord{OrgID: b.orgID})
+			if !errors.Is(err, errNotWaiting) || b.version(t, job) != before {
+				t.Errorf("Requeue = %v, want %v and the run untouched", err, errNotWaiting)
+			}
 		})
 	}
 }

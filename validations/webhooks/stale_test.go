@@ -82,3 +82,37 @@ func TestOnePublisherAtATime(t *testing.T) {
 		t.Errorf("published = %d, %v, want 1", n, err)
 	}
 }
+
+// A webhook whose job waits in a long backlog gets no second one, or the backlog would grow by itself.
+func TestAJobThatWaitsIsNotStagedAgain(t *testing.T) {
+	t.Parallel()
+	database, _ := dueWebhook(t)
+	publisher := NewPublisher(database, Config{Timeout: time.Minute}, jobs.NewSignal())
+	for _, want := range []int{1, 0} {
+		if _, err := database.Pool.Exec(t.Context(), `UPDATE webhooks SET lease_until = now()`); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := publisher.RunOnce(t.Context()); n != want || err != nil {
+			t.Errorf("staged = %d, %v, want %d", n, err, want)
+		}
+	}
+}
+
+// When the clock of the database was set back, events still get places behind those that were read.
+func TestPositionsOnlyGrow(t *testing.T) {
+	t.Parallel()
+	database, _ := dueWebhook(t)
+	const ahead = 1 << 60
+	if _, err := database.Pool.Exec(t.Context(), `
+		INSERT INTO events (org_id, position, type, data) SELECT id, position, 'key.abandoned', '{}'
+		FROM organizations, unnest(ARRAY[$1, NULL]::bigint[]) AS position`, ahead); err != nil {
+		t.Fatal(err)
+	}
+	publisher := NewPublisher(database, Config{Timeout: time.Minute}, jobs.NewSignal())
+	if n, err := publisher.RunOnce(t.Context()); n != 1 || err != nil {
+		t.Fatalf("published = %d, %v, want 1", n, err)
+	}
+	if last := coretest.One[int64](t, database, `SELECT max(position) FROM events`); last != ahead+1 {
+		t.Errorf("last position = %d, want %d", last, ahead+1)
+	}
+}
