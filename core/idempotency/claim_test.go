@@ -155,8 +155,8 @@ func TestClaims(t *testing.T) {
 				claim := newClaim(org, "twice", content)
 				claim.Endpoint = idempotency.Endpoint("endpoint-" + content)
 				outcome := mustClaim(t, database, claim)[0]
-				existing := outcome.Existing
-				if outcome.Claimed != claimed || !claimed && (existing == nil || existing.RequestID != "request-"+content) {
+				ofAnother := outcome.Existing == nil || outcome.Existing.RequestID != "request-"+content
+				if outcome.Claimed != claimed || !claimed && ofAnother {
 					t.Errorf("outcome = %+v, want claimed %t, or the record of its endpoint", outcome, claimed)
 				}
 				record, found, err := idempotency.Lookup(t.Context(), database, org, claim.Endpoint, "twice")

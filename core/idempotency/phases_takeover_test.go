@@ -2,6 +2,7 @@ package idempotency_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -141,9 +142,10 @@ func TestEngineTakesOver(t *testing.T) {
 		t.Parallel()
 		r := newRig(t, longLock)
 		locked := r.begin(t, "k")
-		r.onPhase(func(context.Context, idempotency.Record) error {
-			r.exec(t, `UPDATE idempotency_keys SET epoch = epoch + 1, locked_until = now() + interval '1 hour'`)
-			return errForeign
+		r.onPhase(func(ctx context.Context, _ idempotency.Record) error {
+			_, err := r.db.Pool.Exec(ctx, `UPDATE idempotency_keys SET epoch = epoch + 1,
+				locked_until = now() + interval '1 hour'`)
+			return errors.Join(errForeign, err)
 		})
 		_, err := r.engine.Drive(t.Context(), r.flow, locked)
 		wantResumable(t, err)

@@ -172,8 +172,6 @@ func TestExecuteDoesNothing(t *testing.T) {
 		{"ForACompletedRun", `UPDATE validation_runs SET state = 'COMPLETED', result = 'PASS', ended_at = now(),
 			sweep_after = NULL WHERE id = $1`},
 		{"ForALowerEpoch", `UPDATE validation_runs SET epoch = epoch + 1 WHERE id = $1`},
-		{"ForARunThatIsNotCharged", `UPDATE validation_runs SET usage_metric = '', sweep_after = 'infinity'
-			WHERE id = $1`},
 		{"WhileAnotherHasTheLease", `UPDATE validation_runs SET state = 'RUNNING', started_at = now(),
 			lease_until = now() + interval '1 minute' WHERE id = $1`},
 	} {

@@ -64,6 +64,19 @@ func TestSweepStagesOverdueRuns(t *testing.T) {
 	}
 }
 
+// A job of a run that waits for its charge does nothing, whoever has staged it.
+func TestExecuteLeavesReservedRunsAlone(t *testing.T) {
+	t.Parallel()
+	b := setup(t, testConfig())
+	job := b.start(t, passing)
+	b.exec(t, `UPDATE validation_runs SET usage_metric = '', sweep_after = 'infinity'`)
+	before := b.version(t, job)
+	b.execute(t, job)
+	if b.version(t, job) != before {
+		t.Error("a run was leased that is not charged")
+	}
+}
+
 func TestRequeueRefuses(t *testing.T) {
 	t.Parallel()
 	b := setup(t, testConfig())

@@ -20,9 +20,10 @@ func dueWebhook(t *testing.T) (*db.DB, lease) {
 	held := lease{orgID: uuid.New(), id: uuid.New(), epoch: 2}
 	for _, statement := range []string{
 		`INSERT INTO organizations (id, slug, name) SELECT $1, 'org', 'Org' WHERE $2::uuid IS NOT NULL`,
-		`INSERT INTO webhooks (org_id, id, url, sealed, epoch, due_at, lease_until)
-			VALUES ($1, $2, 'https://example.com/', decode(repeat('00', 68), 'hex'), 2, now(), now() + interval '1 hour')`,
-		`INSERT INTO events (org_id, position, type, data) SELECT $1, 1, 'key.abandoned', '{}' WHERE $2::uuid IS NOT NULL`,
+		`INSERT INTO webhooks (org_id, id, url, sealed, epoch, due_at, lease_until) VALUES
+			($1, $2, 'https://example.com/', decode(repeat('00', 68), 'hex'), 2, now(), now() + interval '1 hour')`,
+		`INSERT INTO events (org_id, position, type, data)
+			SELECT $1, 1, 'key.abandoned', '{}' WHERE $2::uuid IS NOT NULL`,
 		`INSERT INTO webhook_deliveries (org_id, webhook_id, position) VALUES ($1, $2, 1)`,
 	} {
 		if _, err := database.Pool.Exec(t.Context(), statement, held.orgID, held.id); err != nil {
