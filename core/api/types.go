@@ -577,20 +577,21 @@ type Event struct {
 
 // Webhook: A URL that events are sent to.
 type Webhook struct {
-	ID              string          `json:"id"`
-	URL             string          `json:"url"`         // Where events are sent.
-	Description     string          `json:"description"` // A description for people.
-	EventTypes      []EventType     `json:"event_types"` // The types that it gets; without any it gets all.
-	Workflow        Optional        `json:"workflow"`    // The id of the workflow whose events it gets; null for all.
-	Signature       SignatureScheme `json:"signature"`
-	Headers         []string        `json:"headers"` // The names of its own headers.
-	State           WebhookState    `json:"state"`
-	DisabledReason  string          `json:"disabled_reason"` // Why the service has disabled it; empty if it has not.
-	DisabledAt      Time            `json:"disabled_at"`
-	FailingSince    Time            `json:"failing_since"` // Since when no attempt has succeeded; null if the last one has.
-	SecretRotatedAt Time            `json:"secret_rotated_at"`
-	Recovering      Time            `json:"recovering"` // The time of the event that `resendEvents` has come to; null if nothing is being sent again.
-	CreatedAt       Time            `json:"created_at"`
+	ID                string          `json:"id"`
+	URL               string          `json:"url"`         // Where events are sent.
+	Description       string          `json:"description"` // A description for people.
+	EventTypes        []EventType     `json:"event_types"` // The types that it gets; without any it gets all.
+	Workflow          Optional        `json:"workflow"`    // The id of the workflow whose events it gets; null for all.
+	Signature         SignatureScheme `json:"signature"`
+	Headers           []string        `json:"headers"` // The names of its own headers.
+	State             WebhookState    `json:"state"`
+	DisabledReason    string          `json:"disabled_reason"` // Why the service has disabled it; empty if it has not.
+	DisabledAt        Time            `json:"disabled_at"`
+	FailingSince      Time            `json:"failing_since"` // Since when no attempt has succeeded; null if the last one has.
+	SecretRotatedAt   Time            `json:"secret_rotated_at"`
+	Recovering        Time            `json:"recovering"`         // The time of the event that `resendEvents` has come to; null if nothing is being sent again.
+	PendingDeliveries int             `json:"pending_deliveries"` // How many deliveries wait for an attempt, 10000 at most.
+	CreatedAt         Time            `json:"created_at"`
 }
 
 // WebhookSecret: A webhook with its secret.
@@ -606,7 +607,7 @@ type WebhookDraft struct {
 	Description string           `json:"description,omitempty"`
 	EventTypes  []EventType      `json:"event_types,omitempty"` // The types that it gets; without any it gets all.
 	Workflow    Optional         `json:"workflow,omitempty"`    // The id of the workflow whose events it gets; null for all.
-	Headers     map[string]any   `json:"headers,omitempty"`     // Headers that each request carries, 10 at most.
+	Headers     map[string]any   `json:"headers,omitempty"`     // Headers that each request carries, 20 at most.
 	Signature   *SignatureScheme `json:"signature,omitempty"`
 }
 
@@ -616,7 +617,7 @@ type WebhookChange struct {
 	Description *string         `json:"description,omitempty"`
 	EventTypes  *[]EventType    `json:"event_types,omitempty"` // The types that it gets; without any it gets all.
 	Workflow    *Optional       `json:"workflow,omitempty"`    // The id of the workflow whose events it gets; null for all.
-	Headers     *map[string]any `json:"headers,omitempty"`     // Headers that each request carries, 10 at most.
+	Headers     *map[string]any `json:"headers,omitempty"`     // Headers that each request carries, 20 at most.
 	Enabled     *bool           `json:"enabled,omitempty"`
 }
 

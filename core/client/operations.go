@@ -320,7 +320,8 @@ func (c *Client) TestWebhook(ctx context.Context, id string, key string) (api.Ev
 }
 
 // ResendEvents sends events again. Sends one event again, or all events since a time that the webhook wants, those
-// that were delivered too. It happens in the background: `recovering` of the webhook says how far it is.
+// that were delivered too. It happens in the background: `recovering` of the webhook says how far it is, and
+// `pending_deliveries` how many wait.
 func (c *Client) ResendEvents(ctx context.Context, id string, resend api.WebhookResend, key string) (api.Webhook, error) {
 	return do[api.Webhook](ctx, c, request{
 		method: "POST", path: "/api/webhooks/" + url.PathEscape(id) + "/resend/", json: resend, keyed: true, key: key, creates: true,

@@ -26,6 +26,7 @@ func functions(files assets) template.FuncMap {
 		"count":   core.Plural,
 		"pill":    NewPill,
 		"percent": percent,
+		"formKey": core.NewID,
 	}
 }
 

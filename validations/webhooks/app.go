@@ -3,10 +3,11 @@ package webhooks
 import (
 	"context"
 	"embed"
+	"fmt"
 	"net/http"
-	"net/url"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
@@ -22,9 +23,8 @@ import (
 var templates embed.FS
 
 const (
-	// maxBytes bounds the bodies of this app, and maxDepth how deep they nest.
+	// maxBytes bounds the bodies of this app.
 	maxBytes = 64 << 10
-	maxDepth = 10
 	// manage is what administrators may do.
 	manage = "manage webhooks"
 )
@@ -99,36 +99,22 @@ func (a *App) onWebhook(view func(c echo.Context, principal core.Principal, id u
 	}
 }
 
-func render(w Webhook) api.Webhook {
-	state := api.WebhookStateActive
-	if w.DisabledAt != nil {
-		state = api.WebhookStateDisabled
-	}
-	return api.Webhook{
-		ID: w.ID.String(), URL: w.URL, Description: w.Description, EventTypes: w.EventTypes,
-		Workflow: api.MaybeID(w.Workflow), Signature: w.Signature, Headers: w.Headers, State: state,
-		DisabledReason: w.DisabledReason, DisabledAt: api.MaybeAt(w.DisabledAt),
-		FailingSince: api.MaybeAt(w.FailingSince), SecretRotatedAt: api.MaybeAt(w.RotatedAt),
-		Recovering: api.MaybeAt(w.Resending), CreatedAt: api.At(w.CreatedAt),
-	}
-}
-
 // answerSecret answers with a secret, which no cache may store.
 func answerSecret(c echo.Context, w Webhook, secret []byte) error {
 	c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
-	return c.JSON(http.StatusCreated, api.WebhookSecret{Webhook: render(w), Secret: shownSecret(w.Signature, secret)})
+	return c.JSON(http.StatusCreated, api.WebhookSecret{Webhook: w.Webhook, Secret: shownSecret(w.Signature, secret)})
 }
 
 // list is GET /api/webhooks/.
 func (a *App) list(c echo.Context, principal core.Principal) error {
-	page, err := core.ReadPage(c, a.check, &core.PageQuery{}, func(w Webhook) uuid.UUID { return w.ID },
+	page, err := core.ReadPage(c, a.check, &core.PageQuery{}, func(w Webhook) uuid.UUID { return uuid.MustParse(w.ID) },
 		func(ctx context.Context, cursor core.Cursor) ([]Webhook, error) {
 			return a.service.list(ctx, principal.OrgID, cursor)
 		})
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, core.MapPage(page, render))
+	return c.JSON(http.StatusOK, core.MapPage(page, func(w Webhook) api.Webhook { return w.Webhook }))
 }
 
 // create is POST /api/webhooks/. It takes no key: the answer holds a secret.
@@ -150,20 +136,22 @@ func (a *App) read(c echo.Context, principal core.Principal, id uuid.UUID) error
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, render(found))
+	return c.JSON(http.StatusOK, found.Webhook)
 }
 
 // change is PATCH /api/webhooks/{id}/. Repeating it changes nothing.
 func (a *App) change(c echo.Context, principal core.Principal, id uuid.UUID) error {
-	var wanted change
-	if _, err := core.ReadJSON(c, a.check, maxBytes, &wanted); err != nil {
-		return err
-	}
-	changed, err := a.service.change(c.Request().Context(), principal, id, wanted)
+	body, err := core.ReadJSON(c, a.check, maxBytes, &change{})
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, render(changed))
+	changed, err := a.service.change(c.Request().Context(), principal, id, func(wanted *change) error {
+		return json.Unmarshal(body, wanted)
+	})
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, changed.Webhook)
 }
 
 // remove is DELETE /api/webhooks/{id}/.
@@ -185,14 +173,20 @@ func (a *App) rotate(c echo.Context, principal core.Principal, id uuid.UUID) err
 
 // test is POST /api/webhooks/{id}/test/.
 func (a *App) test(c echo.Context, principal core.Principal, id uuid.UUID) error {
-	operation := idempotency.Operation{Endpoint: endpointTest, Target: id.String()}
-	return a.guard.Once(c, operation, func(ctx context.Context, tx db.GormTx) (idempotency.Response, error) {
-		event, err := test(ctx, tx.Tx, principal, id)
-		if err != nil {
-			return idempotency.Response{}, err
+	operation, work := testOnce(principal, id)
+	return a.guard.Once(c, operation, work)
+}
+
+// testOnce is the sending of a test event.
+func testOnce(principal core.Principal, id uuid.UUID) (idempotency.Operation, idempotency.Work) {
+	return idempotency.Operation{Endpoint: endpointTest, Target: id.String()},
+		func(ctx context.Context, tx db.GormTx) (idempotency.Response, error) {
+			event, err := test(ctx, tx.Tx, principal, id)
+			if err != nil {
+				return idempotency.Response{}, err
+			}
+			return idempotency.JSONResponse(http.StatusAccepted, event.Event)
 		}
-		return idempotency.JSONResponse(http.StatusAccepted, event.render())
-	})
 }
 
 // resendDraft is what is sent again, one of both.
@@ -204,51 +198,41 @@ type resendDraft struct {
 // resend is POST /api/webhooks/{id}/resend/.
 func (a *App) resend(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	var wanted resendDraft
-	body, err := core.ReadJSON(c, a.check, maxBytes, &wanted)
-	if err != nil {
+	if _, err := core.ReadJSON(c, a.check, maxBytes, &wanted); err != nil {
 		return err
 	}
-	content, err := idempotency.DigestJSON(body, maxDepth)
-	if err != nil {
-		return err
-	}
-	operation := idempotency.Operation{Endpoint: endpointResend, Target: id.String(), Content: content}
-	return a.guard.Once(c, operation, func(ctx context.Context, tx db.GormTx) (idempotency.Response, error) {
-		changed, err := resendTo(ctx, tx.Tx, principal, id, wanted)
-		if err != nil {
-			return idempotency.Response{}, err
-		}
-		return idempotency.JSONResponse(http.StatusAccepted, render(changed))
-	})
+	operation, work := resendOnce(principal, id, wanted)
+	return a.guard.Once(c, operation, work)
 }
 
-// resendTo makes what is wanted due for the webhook, and audits it.
-func resendTo(
-	ctx context.Context, tx db.Tx, principal core.Principal, id uuid.UUID, wanted resendDraft,
-) (Webhook, error) {
-	w, err := lock(ctx, tx, principal.OrgID, id)
-	if err != nil {
-		return Webhook{}, err
-	}
-	if wanted.Since != nil {
-		err = resendSince(ctx, tx, principal.OrgID, id, *wanted.Since)
-	} else {
-		err = resendOne(ctx, tx, principal.OrgID, id, uuid.MustParse(wanted.Event))
-	}
-	if err != nil {
-		return Webhook{}, err
-	}
-	record, err := audited(ctx, principal, "resend", w)
-	if err != nil {
-		return Webhook{}, err
-	}
-	batch := tx.NewBatch()
-	core.Audit(batch, record)
-	if err := batch.Send(ctx); err != nil {
-		return Webhook{}, err
-	}
-	return lock(ctx, tx, principal.OrgID, id)
+// resendOnce makes what is wanted due for the webhook.
+func resendOnce(
+	principal core.Principal, id uuid.UUID, wanted resendDraft,
+) (idempotency.Operation, idempotency.Work) {
+	content := idempotency.DigestBytes(fmt.Append(nil, wanted.Event, api.MaybeAt(wanted.Since)))
+	return idempotency.Operation{Endpoint: endpointResend, Target: id.String(), Content: content},
+		func(ctx context.Context, tx db.GormTx) (idempotency.Response, error) {
+			w, err := lock(ctx, tx.Tx, principal.OrgID, id)
+			switch {
+			case err != nil:
+			case wanted.Since != nil:
+				w, err = resendSince(ctx, tx.Tx, principal.OrgID, id, *wanted.Since)
+			default:
+				w, err = resendOne(ctx, tx.Tx, principal.OrgID, id, wanted.Event)
+			}
+			if err == nil {
+				err = audit(ctx, tx.Tx, principal, "resend", w)
+			}
+			if err != nil {
+				return idempotency.Response{}, err
+			}
+			return idempotency.JSONResponse(http.StatusAccepted, w.Webhook)
+		}
 }
+
+// deliveryID is the place of a delivery in a list, and deliveryOf what is shown of it.
+func deliveryID(d Delivery) uuid.UUID    { return idOf(d.Position) }
+func deliveryOf(d Delivery) api.Delivery { return d.Delivery }
 
 // deliveriesQuery is the query of a webhook's deliveries.
 type deliveriesQuery struct {
@@ -262,14 +246,14 @@ func (a *App) listDeliveries(c echo.Context, principal core.Principal, id uuid.U
 		return err
 	}
 	query := &deliveriesQuery{}
-	page, err := core.ReadPage(c, a.check, query, func(d listedDelivery) uuid.UUID { return idOf(d.position) },
-		func(ctx context.Context, cursor core.Cursor) ([]listedDelivery, error) {
+	page, err := core.ReadPage(c, a.check, query, deliveryID,
+		func(ctx context.Context, cursor core.Cursor) ([]Delivery, error) {
 			return a.service.deliveries(ctx, principal.OrgID, id, query.DeliveryFilter, cursor)
 		})
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, core.MapPage(page, func(d listedDelivery) api.Delivery { return d.Delivery }))
+	return c.JSON(http.StatusOK, core.MapPage(page, deliveryOf))
 }
 
 // eventsQuery is the query of the list of events. It has no cursor: an event is its own.
@@ -304,21 +288,13 @@ func (a *App) listEvents(c echo.Context, principal core.Principal) error {
 	if err != nil {
 		return err
 	}
-	page := api.Page[api.Event]{Results: []api.Event{}}
-	for _, event := range found[:min(len(found), cursor.Size)] {
-		page.Results = append(page.Results, event.render())
-	}
+	page := api.Page[Event]{Results: found[:min(len(found), cursor.Size)]}
 	if len(found) > cursor.Size {
-		page.Next = following(*c.Request().URL, found[cursor.Size-1].ID)
+		query := c.QueryParams()
+		query.Set("after", found[cursor.Size-1].ID)
+		page.Next = api.Optional(c.Request().URL.Path + "?" + query.Encode())
 	}
-	return c.JSON(http.StatusOK, page)
-}
-
-// following is the address of the page behind an event.
-func following(address url.URL, after uuid.UUID) api.Optional {
-	query := address.Query()
-	query.Set("after", after.String())
-	return api.Optional((&url.URL{Path: address.Path, RawQuery: query.Encode()}).String())
+	return c.JSON(http.StatusOK, core.MapPage(page, func(e Event) api.Event { return e.Event }))
 }
 
 // readEvent is GET /api/events/{id}/.
@@ -331,5 +307,5 @@ func (a *App) readEvent(c echo.Context, principal core.Principal) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, event.render())
+	return c.JSON(http.StatusOK, event.Event)
 }

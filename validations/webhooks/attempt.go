@@ -62,7 +62,7 @@ func send(ctx context.Context, client *http.Client, to lease, event Event, at ti
 		request.Header.Set(name, value)
 	}
 	request.Header.Set("User-Agent", userAgent)
-	core.SignWebhook(request.Header, to.signature, event.ID.String(), at, body, to.secrets...)
+	core.SignWebhook(request.Header, to.signature, event.ID, at, body, to.secrets...)
 	response, err := client.Do(request)
 	if err != nil {
 		return outcome{reason: unanswered(err)}

@@ -185,7 +185,7 @@ func (d *Deliverer) sendAll(ctx context.Context, client *http.Client, to lease, 
 				// The attempt was cut short by this process, which says nothing about the receiver.
 				return ctx.Err()
 			}
-			d.metrics.Attempted(done.ok(), one.tries == 0, done.at.Sub(one.event.At))
+			d.metrics.Attempted(done.ok(), one.tries == 0, done.at.Sub(one.event.Timestamp.Time))
 			wait := pause(d.cfg.Retries, one.tries+1, done.retryAfter)
 			return d.store(ctx, stored{to, one.event.Position, done, wait})
 		})

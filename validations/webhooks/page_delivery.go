@@ -46,7 +46,7 @@ func (a *App) deliveryPage(c echo.Context, principal core.Principal, id uuid.UUI
 	if err != nil {
 		return err
 	}
-	page := deliveryPage{Webhook: w, Event: event.render(), Unpublished: event.Position == 0}
+	page := deliveryPage{Webhook: w, Event: event.Event, Unpublished: event.Position == 0}
 	if len(found) > 0 {
 		page.Delivery = &found[0].Delivery
 	}

@@ -1,6 +1,7 @@
 package webhooks
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"time"
@@ -10,7 +11,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
-	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
@@ -21,10 +22,10 @@ type webhookPage struct {
 
 	Attempts attempts
 	Form     formView
-	// States are the tabs of the list, and State the chosen one.
-	States []pages.Choice
-	State  string
-	First  bool
+	// Tabs are those of the list by the state of deliveries, and Tab the chosen one.
+	Tabs  []pages.Choice
+	Tab   string
+	First bool
 	// Since is the time in the form that sends events again.
 	Since   string
 	Problem *core.Error
@@ -35,66 +36,84 @@ func (p webhookPage) WorkflowName() string { return pages.Chosen(p.Form.Workflow
 
 // webhookPage is GET /app/orgs/{org}/webhooks/{id}/.
 func (a *App) webhookPage(c echo.Context, principal core.Principal, id uuid.UUID) error {
-	w, err := a.service.find(c.Request().Context(), principal.OrgID, id)
-	if err != nil {
-		return err
-	}
-	return a.renderWebhook(c, http.StatusOK, principal, webhookPage{
-		Webhook: w, Form: formView{webhookForm: formOf(w)}, Since: c.QueryParam("since"),
-	})
+	return a.renderWebhook(c, http.StatusOK, principal, id, webhookPage{Since: c.QueryParam("since")})
 }
 
-// formOf is the form with what is stored.
-func formOf(w Webhook) webhookForm {
-	return webhookForm{
-		URL: w.URL, Description: w.Description, EventTypes: w.EventTypes, Workflow: string(api.MaybeID(w.Workflow)),
-	}
-}
-
-// renderWebhook fills in the rest of the page.
-func (a *App) renderWebhook(c echo.Context, status int, principal core.Principal, page webhookPage) error {
+// renderWebhook fills in the rest of the page. A form that was not sent has what is stored.
+func (a *App) renderWebhook(
+	c echo.Context, status int, principal core.Principal, id uuid.UUID, page webhookPage,
+) error {
 	ctx, query := c.Request().Context(), &deliveriesQuery{}
 	cursor, err := core.BindList(c, a.check, query)
 	if err != nil {
 		return err
 	}
-	deliveries, err := a.service.deliveries(ctx, principal.OrgID, page.ID, query.DeliveryFilter, cursor)
+	if page.Webhook, err = a.service.find(ctx, principal.OrgID, id); err != nil {
+		return err
+	}
+	deliveries, err := a.service.deliveries(ctx, principal.OrgID, id, query.DeliveryFilter, cursor)
 	if err != nil {
 		return err
 	}
-	counted, err := a.service.attempts(ctx, principal.OrgID, page.ID)
+	counted, err := a.service.attempts(ctx, principal.OrgID, id)
 	if err != nil {
 		return err
+	}
+	if page.Form.webhookForm == nil {
+		page.Form.webhookForm = &webhookForm{
+			URL: page.URL, Description: page.Description, EventTypes: page.EventTypes, Workflow: string(page.Workflow),
+		}
 	}
 	if page.Form, err = a.newFormView(ctx, principal.OrgID, page.Form.webhookForm, nil); err != nil {
 		return err
 	}
+	page.Form.Stored = page.Webhook.Headers
 	// A form that was refused has another address than the page.
-	list := url.URL{Path: addressOf(principal, page.ID), RawQuery: c.Request().URL.RawQuery}
-	page.Page = core.MapPage(core.NewPage(cursor, deliveries, uuid.Nil,
-		func(d listedDelivery) uuid.UUID { return idOf(d.position) }, list),
-		func(d listedDelivery) api.Delivery { return d.Delivery })
+	list := url.URL{Path: addressOf(principal, id), RawQuery: c.Request().URL.RawQuery}
+	page.Page = core.MapPage(core.NewPage(cursor, deliveries, uuid.Nil, deliveryID, list), deliveryOf)
 	page.Attempts = counted[page.ID]
-	page.State, page.First = query.State, query.Cursor == ""
-	page.States = pages.Choices(query.State, "", "All", "pending", "Pending", "failed", "Failed",
+	page.Tab, page.First = query.State, query.Cursor == ""
+	page.Tabs = pages.Choices(query.State, "", "All", "pending", "Pending", "failed", "Failed",
 		"delivered", "Delivered")
+	if page.Since == "" && page.Problem == nil {
+		page.Since = page.missedSince()
+	}
 	return a.pages.Render(c, status, "webhook", pages.Page{
 		Title: page.URL, Section: pages.SectionWebhooks, Data: page,
 	})
 }
 
+// missedSince is since when the receiver may have missed something, as in a form; "" if nothing tells.
+func (p webhookPage) missedSince() string {
+	since := p.Webhook.missedSince()
+	for _, delivery := range p.Results {
+		if at := delivery.Timestamp; delivery.State == api.DeliveryStateFailed && (since.IsZero() || at.Before(since.Time)) {
+			since = at
+		}
+	}
+	return pages.TimeField(since.String())
+}
+
+// missedSince is since when the webhook has failed or was disabled. The events of its first failures are older than
+// those.
+func (w Webhook) missedSince() api.Time {
+	since := w.FailingSince
+	if since.IsZero() || !w.DisabledAt.IsZero() && w.DisabledAt.Before(since.Time) {
+		since = w.DisabledAt
+	}
+	if since.IsZero() {
+		return since
+	}
+	return api.At(since.Add(-time.Minute))
+}
+
 // refuse shows the page of the webhook again with what is wrong with one of its forms.
 func (a *App) refuse(
-	c echo.Context, principal core.Principal, id uuid.UUID, err error, fill func(*webhookPage),
+	c echo.Context, principal core.Principal, id uuid.UUID, err error, page webhookPage,
 ) error {
 	return pages.Refuse(c, err, func(c echo.Context, status int, problem *core.Error) error {
-		w, err := a.service.find(c.Request().Context(), principal.OrgID, id)
-		if err != nil {
-			return err
-		}
-		page := webhookPage{Webhook: w, Form: formView{webhookForm: formOf(w)}, Problem: problem}
-		fill(&page)
-		return a.renderWebhook(c, status, principal, page)
+		page.Problem = problem
+		return a.renderWebhook(c, status, principal, id, page)
 	})
 }
 
@@ -106,10 +125,13 @@ func addressOf(principal core.Principal, id uuid.UUID) string {
 func (a *App) changeForm(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	form, wanted, err := a.readForm(c)
 	if err == nil {
-		_, err = a.service.change(c.Request().Context(), principal, id, change{draft: wanted})
+		_, err = a.service.change(c.Request().Context(), principal, id, func(stored *change) error {
+			stored.draft = wanted
+			return nil
+		})
 	}
 	if err != nil {
-		return a.refuse(c, principal, id, err, func(page *webhookPage) { page.Form.webhookForm = form })
+		return a.refuse(c, principal, id, err, webhookPage{Form: formView{webhookForm: form}})
 	}
 	return pages.Redirect(c, addressOf(principal, id), "The webhook is changed.")
 }
@@ -123,15 +145,20 @@ func (a *App) enabledForm(c echo.Context, principal core.Principal, id uuid.UUID
 	if err := core.BindForm(c, a.check, &form); err != nil {
 		return err
 	}
-	before, err := a.service.find(c.Request().Context(), principal.OrgID, id)
+	ctx := c.Request().Context()
+	before, err := a.service.find(ctx, principal.OrgID, id)
 	if err != nil {
 		return err
 	}
-	if _, err := a.service.change(c.Request().Context(), principal, id, change{Enabled: &form.Enabled}); err != nil {
+	_, err = a.service.change(ctx, principal, id, func(stored *change) error {
+		stored.Enabled = &form.Enabled
+		return nil
+	})
+	if err != nil {
 		return err
 	}
 	address := addressOf(principal, id)
-	switch since := before.missedSince(); {
+	switch since := pages.TimeField(before.missedSince().String()); {
 	case !form.Enabled:
 		return pages.Redirect(c, address, "The webhook is disabled. Events are kept, and can be sent to it later.")
 	case since == "":
@@ -140,15 +167,6 @@ func (a *App) enabledForm(c echo.Context, principal core.Principal, id uuid.UUID
 		return pages.Redirect(c, address+"?"+url.Values{"since": {since}}.Encode()+"#recover",
 			"The webhook is enabled. Now send again what it has missed.")
 	}
-}
-
-// missedSince is since when it may have missed events, as in a form; "" for one that works.
-func (w Webhook) missedSince() string {
-	since := w.FailingSince
-	if since == nil || w.DisabledAt != nil && w.DisabledAt.Before(*since) {
-		since = w.DisabledAt
-	}
-	return pages.TimeField(api.MaybeAt(since).String())
 }
 
 // rotateForm is POST /app/orgs/{org}/webhooks/{id}/rotate/.
@@ -160,15 +178,29 @@ func (a *App) rotateForm(c echo.Context, principal core.Principal, id uuid.UUID)
 	return a.renderSecret(c, rotated, secret)
 }
 
+// once does the work of a form once, however often it is sent.
+func (a *App) once(
+	c echo.Context, principal core.Principal, operation idempotency.Operation, work idempotency.Work,
+) (idempotency.Answer, error) {
+	key, err := a.guard.FormKey(principal, c.FormValue(idempotency.FormField))
+	if err != nil {
+		return idempotency.Answer{}, err
+	}
+	return a.guard.Do(c, key, operation, work)
+}
+
 // testForm is POST /app/orgs/{org}/webhooks/{id}/test/. It leads to the page of the event, which shows its attempts.
 func (a *App) testForm(c echo.Context, principal core.Principal, id uuid.UUID) error {
-	ctx := c.Request().Context()
-	event, err := db.InTx(ctx, a.service.db, func(tx db.Tx) (Event, error) { return test(ctx, tx, principal, id) })
-	if err != nil {
-		return err
+	operation, work := testOnce(principal, id)
+	answer, err := a.once(c, principal, operation, work)
+	var event api.Event
+	if err == nil {
+		err = json.Unmarshal(answer.Response.Body, &event)
 	}
-	return pages.Redirect(c, addressOf(principal, id)+"deliveries/"+event.ID.String()+"/",
-		"A test event is on its way.")
+	if err != nil {
+		return a.refuse(c, principal, id, err, webhookPage{})
+	}
+	return pages.Redirect(c, addressOf(principal, id)+"deliveries/"+event.ID+"/", "A test event is on its way.")
 }
 
 // deleteForm is POST /app/orgs/{org}/webhooks/{id}/delete/.
@@ -185,22 +217,20 @@ func (a *App) resendForm(c echo.Context, principal core.Principal, id uuid.UUID)
 		Event string `form:"event" validate:"omitempty,uuid"`
 		Since string `form:"since"`
 	}
-	ctx := c.Request().Context()
 	err := core.BindForm(c, a.check, &form)
 	wanted := resendDraft{Event: form.Event}
 	if err == nil && form.Event == "" {
 		wanted.Since, err = readSince(form.Since)
 	}
 	if err == nil {
-		_, err = db.InTx(ctx, a.service.db, func(tx db.Tx) (Webhook, error) {
-			return resendTo(ctx, tx, principal, id, wanted)
-		})
+		operation, work := resendOnce(principal, id, wanted)
+		_, err = a.once(c, principal, operation, work)
 	}
 	if err != nil {
-		return a.refuse(c, principal, id, err, func(page *webhookPage) { page.Since = form.Since })
+		return a.refuse(c, principal, id, err, webhookPage{Since: form.Since})
 	}
 	if form.Event == "" {
-		return pages.Redirect(c, addressOf(principal, id), "Events are being sent again.")
+		return pages.Redirect(c, addressOf(principal, id)+"#recover", "Events are being sent again.")
 	}
 	return pages.Redirect(c, addressOf(principal, id)+"deliveries/"+form.Event+"/", "The event is sent again.")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
@@ -30,41 +31,52 @@ func (a *App) Pages(web *echo.Group) {
 	org.GET("/webhooks/:id/deliveries/:event/", admin(a.onWebhook(a.deliveryPage)))
 }
 
-// webhookForm is what people choose of a webhook on its page. Its headers are set over the API.
+// webhookForm is what people choose of a webhook on its page.
 type webhookForm struct {
 	URL         string              `form:"url"`
 	Description string              `form:"description"`
 	EventTypes  []api.EventType     `form:"event_types"`
-	Workflow    string              `form:"workflow"    validate:"omitempty,uuid"`
-	Signature   api.SignatureScheme `form:"signature"   validate:"omitempty,oneof=v1 v1a"`
+	Workflow    string              `form:"workflow"`
+	Signature   api.SignatureScheme `form:"signature" validate:"omitempty,oneof=v1 v1a"`
+	// Headers are lines as they are sent. They replace those that are stored, unless there are none; NoHeaders removes
+	// those.
+	Headers   string `form:"headers"`
+	NoHeaders bool   `form:"no_headers"`
 }
 
 // readForm returns the form even if it is refused, so that the page can show what was entered.
-func (a *App) readForm(c echo.Context) (webhookForm, draft, error) {
-	var form webhookForm
-	if err := core.BindForm(c, a.check, &form); err != nil {
+func (a *App) readForm(c echo.Context) (*webhookForm, draft, error) {
+	form := &webhookForm{}
+	if err := core.BindForm(c, a.check, form); err != nil {
 		return form, draft{}, err
 	}
-	types := append([]api.EventType{}, form.EventTypes...)
 	wanted := draft{
-		URL: &form.URL, Description: &form.Description, EventTypes: &types, Workflow: workflowFilter{given: true},
+		URL: form.URL, Description: form.Description, EventTypes: form.EventTypes, Workflow: api.Optional(form.Workflow),
 	}
-	if id, given := core.ParseID(form.Workflow); given {
-		wanted.Workflow.id = &id
+	if form.NoHeaders || strings.TrimSpace(form.Headers) != "" {
+		wanted.Headers = make(map[string]string)
+	}
+	for line := range strings.Lines(form.Headers) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		if name != "" {
+			wanted.Headers[name] = strings.TrimSpace(value)
+		}
 	}
 	return form, wanted, a.check.Form(wanted)
 }
 
 // formView is the form as it was filled in.
 type formView struct {
-	webhookForm
+	*webhookForm
 
 	Types, Workflows, Signatures []pages.Choice
-	Problem                      *core.Error
+	// Stored are the names of the headers that are stored.
+	Stored  []string
+	Problem *core.Error
 }
 
 func (a *App) newFormView(
-	ctx context.Context, orgID uuid.UUID, form webhookForm, problem *core.Error,
+	ctx context.Context, orgID uuid.UUID, form *webhookForm, problem *core.Error,
 ) (formView, error) {
 	names, err := a.workflows.Names(ctx, orgID)
 	if err != nil {
@@ -107,10 +119,12 @@ func (w Webhook) Pill() pages.Pill {
 	switch {
 	case w.DisabledReason != "":
 		return pages.NewPill("fail", "disabled")
-	case w.DisabledAt != nil:
+	case w.State == api.WebhookStateDisabled:
 		return pages.NewPill("idle", "disabled")
-	case w.FailingSince != nil:
+	case w.Failing:
 		return pages.NewPill("warn", "failing")
+	case !w.FailingSince.IsZero():
+		return pages.NewPill("run", "retrying")
 	default:
 		return pages.NewPill("ok", "active")
 	}
@@ -136,11 +150,11 @@ type webhookRow struct {
 
 // webhooksPage is GET /app/orgs/{org}/webhooks/.
 func (a *App) webhooksPage(c echo.Context, principal core.Principal) error {
-	return a.renderWebhooks(c, http.StatusOK, principal, webhookForm{}, nil)
+	return a.renderWebhooks(c, http.StatusOK, principal, &webhookForm{}, nil)
 }
 
 func (a *App) renderWebhooks(
-	c echo.Context, status int, principal core.Principal, form webhookForm, problem *core.Error,
+	c echo.Context, status int, principal core.Principal, form *webhookForm, problem *core.Error,
 ) error {
 	ctx := c.Request().Context()
 	found, err := a.service.list(ctx, principal.OrgID, core.Cursor{Size: MaxWebhooks})

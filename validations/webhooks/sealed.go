@@ -3,9 +3,12 @@ package webhooks
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/google/uuid"
 
+	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/keyring"
 )
 
@@ -34,16 +37,27 @@ func binding(id uuid.UUID, column string) keyring.Binding {
 	return keyring.Binding{OrgID: id, Column: "webhooks." + column}
 }
 
-// sealHeaders encrypts the headers of a webhook, unless there are none.
-func sealHeaders(ring keyring.Ring, id uuid.UUID, headers map[string]string) ([]byte, error) {
-	if len(headers) == 0 {
-		return nil, nil
+func seal(ring keyring.Ring, id uuid.UUID, column string, text []byte) ([]byte, error) {
+	sealed, err := ring.Seal(text, binding(id, column))
+	if err != nil {
+		return nil, core.Unavailable(fmt.Errorf("encrypt the %s of a webhook: %w", column, err))
 	}
+	return sealed, nil
+}
+
+// sealHeaders returns the names of headers, and them encrypted. Both are nil where the headers stay as they are.
+func sealHeaders(ring keyring.Ring, id uuid.UUID, headers map[string]string) ([]string, []byte, error) {
+	if headers == nil {
+		return nil, nil, nil
+	}
+	names := slices.AppendSeq([]string{}, maps.Keys(headers))
+	slices.Sort(names)
 	text, err := json.Marshal(headers)
 	if err != nil {
-		return nil, fmt.Errorf("render the headers of a webhook: %w", err)
+		return nil, nil, fmt.Errorf("render the headers of a webhook: %w", err)
 	}
-	return ring.Seal(text, binding(id, "sealed_headers"))
+	sealed, err := seal(ring, id, "sealed_headers", text)
+	return names, sealed, err
 }
 
 // open returns the secrets that sign now, and the headers.

@@ -45,23 +45,23 @@ func (d *Deliverer) acquire(ctx context.Context, job jobs.Job) (lease, error) {
 // due reads the deliveries that are due, those that have waited longest first.
 func (d *Deliverer) due(ctx context.Context, to lease) ([]delivery, error) {
 	rows, err := d.db.Pool.Query(ctx, `
-		SELECT e.id, e.position, e.type, e.at, e.data, d.tries
+		SELECT `+shownEvent+`, d.tries
 		FROM (
 			SELECT org_id, position, tries, due_at FROM webhook_deliveries
 			WHERE webhook_id = $2 AND org_id = $1 AND due_at <= now()
 				AND EXISTS (SELECT FROM webhooks WHERE org_id = $1 AND id = $2 AND epoch = $3 AND disabled_at IS NULL)
 			ORDER BY due_at LIMIT $4) AS d
 		CROSS JOIN LATERAL (
-			SELECT id, position, type, at, data FROM events
+			SELECT * FROM events
 			WHERE org_id = d.org_id AND position = d.position LIMIT 1) AS e
 		ORDER BY d.due_at, e.position`, to.orgID, to.id, to.epoch, perRead)
 	if err != nil {
 		return nil, fmt.Errorf("read due deliveries: %w", err)
 	}
 	due, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (delivery, error) {
-		var one delivery
-		e := &one.event
-		return one, row.Scan(&e.ID, &e.Position, &e.Type, &e.At, &e.Data, &one.tries)
+		var found delivery
+		err := row.Scan(&found.event, &found.tries)
+		return found, err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read due deliveries: %w", err)

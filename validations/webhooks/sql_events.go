@@ -3,14 +3,11 @@ package webhooks
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
@@ -20,20 +17,14 @@ import (
 // eventRetention is how long events are kept, in SQL, with their deliveries.
 const eventRetention = `interval '30 days'`
 
-const eventColumns = `id, coalesce(position, 0), type, at, data`
+// shownEvent is an Event e.
+const shownEvent = `json_build_object('id', e.id, 'type', e.type, 'schema_version', 1, 'timestamp', e.at,
+	'data', e.data::json, 'position', e.position)`
 
 // findEvent reads an event.
 func (s *Service) findEvent(ctx context.Context, orgID, id uuid.UUID) (Event, error) {
-	var e Event
-	err := s.db.Pool.QueryRow(ctx, `SELECT `+eventColumns+` FROM events WHERE org_id = $1 AND id = $2`, orgID, id).
-		Scan(&e.ID, &e.Position, &e.Type, &e.At, &e.Data)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return Event{}, core.NotFound("event")
-	}
-	if err != nil {
-		return Event{}, fmt.Errorf("read event %s: %w", id, err)
-	}
-	return e, nil
+	return one[Event](s.db.Pool.Query(ctx, `SELECT `+shownEvent+` FROM events AS e WHERE org_id = $1 AND id = $2`,
+		orgID, id))
 }
 
 // EventFilter narrows the list of events. Empty members do not narrow.
@@ -58,41 +49,25 @@ func (s *Service) events(
 	if filter.Run != "" {
 		ofRun, args = " AND run_id = $5", append(args, uuid.MustParse(filter.Run))
 	}
-	rows, err := s.db.Pool.Query(ctx, `
-		SELECT `+eventColumns+` FROM events
+	found, err := all[Event](s.db.Pool.Query(ctx, `
+		SELECT `+shownEvent+` FROM events AS e
 		WHERE org_id = $1 AND position > $2 AND ($3 = '' OR type = $3)`+ofRun+`
-		ORDER BY position`+order+` LIMIT $4`, args...)
-	if err != nil {
-		return nil, fmt.Errorf("list events: %w", err)
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Event])
-	if err != nil {
-		return nil, fmt.Errorf("list events: %w", err)
-	}
+		ORDER BY position`+order+` LIMIT $4`, args...))
 	if filter.Last > 0 {
 		slices.Reverse(found)
 	}
-	return found, nil
+	return found, err
 }
 
-// listedDelivery is a delivery of a list, with the position of its event.
-type listedDelivery struct {
+// Delivery is a delivery of a list, with the position of its event.
+type Delivery struct {
 	api.Delivery
 
-	position int64
+	Position int64 `json:"position"`
 }
 
 // stateOf is the state of a delivery d.
 const stateOf = `CASE WHEN d.delivered THEN 'delivered' WHEN d.due_at IS NULL THEN 'failed' ELSE 'pending' END`
-
-func scanDelivery(row pgx.CollectableRow) (listedDelivery, error) {
-	var d listedDelivery
-	var at time.Time
-	var due *time.Time
-	err := row.Scan(&d.position, &d.Event, &d.Type, &at, &d.State, &due, &d.Attempts)
-	d.Timestamp, d.NextAttemptAt = api.At(at), api.MaybeAt(due)
-	return d, err
-}
 
 // DeliveryFilter narrows a list of deliveries.
 type DeliveryFilter struct {
@@ -114,15 +89,16 @@ func idOf(position int64) uuid.UUID {
 // deliveries reads a page of deliveries, the newest events first.
 func (s *Service) deliveries(
 	ctx context.Context, orgID, webhook uuid.UUID, filter DeliveryFilter, cursor core.Cursor,
-) ([]listedDelivery, error) {
+) ([]Delivery, error) {
 	comparison, order, from := cursor.Window()
 	ofEvent, args := "", []any{orgID, webhook, positionOf(from), cursor.Size + 1, filter.State}
 	if filter.Event != "" {
 		ofEvent = " AND position = (SELECT position FROM events WHERE org_id = $1 AND id = $6)"
 		args = append(args, uuid.MustParse(filter.Event))
 	}
-	rows, err := s.db.Pool.Query(ctx, `
-		SELECT d.position, e.id::text, e.type, e.at, `+stateOf+`, d.due_at, coalesce(a.list, '[]')
+	return all[Delivery](s.db.Pool.Query(ctx, `
+		SELECT json_build_object('position', d.position, 'event', e.id, 'type', e.type, 'timestamp', e.at,
+			'state', `+stateOf+`, 'next_attempt_at', d.due_at, 'attempts', coalesce(a.list, '[]'))
 		FROM (
 			SELECT * FROM webhook_deliveries AS d WHERE org_id = $1 AND webhook_id = $2 AND position `+comparison+` $3
 				AND ($5 = '' OR $5 = `+stateOf+`)
@@ -135,15 +111,7 @@ func (s *Service) deliveries(
 				'reason', reason, 'excerpt', excerpt) ORDER BY number DESC) AS list
 			FROM webhook_attempts WHERE org_id = d.org_id AND webhook_id = d.webhook_id AND position = d.position) AS a
 		ORDER BY d.position `+order,
-		args...)
-	if err != nil {
-		return nil, fmt.Errorf("list deliveries: %w", err)
-	}
-	found, err := pgx.CollectRows(rows, scanDelivery)
-	if err != nil {
-		return nil, fmt.Errorf("list deliveries: %w", err)
-	}
-	return found, nil
+		args...))
 }
 
 // Purge deletes events that are past their retention, with their deliveries, and returns how many. The newest event of

@@ -14,7 +14,7 @@ import (
 const maxCounted = 5000
 
 // attempts counts the attempts of the last 24 hours, of one webhook or of all (uuid.Nil).
-func (s *Service) attempts(ctx context.Context, orgID, id uuid.UUID) (map[uuid.UUID]attempts, error) {
+func (s *Service) attempts(ctx context.Context, orgID, id uuid.UUID) (map[string]attempts, error) {
 	rows, err := s.db.Pool.Query(ctx, `
 		WITH hooks AS (SELECT id FROM webhooks WHERE org_id = $1 AND id = coalesce($2, id)),
 		counted AS (
@@ -24,15 +24,15 @@ func (s *Service) attempts(ctx context.Context, orgID, id uuid.UUID) (map[uuid.U
 				SELECT at, reason FROM webhook_attempts WHERE org_id = $1 AND webhook_id = w.id
 				ORDER BY position DESC, number DESC LIMIT $3) AS a
 			GROUP BY w.id, hour)
-		SELECT id, hour, coalesce(accepted, 0), coalesce(failed, 0)
+		SELECT id::text, hour, coalesce(accepted, 0), coalesce(failed, 0)
 		FROM hooks CROSS JOIN generate_series(date_trunc('hour', now(), 'UTC') - interval '23 hours', now(),
 			interval '1 hour') AS h (hour)
 		LEFT JOIN counted USING (id, hour) ORDER BY hour`, orgID, db.NonZero(id), maxCounted)
 	if err != nil {
 		return nil, fmt.Errorf("count attempts: %w", err)
 	}
-	found := make(map[uuid.UUID]attempts)
-	var of uuid.UUID
+	found := make(map[string]attempts)
+	var of string
 	var hour hourOfAttempts
 	_, err = pgx.ForEachRow(rows, []any{&of, &hour.Hour, &hour.Accepted, &hour.Failed}, func() error {
 		found[of] = append(found[of], hour)
@@ -49,7 +49,7 @@ func (s *Service) Troubled(ctx context.Context, orgID uuid.UUID) (int64, error) 
 	var count int64
 	err := s.db.Pool.QueryRow(ctx, `
 		SELECT count(*) FROM webhooks WHERE org_id = $1
-			AND (disabled_reason <> '' OR disabled_at IS NULL AND failing_since IS NOT NULL)`, orgID).Scan(&count)
+			AND (disabled_reason <> '' OR disabled_at IS NULL AND failing_since < now() - `+failingAfter+`)`, orgID).Scan(&count)
 	if err != nil {
 		return 0, fmt.Errorf("count webhooks that fail: %w", err)
 	}

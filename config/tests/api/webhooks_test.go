@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
@@ -184,6 +185,30 @@ func TestWebhook(t *testing.T) {
 				if err := verifier.Verify(got.body, got.header); (err == nil) != verifies {
 					t.Errorf("request %d: verify = %v, want success: %t", i, err, verifies)
 				}
+			}
+		}
+	})
+
+	t.Run("KeepsItsFormerSecretWhenARotationIsSentTwice", func(t *testing.T) {
+		t.Parallel()
+		s := webhookStage(t)
+		receiver := newReceiver(t)
+		secrets := []string{s.webhook(t, receiver.URL, "").Secret}
+		path := "/api/webhooks/" + coretest.One[string](t, s.DB, `SELECT id::text FROM webhooks`) + "/rotate/"
+		for range 2 {
+			secrets = append(secrets, fixture.Decoded[api.WebhookSecret](t,
+				s.Must(t, http.StatusCreated, s.owner(http.MethodPost, path, ""))).Secret)
+		}
+		s.executed(t)
+		s.Deliver(t)
+		got := receiver.requests()[0]
+		for i, verifies := range []bool{true, false, true} {
+			verifier, err := standardwebhooks.NewWebhook(secrets[i])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := verifier.Verify(got.body, got.header); (err == nil) != verifies {
+				t.Errorf("secret %d: verify = %v, want success: %t", i, err, verifies)
 			}
 		}
 	})
@@ -360,6 +385,13 @@ func TestEventsArePurged(t *testing.T) {
 	if got := s.events(t, "?after="+newest.ID); len(got) != 1 || got[0].Data["run"] != run {
 		t.Errorf("behind the newest event: %+v, want run %s", got, run)
 	}
+}
+
+// TestWebhookNeedsTheSecretKey tries an installation that has lost the key that encrypts secrets.
+func TestWebhookNeedsTheSecretKey(t *testing.T) {
+	t.Parallel()
+	s := setup(t, func(settings *config.Settings) { settings.SecretKey = "" })
+	s.Refused(t, api.CodeUnavailable, s.owner(http.MethodPost, "/api/webhooks/", `{"url":"https://hooks.example/"}`))
 }
 
 func TestWebhookIsRefused(t *testing.T) {

@@ -53,7 +53,7 @@ func (s *stage) added(tb testing.TB, session, address string) string {
 // tested sends a test event by the form, and returns the path of its page below those of harbour.
 func (s *stage) tested(tb testing.TB, session, webhook string) string {
 	tb.Helper()
-	return s.redirected(tb, harbourForm(webhook+"test/", session, nil))
+	return s.redirected(tb, harbourForm(webhook+"test/", session, url.Values{"key": {newFormKey(tb)}}))
 }
 
 // redirected sends a form, and returns the path of the page that it leads to below those of harbour.
@@ -81,6 +81,10 @@ func TestWebhookIsMended(t *testing.T) {
 	run := s.Started(t, s.Start(t, "")).ID
 	s.Work(t)
 	s.Deliver(t)
+	// A receiver that is down for a moment needs nobody.
+	s.hides(t, harbour("", admin), "failing webhook")
+	s.shows(t, harbour("webhooks/", admin), "retrying")
+	s.Exec(t, `UPDATE webhooks SET failing_since = now() - interval '6 minutes'`)
 	s.shows(t, harbour("", admin), "1 failing webhook", `href="`+fixture.HarbourPages+`webhooks/"`)
 	s.hides(t, harbour("", s.Visitor(t, api.RoleAuthor)), "failing webhook")
 	s.shows(t, harbour("webhooks/", admin), "1 of the webhooks fails", "failing", "0 % of 3 accepted",
@@ -99,14 +103,24 @@ func TestWebhookIsMended(t *testing.T) {
 
 	receiver.status.Store(http.StatusOK)
 	since := time.Now().UTC().Add(-time.Hour).Format("2006-01-02 15:04")
-	if to := s.redirected(t, harbourForm(hook+"resend/", admin, url.Values{"since": {since}})); to != hook {
-		t.Errorf("the form leads to %q, want the webhook", to)
+	again := harbourForm(hook+"resend/", admin, url.Values{"since": {since}, "key": {newFormKey(t)}})
+	for range 2 {
+		if to := s.redirected(t, again); to != hook+"#recover" {
+			t.Errorf("the form leads to %q, want the webhook", to)
+		}
+	}
+	if n := coretest.One[int](t, s.DB, `SELECT count(*) FROM audit_records WHERE action = 'webhook.resend'`); n != 1 {
+		t.Errorf("a form that was sent twice has sent again %d times, want once", n)
 	}
 	s.shows(t, harbour(hook, admin), "sending again")
+	if _, err := s.Publisher.RunOnce(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.shows(t, harbour(hook, admin), "1 delivery waits for an attempt")
 	s.Deliver(t)
 	html = s.see(t, harbour(hook, admin))
 	fixture.Shows(t, html, "delivered", "4 attempts", "1 accepted, 3 failed", "active")
-	fixture.Hides(t, html, "sending again", "No attempt has succeeded")
+	fixture.Hides(t, html, "sending again", "waits for an attempt", "No attempt has succeeded")
 	s.hides(t, harbour("", admin), "failing webhook")
 }
 
@@ -116,7 +130,11 @@ func TestDisabledWebhookRecovers(t *testing.T) {
 	s := setup(t, fixture.ReachesReceivers)
 	admin, receiver := s.Visitor(t, api.RoleAdmin), newReceiver(t, http.StatusGone)
 	hook := s.added(t, admin, receiver.URL)
-	tested := s.tested(t, admin, hook)
+	form := harbourForm(hook+"test/", admin, url.Values{"key": {newFormKey(t)}})
+	tested := s.redirected(t, form)
+	if twice := s.redirected(t, form); twice != tested {
+		t.Errorf("sent twice, the form leads to %s and to %s, want one event", tested, twice)
+	}
 	s.shows(t, harbour(tested, admin), "is sent in a moment")
 	s.Deliver(t)
 	s.shows(t, harbour(tested, admin), "status 410", "webhook.test")
@@ -139,7 +157,7 @@ func TestDisabledWebhookRecovers(t *testing.T) {
 	}
 	since := to.Query().Get("since")
 	s.shows(t, harbour(to.String(), admin), `value="`+since+`"`)
-	s.redirected(t, harbourForm(hook+"resend/", admin, url.Values{"since": {since}}))
+	s.redirected(t, harbourForm(hook+"resend/", admin, url.Values{"since": {since}, "key": {newFormKey(t)}}))
 	s.Deliver(t)
 	s.shows(t, harbour(missed, admin), "delivered")
 	s.hides(t, harbour("", admin), "failing webhook")
@@ -179,6 +197,9 @@ func TestFormsOfWebhooksAreRefused(t *testing.T) {
 		},
 		"NewWithoutURL": {newWebhook(admin, ""), []string{`href="#url"`, "&lt;script&gt;"}},
 		"NewAgain":      {newWebhook(admin, "https://hooks.example/first"), []string{`href="#url"`}},
+		"HeaderOfOurs":  {settings("headers", "Webhook-Id: 1"), []string{"Webhook-Id", "is set by the service itself"}},
+		"NoHeader":      {settings("headers", "a b"), []string{"is not the name of a header"}},
+		"NoKey":         {harbourForm(hook+"test/", admin, nil), []string{"The form has no key."}},
 		"NoTime":        {since(""), []string{"since must be given"}},
 		"NotATime":      {since("yesterday"), []string{"must be a day or a time", `value="yesterday"`}},
 	} {
@@ -220,6 +241,41 @@ func TestSettingsOfAWebhook(t *testing.T) {
 	s.Visit(t, http.StatusNotFound, harbour(hook, admin))
 }
 
+func TestHeadersOfAWebhook(t *testing.T) {
+	t.Parallel()
+	s := setup(t, fixture.ReachesReceivers)
+	admin := s.Visitor(t, api.RoleAdmin)
+	got := make(chan http.Header, 4)
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got <- r.Header }))
+	t.Cleanup(receiver.Close)
+	form := newWebhook(admin, receiver.URL)
+	form.Body += "&" + url.Values{"headers": {"Authorization: Bearer a:b\r\n\r\nX-Team:  billing "}}.Encode()
+	s.Visit(t, http.StatusCreated, form)
+	hook := "webhooks/" + coretest.One[string](t, s.DB, `SELECT id::text FROM webhooks`) + "/"
+	for _, tt := range []struct {
+		fields              url.Values
+		shown, bearer, team string
+	}{
+		{nil, "<code>Authorization</code>, <code>X-Team</code>", "Bearer a:b", "billing"},
+		{url.Values{"headers": {"X-Team: other"}}, "<code>X-Team</code>", "", "other"},
+		{url.Values{"no_headers": {"true"}}, "none of its own", "", ""},
+	} {
+		fields := url.Values{"url": {receiver.URL}}
+		for name, values := range tt.fields {
+			fields[name] = values
+		}
+		s.redirected(t, harbourForm(hook, admin, fields))
+		html := s.see(t, harbour(hook, admin))
+		fixture.Shows(t, html, "<dt>Headers</dt><dd>", tt.shown)
+		fixture.Hides(t, html, "Bearer a:b", "billing", "other")
+		s.tested(t, admin, hook)
+		s.Deliver(t)
+		if header := <-got; header.Get("Authorization") != tt.bearer || header.Get("X-Team") != tt.team {
+			t.Errorf("%v: the receiver got %v, want %q and %q", tt.fields, header, tt.bearer, tt.team)
+		}
+	}
+}
+
 // accessToWebhookPages are the pages and forms of webhooks.
 func (s *stage) accessToWebhookPages(tb testing.TB) map[string]fixture.Access {
 	tb.Helper()
@@ -234,7 +290,10 @@ func (s *stage) accessToWebhookPages(tb testing.TB) map[string]fixture.Access {
 	form := func(path string, ok int, fields url.Values) fixture.Access {
 		return orgForm(path, fields, api.RoleAdmin, ok)
 	}
-	again := url.Values{"event": {strings.TrimSuffix(strings.TrimPrefix(event, hook+"deliveries/"), "/")}}
+	keyed := url.Values{"key": {fixture.FormKey}}
+	again := url.Values{
+		"event": {strings.TrimSuffix(strings.TrimPrefix(event, hook+"deliveries/"), "/")}, "key": {fixture.FormKey},
+	}
 	const route = "/app/orgs/:org/webhooks/"
 	return map[string]fixture.Access{
 		"GET " + route:                            orgPage("webhooks/", api.RoleAdmin),
@@ -245,7 +304,7 @@ func (s *stage) accessToWebhookPages(tb testing.TB) map[string]fixture.Access {
 		"POST " + route + ":id/":         form(hook, leads, url.Values{"url": {"https://hooks.example/access"}}),
 		"POST " + route + ":id/enabled/": form(hook+"enabled/", leads, url.Values{"enabled": {"true"}}),
 		"POST " + route + ":id/rotate/":  form(hook+"rotate/", shown, nil),
-		"POST " + route + ":id/test/":    form(hook+"test/", leads, nil),
+		"POST " + route + ":id/test/":    form(hook+"test/", leads, keyed),
 		"POST " + route + ":id/resend/":  form(hook+"resend/", leads, again),
 		"POST " + route + ":id/delete/":  form(gone+"delete/", leads, nil),
 	}

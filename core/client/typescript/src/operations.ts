@@ -333,7 +333,8 @@ export class Operations {
 
   /**
    * Sends events again. Sends one event again, or all events since a time that the webhook wants, those that were
-   * delivered too. It happens in the background: `recovering` of the webhook says how far it is.
+   * delivered too. It happens in the background: `recovering` of the webhook says how far it is, and
+   * `pending_deliveries` how many wait.
    */
   async resendEvents(webhookId: string, resend: WebhookResend, options: KeyedOptions = {}): Promise<Webhook> {
     return this.#caller.read({

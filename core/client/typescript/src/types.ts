@@ -435,6 +435,7 @@ export interface Webhook {
   /** Since when no attempt has succeeded; null if the last one has. */ failing_since: Time | null;
   secret_rotated_at: Time | null;
   /** The time of the event that `resendEvents` has come to; null if nothing is being sent again. */ recovering: Time | null;
+  /** How many deliveries wait for an attempt, 10000 at most. */ pending_deliveries: number;
   created_at: Time;
 }
 
@@ -449,7 +450,7 @@ export interface WebhookDraft {
   description?: string;
   /** The types that it gets; without any it gets all. */ event_types?: EventType[];
   /** The id of the workflow whose events it gets; null for all. */ workflow?: string | null;
-  /** Headers that each request carries, 10 at most. */ headers?: Record<string, unknown>;
+  /** Headers that each request carries, 20 at most. */ headers?: Record<string, unknown>;
   signature?: SignatureScheme;
 }
 
@@ -459,7 +460,7 @@ export interface WebhookChange {
   description?: string;
   /** The types that it gets; without any it gets all. */ event_types?: EventType[];
   /** The id of the workflow whose events it gets; null for all. */ workflow?: string | null;
-  /** Headers that each request carries, 10 at most. */ headers?: Record<string, unknown>;
+  /** Headers that each request carries, 20 at most. */ headers?: Record<string, unknown>;
   enabled?: boolean;
 }
 

@@ -252,7 +252,8 @@ class Operations:
 
     def resend_events(self, webhook_id: str, resend: WebhookResend, *, key: Optional[str] = None) -> Webhook:
         """Sends events again. Sends one event again, or all events since a time that the webhook wants, those that
-        were delivered too. It happens in the background: `recovering` of the webhook says how far it is."""
+        were delivered too. It happens in the background: `recovering` of the webhook says how far it is, and
+        `pending_deliveries` how many wait."""
         return self._do(self._core.read(Webhook, Request(
             "POST", f"/api/webhooks/{segment(webhook_id)}/resend/", json=resend, keyed=True, key=key, creates=True,
         )))

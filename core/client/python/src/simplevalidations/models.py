@@ -540,6 +540,7 @@ class Webhook:
     failing_since: Optional[datetime] = None  #: Since when no attempt has succeeded; null if the last one has.
     secret_rotated_at: Optional[datetime] = None
     recovering: Optional[datetime] = None  #: The time of the event that `resendEvents` has come to; null if nothing is being sent again.
+    pending_deliveries: int = 0  #: How many deliveries wait for an attempt, 10000 at most.
     created_at: Optional[datetime] = None
 
 
@@ -562,7 +563,7 @@ class WebhookDraft(_WebhookDraft, total=False):
     description: str
     event_types: Sequence[EventType]  #: The types that it gets; without any it gets all.
     workflow: Optional[str]  #: The id of the workflow whose events it gets; null for all.
-    headers: Mapping[str, Any]  #: Headers that each request carries, 10 at most.
+    headers: Mapping[str, Any]  #: Headers that each request carries, 20 at most.
     signature: SignatureScheme
 
 
@@ -573,7 +574,7 @@ class WebhookChange(TypedDict, total=False):
     description: str
     event_types: Sequence[EventType]  #: The types that it gets; without any it gets all.
     workflow: Optional[str]  #: The id of the workflow whose events it gets; null for all.
-    headers: Mapping[str, Any]  #: Headers that each request carries, 10 at most.
+    headers: Mapping[str, Any]  #: Headers that each request carries, 20 at most.
     enabled: bool
 
 
