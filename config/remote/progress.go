@@ -111,6 +111,20 @@ func (p *progress) event(e client.Event, steps int) {
 	}
 }
 
+// left shows how many of what waits are left.
+func (p *progress) left(name string, n int, what string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.name, p.status = name, fmt.Sprintf("%d %s left", n, what)
+	if p.bar == nil || int64(n) > p.bar.GetMax64() {
+		p.draw(int64(n), p.status)
+	}
+	p.describe(p.status)
+	if p.bar != nil {
+		_ = p.bar.Set64(p.bar.GetMax64() - int64(n)) // As above.
+	}
+}
+
 // say writes a line for people.
 func (p *progress) say(format string, args ...any) {
 	p.mu.Lock()

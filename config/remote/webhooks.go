@@ -3,6 +3,7 @@ package remote
 import (
 	"context"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -10,7 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/simplevalidations/simplevalidations/core/api"
+	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/core/client"
+	"github.com/simplevalidations/simplevalidations/validations/engines"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 )
 
@@ -47,7 +50,7 @@ func webhooksCommand(s Env) *cobra.Command {
 }
 
 func setWebhookCommand(s Env) *cobra.Command {
-	var address, description, workflow, signature string
+	var address, description, workflow, signature, headersFile string
 	var events []string
 	var enabled bool
 	var command *cobra.Command
@@ -59,13 +62,23 @@ func setWebhookCommand(s Env) *cobra.Command {
 				types[i] = api.EventType(name)
 			}
 			given := command.Flags().Changed
+			headers := make(map[string]any)
+			if given("headers") {
+				content, err := readSmall(headersFile)
+				if err != nil {
+					return "", err
+				}
+				for name, value := range engines.ReadHeaders(string(content)) {
+					headers[name] = value
+				}
+			}
 			if strings.Contains(args[0], "/") {
 				if given("new-url") || given("enabled") {
 					return "", misuse("--new-url and --enabled change a webhook that is named by its id")
 				}
 				made, err := service.CreateWebhook(ctx, api.WebhookDraft{
 					URL: args[0], Description: description, EventTypes: types, Workflow: api.Optional(workflow),
-					Signature: new(api.SignatureScheme(signature)),
+					Headers: headers, Signature: new(api.SignatureScheme(signature)),
 				})
 				return made.Secret, err
 			}
@@ -75,7 +88,7 @@ func setWebhookCommand(s Env) *cobra.Command {
 			changed, err := service.ChangeWebhook(ctx, args[0], api.WebhookChange{
 				URL: ifGiven(given("new-url"), address), Description: ifGiven(given("description"), description),
 				EventTypes: ifGiven(given("events"), types), Enabled: ifGiven(given("enabled"), enabled),
-				Workflow: ifGiven(given("workflow"), api.Optional(workflow)),
+				Workflow: ifGiven(given("workflow"), api.Optional(workflow)), Headers: ifGiven(given("headers"), headers),
 			})
 			return "changed " + changed.ID, err
 		})
@@ -85,6 +98,8 @@ func setWebhookCommand(s Env) *cobra.Command {
 	flags.StringSliceVar(&events, "events", nil,
 		"the `types` of its events, like run.completed,run.canceled (default: all)")
 	flags.StringVar(&workflow, "workflow", "", "the id of the workflow whose events it gets (default: all)")
+	flags.StringVar(&headersFile, "headers", "",
+		"a `file` with headers of its requests, one a line like Authorization: Bearer abc; an empty one removes them")
 	flags.StringVar(&signature, "signature", string(api.SignatureSchemeV1), "v1 for HMAC-SHA256, v1a for Ed25519")
 	flags.BoolVar(&enabled, "enabled", true, "whether it gets events")
 	formats.CompleteFlag(command, "signature", api.SignatureSchemeV1, api.SignatureSchemeV1a)
@@ -102,17 +117,44 @@ func ifGiven[T any](given bool, value T) *T {
 func resendCommand(s Env) *cobra.Command {
 	var resend api.WebhookResend
 	var key string
-	command := action(s, "resend WEBHOOK", "Send a webhook, by id, one event again, or all events since a time", 1,
+	var wait bool
+	var command *cobra.Command
+	command = action(s, "resend WEBHOOK", "Send a webhook, by id, one event again, or all events since a time", 1,
 		func(ctx context.Context, service *client.Client, args []string) (string, error) {
 			changed, err := service.ResendEvents(ctx, args[0], resend, key)
-			return "sending again to " + changed.URL, err
+			if err != nil || !wait {
+				return "sending again to " + changed.URL, err
+			}
+			return "sent again to " + changed.URL, awaitDeliveries(ctx, command.ErrOrStderr(), service, changed)
 		})
 	flags := command.Flags()
 	flags.StringVar(&resend.Event, "event", "", "the id of the event")
 	flags.TimeVar(&resend.Since.Time, "since", time.Time{}, []string{time.RFC3339, time.DateOnly},
 		"all events since this `time`, like 2026-03-01 or 2026-03-01T09:30:00Z")
 	flags.StringVar(&key, "key", "", "the idempotency key (default: generated)")
+	flags.BoolVar(&wait, "wait", false, "show the progress, and wait until no delivery waits for an attempt any more")
 	return command
+}
+
+// awaitDeliveries waits until nothing is left to send to the webhook.
+func awaitDeliveries(ctx context.Context, out io.Writer, service *client.Client, w api.Webhook) error {
+	shown := newProgress(out)
+	defer shown.close()
+	for err := error(nil); !w.Recovering.IsZero() || w.PendingDeliveries > 0; {
+		if w.State == api.WebhookStateDisabled {
+			return &cli.ExitError{Code: cli.ExitUnable, Reason: "the webhook is disabled: its deliveries wait"}
+		}
+		shown.left(w.URL, w.PendingDeliveries, "deliveries")
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(listenEvery):
+		}
+		if w, err = service.FindWebhook(ctx, w.ID); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func deliveriesCommand(s Env) *cobra.Command {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Bars is a chart of stacked bars over time. Its numbers stand in a table below it, where each bar leads to its rows.
@@ -36,6 +37,19 @@ type Bar struct {
 	Address string
 	// Values has one count for each series.
 	Values []int64
+}
+
+// tickHours is the distance of the ticks on an axis of hours.
+const tickHours = 6
+
+// HourBar is the bar of an hour.
+func HourBar(hour time.Time, values ...int64) Bar {
+	start := hour.UTC()
+	bar := Bar{Label: start.Format("2006-01-02 15:04"), Values: values}
+	if start.Hour()%tickHours == 0 {
+		bar.Tick = start.Format("15:04")
+	}
+	return bar
 }
 
 // The size of a chart in its own units; a page shows it as wide as there is room.

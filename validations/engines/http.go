@@ -179,6 +179,18 @@ func checkHeaders(headers map[string]string, mayHoldSecrets bool) []ConfigError 
 	return faults
 }
 
+// ReadHeaders reads headers as people write them: one a line, the name and the value with a colon between them.
+func ReadHeaders(text string) map[string]string {
+	headers := make(map[string]string)
+	for line := range strings.Lines(text) {
+		name, value, _ := strings.Cut(line, ":")
+		if name = strings.TrimSpace(name); name != "" {
+			headers[name] = strings.TrimSpace(value)
+		}
+	}
+	return headers
+}
+
 func headerFault(name, value string, mayHoldSecrets bool) string {
 	lower := strings.ToLower(name)
 	switch {

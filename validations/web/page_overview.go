@@ -26,8 +26,6 @@ const (
 	// latestRuns is how many runs the overview lists, and shownRefusals how many reasons of refused requests.
 	latestRuns    = 8
 	shownRefusals = 5
-	// tickHours is the distance of the ticks on the time axis.
-	tickHours = 6
 )
 
 // overviewPage is GET /app/orgs/{org}/. It is mostly about runs, so this app serves it; the apps that own keys, quotas
@@ -279,14 +277,8 @@ func newHoursChart(base string, hours []insights.HourResults, replays map[time.T
 	}}
 	for _, hour := range hours {
 		start := hour.Hour.UTC()
-		bar := pages.Bar{
-			Label:   start.Format("2006-01-02 15:04"),
-			Address: base + "runs/?" + between(start, start.Add(time.Hour)).Encode(),
-			Values:  []int64{hour.Passed, hour.Failed, hour.Errors, hour.Other, replays[start]},
-		}
-		if start.Hour()%tickHours == 0 {
-			bar.Tick = start.Format("15:04")
-		}
+		bar := pages.HourBar(start, hour.Passed, hour.Failed, hour.Errors, hour.Other, replays[start])
+		bar.Address = base + "runs/?" + between(start, start.Add(time.Hour)).Encode()
 		chart.Bars = append(chart.Bars, bar)
 	}
 	chart.Label = fmt.Sprintf("Runs and replays per hour, last 24 hours: %s passed, %s failed, %s, %s replayed",

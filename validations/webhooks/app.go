@@ -256,14 +256,11 @@ func (a *App) listDeliveries(c echo.Context, principal core.Principal, id uuid.U
 	return c.JSON(http.StatusOK, core.MapPage(page, deliveryOf))
 }
 
-// eventsQuery is the query of the list of events. It has no cursor: an event is its own.
+// eventsQuery is the query of the list of events. Its cursor is not used: an event is its own.
 type eventsQuery struct {
-	Size string `query:"page_size"`
+	core.PageQuery
 	EventFilter
 }
-
-// Parse reads the size of the page.
-func (q *eventsQuery) Parse() (core.Cursor, error) { return core.PageQuery{Size: q.Size}.Parse() }
 
 // listEvents is GET /api/events/.
 func (a *App) listEvents(c echo.Context, principal core.Principal) error {

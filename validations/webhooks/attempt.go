@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -50,7 +51,8 @@ func (d *Deliverer) attempt(ctx context.Context, client *http.Client, to lease, 
 }
 
 func send(ctx context.Context, client *http.Client, to lease, event Event, at time.Time) outcome {
-	body, err := event.body()
+	// It is the same each time.
+	body, err := json.Marshal(event.Event)
 	if err != nil {
 		return outcome{reason: "The event could not be rendered."}
 	}

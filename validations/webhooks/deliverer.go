@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -62,7 +63,7 @@ type Deliverer struct {
 	cfg      Config
 	policy   external.Policy
 	places   *share.Places
-	outcomes *coalesce.Batcher[stored, storedResult]
+	outcomes *coalesce.Batcher[stored, error]
 	metrics  *metrics.Webhooks
 	log      *slog.Logger
 
@@ -80,12 +81,6 @@ type stored struct {
 	outcome  outcome
 	// wait is how long to wait for the next try, or never.
 	wait time.Duration
-}
-
-// storedResult is written if the lease was not lost.
-type storedResult struct {
-	written bool
-	err     error
 }
 
 // NewDeliverer makes a Deliverer.
@@ -195,27 +190,21 @@ func (d *Deliverer) sendAll(ctx context.Context, client *http.Client, to lease, 
 
 // store stores an outcome, together with others.
 func (d *Deliverer) store(ctx context.Context, done stored) error {
-	result, err := d.outcomes.Do(context.WithoutCancel(ctx), done)
-	switch {
-	case err != nil:
+	failed, err := d.outcomes.Do(context.WithoutCancel(ctx), done)
+	if err != nil {
 		return fmt.Errorf("wait to store an outcome: %w", err)
-	case result.err != nil:
-		return result.err
-	case !result.written:
-		return errLost
-	default:
-		return nil
 	}
+	return failed
 }
 
-func (d *Deliverer) storeAll(ctx context.Context, done []stored) []storedResult {
-	results := make([]storedResult, len(done))
+func (d *Deliverer) storeAll(ctx context.Context, done []stored) []error {
 	written, err := d.write(ctx, done)
-	for i := range results {
-		results[i].err = err
+	if err == nil {
+		err = errLost
 	}
+	results := slices.Repeat([]error{err}, len(done))
 	for _, i := range written {
-		results[i].written = true
+		results[i] = nil
 	}
 	return results
 }

@@ -1,21 +1,9 @@
 package webhooks
 
-import (
-	"time"
+import "github.com/simplevalidations/simplevalidations/core/pages"
 
-	"github.com/simplevalidations/simplevalidations/core/pages"
-)
-
-// attempts counts the attempts of a webhook in each of the last 24 hours, the oldest hour first.
-type attempts []hourOfAttempts
-
-type hourOfAttempts struct {
-	Hour             time.Time
-	Accepted, Failed int64
-}
-
-// tickHours is the distance of the ticks on the time axis.
-const tickHours = 6
+// attempts are those of a webhook in each of the last 24 hours, the oldest hour first: accepted ones, and failed ones.
+type attempts []pages.Bar
 
 // Accepted is how many attempts have succeeded.
 func (a attempts) Accepted() int64 { return a.Bars().Total(0) }
@@ -31,9 +19,9 @@ func (a attempts) Spark() pages.Spark {
 	spark := pages.Spark{Label: a.Bars().Label}
 	for _, hour := range a {
 		switch {
-		case hour.Failed > 0:
+		case hour.Values[1] > 0:
 			spark.Tones = append(spark.Tones, "fail")
-		case hour.Accepted > 0:
+		case hour.Values[0] > 0:
 			spark.Tones = append(spark.Tones, "ok")
 		}
 	}
@@ -42,17 +30,9 @@ func (a attempts) Spark() pages.Spark {
 
 // Bars is the chart of the hours.
 func (a attempts) Bars() pages.Bars {
-	chart := pages.Bars{Rows: "Hour (UTC)", Series: []pages.Series{
+	chart := pages.Bars{Rows: "Hour (UTC)", Bars: a, Series: []pages.Series{
 		{Name: "accepted", Tone: "ok"}, {Name: "failed", Tone: "fail"},
 	}}
-	for _, hour := range a {
-		start := hour.Hour.UTC()
-		bar := pages.Bar{Label: start.Format("2006-01-02 15:04"), Values: []int64{hour.Accepted, hour.Failed}}
-		if start.Hour()%tickHours == 0 {
-			bar.Tick = start.Format("15:04")
-		}
-		chart.Bars = append(chart.Bars, bar)
-	}
 	chart.Label = "Attempts per hour, last 24 hours: " + pages.Number(chart.Total(0)) + " accepted, " +
 		pages.Number(chart.Total(1)) + " failed"
 	return chart

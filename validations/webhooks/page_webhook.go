@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -83,28 +84,21 @@ func (a *App) renderWebhook(
 	})
 }
 
-// missedSince is since when the receiver may have missed something, as in a form; "" if nothing tells.
+// missedSince is since when the receiver may have missed something, as in a form; "" if nothing tells. The first events
+// that it has missed are older than what is known of their attempts.
 func (p webhookPage) missedSince() string {
-	since := p.Webhook.missedSince()
+	known := []api.Time{p.FailingSince, p.DisabledAt}
 	for _, delivery := range p.Results {
-		if at := delivery.Timestamp; delivery.State == api.DeliveryStateFailed && (since.IsZero() || at.Before(since.Time)) {
-			since = at
+		if delivery.State == api.DeliveryStateFailed {
+			known = append(known, delivery.Timestamp)
 		}
 	}
-	return pages.TimeField(since.String())
-}
-
-// missedSince is since when the webhook has failed or was disabled. The events of its first failures are older than
-// those.
-func (w Webhook) missedSince() api.Time {
-	since := w.FailingSince
-	if since.IsZero() || !w.DisabledAt.IsZero() && w.DisabledAt.Before(since.Time) {
-		since = w.DisabledAt
+	known = slices.DeleteFunc(known, func(at api.Time) bool { return at.IsZero() })
+	if len(known) == 0 {
+		return ""
 	}
-	if since.IsZero() {
-		return since
-	}
-	return api.At(since.Add(-time.Minute))
+	first := slices.MinFunc(known, func(a, b api.Time) int { return a.Compare(b.Time) })
+	return pages.TimeField(api.At(first.Add(-time.Minute)).String())
 }
 
 // refuse shows the page of the webhook again with what is wrong with one of its forms.
@@ -140,33 +134,25 @@ func (a *App) changeForm(c echo.Context, principal core.Principal, id uuid.UUID)
 // what it has missed.
 func (a *App) enabledForm(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	var form struct {
-		Enabled bool `form:"enabled"`
+		Enabled bool   `form:"enabled"`
+		Since   string `form:"since"`
 	}
 	if err := core.BindForm(c, a.check, &form); err != nil {
 		return err
 	}
-	ctx := c.Request().Context()
-	before, err := a.service.find(ctx, principal.OrgID, id)
-	if err != nil {
-		return err
-	}
-	_, err = a.service.change(ctx, principal, id, func(stored *change) error {
+	_, err := a.service.change(c.Request().Context(), principal, id, func(stored *change) error {
 		stored.Enabled = &form.Enabled
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	address := addressOf(principal, id)
-	switch since := pages.TimeField(before.missedSince().String()); {
-	case !form.Enabled:
-		return pages.Redirect(c, address, "The webhook is disabled. Events are kept, and can be sent to it later.")
-	case since == "":
-		return pages.Redirect(c, address, "The webhook is enabled.")
-	default:
-		return pages.Redirect(c, address+"?"+url.Values{"since": {since}}.Encode()+"#recover",
-			"The webhook is enabled. Now send again what it has missed.")
+	if !form.Enabled {
+		return pages.Redirect(c, addressOf(principal, id),
+			"The webhook is disabled. Events are kept, and can be sent to it later.")
 	}
+	return pages.Redirect(c, addressOf(principal, id)+"?"+url.Values{"since": {form.Since}}.Encode()+"#recover",
+		"The webhook is enabled. Now send again what it has missed.")
 }
 
 // rotateForm is POST /app/orgs/{org}/webhooks/{id}/rotate/.

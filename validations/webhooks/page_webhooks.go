@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
@@ -12,6 +11,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/pages"
+	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
 // Pages adds the app's pages to the dashboard.
@@ -53,14 +53,8 @@ func (a *App) readForm(c echo.Context) (*webhookForm, draft, error) {
 	wanted := draft{
 		URL: form.URL, Description: form.Description, EventTypes: form.EventTypes, Workflow: api.Optional(form.Workflow),
 	}
-	if form.NoHeaders || strings.TrimSpace(form.Headers) != "" {
-		wanted.Headers = make(map[string]string)
-	}
-	for line := range strings.Lines(form.Headers) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-		if name != "" {
-			wanted.Headers[name] = strings.TrimSpace(value)
-		}
+	if headers := engines.ReadHeaders(form.Headers); form.NoHeaders || len(headers) > 0 {
+		wanted.Headers = headers
 	}
 	return form, wanted, a.check.Form(wanted)
 }

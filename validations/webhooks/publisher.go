@@ -18,7 +18,7 @@ type Publisher struct {
 	staged *jobs.Signal
 }
 
-// NewPublisher makes a Publisher, which wakes the signal when it has staged a job.
+// NewPublisher makes a Publisher, which wakes the signal when it may have staged a job.
 func NewPublisher(database *db.DB, cfg Config, staged *jobs.Signal) *Publisher {
 	return &Publisher{db: database, cfg: cfg, staged: staged}
 }
@@ -30,36 +30,30 @@ func NewPublisher(database *db.DB, cfg Config, staged *jobs.Signal) *Publisher {
 // Events get their positions after they were committed, by one transaction after the other: who has seen a position
 // has seen all that come before it, in whatever order the transactions of the events have ended.
 func (p *Publisher) RunOnce(ctx context.Context) (int, error) {
-	type pass struct {
-		published int
-		staged    []jobs.Job
-	}
 	done, err := db.InPipeline(ctx, p.db, queueTurn,
-		func(tx db.Tx, turn turn, last *db.Batch) (pass, error) {
-			if begin, err := turn.get(); err != nil || !begin {
-				return pass{}, err
+		func(tx db.Tx, turn *db.Future[bool], last *db.Batch) (int, error) {
+			if mine, err := turn.Get(); err != nil || !mine {
+				return 0, err
 			}
-			var done pass
-			var err error
-			if done.published, err = publish(ctx, tx); err != nil {
-				return pass{}, err
+			published, err := publish(ctx, tx)
+			if err != nil {
+				return 0, err
 			}
 			resent, err := resend(ctx, tx)
 			if err != nil {
-				return pass{}, err
+				return 0, err
 			}
-			done.published += resent
-			if done.staged, err = p.takeDue(ctx, tx); err != nil || len(done.staged) == 0 {
-				return done, err
+			due, err := p.takeDue(ctx, tx)
+			if len(due) > 0 {
+				jobs.Stage(last, due...)
 			}
-			jobs.Stage(last, done.staged...)
-			return done, nil
+			return published + resent + len(due), err
 		})
 	if err != nil {
 		return 0, fmt.Errorf("publish events: %w", err)
 	}
-	if len(done.staged) > 0 {
+	if done > 0 {
 		p.staged.Wake()
 	}
-	return done.published + len(done.staged), nil
+	return done, nil
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/google/uuid"
 
@@ -16,6 +15,14 @@ import (
 
 // eventRetention is how long events are kept, in SQL, with their deliveries.
 const eventRetention = `interval '30 days'`
+
+// Event is something that has happened in an organization.
+type Event struct {
+	api.Event
+
+	// Position is the event's place in the list of its organization; 0 until it has one.
+	Position int64 `json:"position"`
+}
 
 // shownEvent is an Event e.
 const shownEvent = `json_build_object('id', e.id, 'type', e.type, 'schema_version', 1, 'timestamp', e.at,
@@ -42,21 +49,19 @@ func (s *Service) events(
 ) ([]Event, error) {
 	order := ""
 	if filter.Last > 0 {
-		order, limit = " DESC", filter.Last
+		order, limit = "DESC", filter.Last
 	}
 	// A condition that may be left out would keep the statement from the index of runs.
 	ofRun, args := "", []any{orgID, after, filter.Type, limit}
 	if filter.Run != "" {
 		ofRun, args = " AND run_id = $5", append(args, uuid.MustParse(filter.Run))
 	}
-	found, err := all[Event](s.db.Pool.Query(ctx, `
-		SELECT `+shownEvent+` FROM events AS e
-		WHERE org_id = $1 AND position > $2 AND ($3 = '' OR type = $3)`+ofRun+`
-		ORDER BY position`+order+` LIMIT $4`, args...))
-	if filter.Last > 0 {
-		slices.Reverse(found)
-	}
-	return found, err
+	return all[Event](s.db.Pool.Query(ctx, `
+		SELECT `+shownEvent+` FROM (
+			SELECT * FROM events
+			WHERE org_id = $1 AND position > $2 AND ($3 = '' OR type = $3)`+ofRun+`
+			ORDER BY position `+order+` LIMIT $4) AS e
+		ORDER BY position`, args...))
 }
 
 // Delivery is a delivery of a list, with the position of its event.
@@ -127,8 +132,7 @@ func Purge(ctx context.Context, database *db.DB, batch int) (int64, error) {
 		if err != nil {
 			return total, fmt.Errorf("purge events: %w", err)
 		}
-		total += tag.RowsAffected()
-		if tag.RowsAffected() < int64(batch) {
+		if total += tag.RowsAffected(); tag.RowsAffected() < int64(batch) {
 			return total, nil
 		}
 	}

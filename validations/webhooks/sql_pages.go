@@ -3,17 +3,19 @@ package webhooks
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/core/pages"
 )
 
 // maxCounted bounds the attempts of a webhook that are counted: those on its newest events.
 const maxCounted = 5000
 
-// attempts counts the attempts of the last 24 hours, of one webhook or of all (uuid.Nil).
+// attempts counts those of one webhook, or those of all (uuid.Nil), by their ids.
 func (s *Service) attempts(ctx context.Context, orgID, id uuid.UUID) (map[string]attempts, error) {
 	rows, err := s.db.Pool.Query(ctx, `
 		WITH hooks AS (SELECT id FROM webhooks WHERE org_id = $1 AND id = coalesce($2, id)),
@@ -33,9 +35,10 @@ func (s *Service) attempts(ctx context.Context, orgID, id uuid.UUID) (map[string
 	}
 	found := make(map[string]attempts)
 	var of string
-	var hour hourOfAttempts
-	_, err = pgx.ForEachRow(rows, []any{&of, &hour.Hour, &hour.Accepted, &hour.Failed}, func() error {
-		found[of] = append(found[of], hour)
+	var hour time.Time
+	var accepted, failed int64
+	_, err = pgx.ForEachRow(rows, []any{&of, &hour, &accepted, &failed}, func() error {
+		found[of] = append(found[of], pages.HourBar(hour, accepted, failed))
 		return nil
 	})
 	if err != nil {

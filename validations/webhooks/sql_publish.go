@@ -27,33 +27,16 @@ const wants = `(CASE WHEN e.type = 'webhook.test' THEN e.data::json ->> 'webhook
 	ELSE (w.event_types = '{}' OR e.type = ANY (w.event_types))
 		AND (w.workflow_id IS NULL OR e.workflow_id IS NOT DISTINCT FROM w.workflow_id) END)`
 
-// turn is whether this publisher is the one, and whether there is something to do.
-type turn struct {
-	mine, work *db.Future[bool]
-}
-
-// queueTurn takes the lock. What later statements read is newer than the lock, so they see what the last publisher has
-// committed.
-func queueTurn(batch *db.Batch) turn {
-	ask := func(query string, args ...any) *db.Future[bool] {
-		return db.QueueInto(batch, func(rows pgx.Rows) (bool, error) {
-			return pgx.CollectExactlyOneRow(rows, pgx.RowTo[bool])
-		}, query, args...)
-	}
-	return turn{
-		mine: ask(`SELECT pg_try_advisory_xact_lock($1)`, int64(publishLock)),
-		work: ask(`SELECT EXISTS (SELECT FROM events WHERE position IS NULL)
-			OR EXISTS (SELECT FROM webhooks WHERE due_at <= now() AND disabled_at IS NULL)
-			OR EXISTS (SELECT FROM webhooks WHERE resend_until IS NOT NULL)`),
-	}
-}
-
-func (t turn) get() (bool, error) {
-	mine, err := t.mine.Get()
-	if err != nil || !mine {
-		return false, err
-	}
-	return t.work.Get()
+// queueTurn takes the lock, if there is something to do. What later statements read is newer than the lock, so they see
+// what the last publisher has committed.
+func queueTurn(batch *db.Batch) *db.Future[bool] {
+	return db.QueueInto(batch, func(rows pgx.Rows) (bool, error) {
+		return pgx.CollectExactlyOneRow(rows, pgx.RowTo[bool])
+	}, `
+		SELECT (EXISTS (SELECT FROM events WHERE position IS NULL)
+				OR EXISTS (SELECT FROM webhooks WHERE due_at <= now() AND disabled_at IS NULL)
+				OR EXISTS (SELECT FROM webhooks WHERE resend_until IS NOT NULL))
+			AND pg_try_advisory_xact_lock($1)`, int64(publishLock))
 }
 
 // publish gives the oldest events their positions, which are times in microseconds unless the last one was later, and

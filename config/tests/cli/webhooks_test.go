@@ -23,7 +23,7 @@ import (
 
 func TestWebhookCommands(t *testing.T) {
 	t.Parallel()
-	s := &eventStage{fixture.Setup(t)}
+	s := &eventStage{fixture.Setup(t, fixture.ReachesReceivers)}
 	ctx := t.Context()
 	d := setupDesk(t, "http://"+s.Address, s.Harbour.Tokens.Owner)
 	const address = "https://hooks.example/cli"
@@ -42,6 +42,12 @@ func TestWebhookCommands(t *testing.T) {
 	d.run(ctx, "webhooks", "set", hook, "--enabled", "--new-url", address+"/b").want(t, 0, "changed")
 	d.run(ctx, "webhooks", "list").want(t, 0, address+"/b")
 	d.run(ctx, "webhooks", "set", hook, "--signature", "v1a").want(t, 2, "that of a new webhook")
+	d.write(t, "headers", "Authorization: Bearer a:b\nX-Team: billing\n")
+	d.run(ctx, "webhooks", "set", hook, "--headers", "@headers").want(t, 0, "changed")
+	d.run(ctx, "webhooks", "list", "--json").want(t, 0, `"Authorization",`, `"X-Team"`, `"pending_deliveries": 0`)
+	d.write(t, "headers", "")
+	d.run(ctx, "webhooks", "set", hook, "--headers", "@headers").want(t, 0, "changed")
+	d.run(ctx, "webhooks", "list", "--json").want(t, 0, `"headers": []`)
 	d.run(ctx, "webhooks", "rotate", hook).want(t, 0, "whsec_")
 
 	event := strings.TrimSpace(d.run(ctx, "webhooks", "test", hook).output)
@@ -55,6 +61,20 @@ func TestWebhookCommands(t *testing.T) {
 	d.run(ctx, "webhooks", "resend", hook).want(t, 2, "event must be given, or since")
 	both := d.run(ctx, "webhooks", "resend", hook, "--event", event, "--since", "2026-03-01")
 	both.want(t, 2, "event must not be given beside since")
+	d.run(ctx, "webhooks", "set", hook, "--enabled=false").want(t, 0, "changed")
+	waiting := []string{"webhooks", "resend", hook, "--since", "2026-03-01", "--wait"}
+	d.run(ctx, waiting...).want(t, 3, "the webhook is disabled: its deliveries wait")
+	receiver := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(receiver.Close)
+	d.run(ctx, "webhooks", "set", hook, "--enabled", "--new-url", receiver.URL).want(t, 0, "changed")
+	ended := make(chan outcome, 1)
+	go func() { ended <- d.run(ctx, waiting...) }()
+	coretest.Await(t, "events are sent again", func() bool {
+		return coretest.One[bool](t, s.DB, `SELECT resend_until IS NOT NULL FROM webhooks WHERE id = $1`, hook)
+	})
+	s.Deliver(t)
+	(<-ended).want(t, 0, "sent again to "+receiver.URL)
+	d.run(ctx, "webhooks", "deliveries", hook).want(t, 0, event, "failed", "404", "It answered with status 404.")
 	d.run(ctx, "webhooks", "delete", hook).want(t, 0, "deleted "+hook)
 	d.run(ctx, "webhooks", "test", hook).want(t, 2, "not_found")
 	viewer := setupDesk(t, "http://"+s.Address, s.Harbour.Tokens.Viewer)

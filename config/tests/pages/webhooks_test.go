@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -151,11 +152,17 @@ func TestDisabledWebhookRecovers(t *testing.T) {
 	s.shows(t, harbour(missed, admin), "has not got this event")
 
 	receiver.status.Store(http.StatusOK)
-	to, err := url.Parse(s.redirected(t, harbourForm(hook+"enabled/", admin, url.Values{"enabled": {"true"}})))
+	proposed := regexp.MustCompile(`name="since" value="([^"]+)"`).FindStringSubmatch(s.see(t, harbour(hook, admin)))
+	if proposed == nil {
+		t.Fatal("the page proposes no time to send events again from")
+	}
+	since := proposed[1]
+	to, err := url.Parse(s.redirected(t, harbourForm(hook+"enabled/", admin, url.Values{
+		"enabled": {"true"}, "since": {since},
+	})))
 	if err != nil || to.Fragment != "recover" {
 		t.Fatalf("enabling leads to %v (%v), want the form that sends again", to, err)
 	}
-	since := to.Query().Get("since")
 	s.shows(t, harbour(to.String(), admin), `value="`+since+`"`)
 	s.redirected(t, harbourForm(hook+"resend/", admin, url.Values{"since": {since}, "key": {newFormKey(t)}}))
 	s.Deliver(t)
@@ -326,7 +333,7 @@ func (s *stage) rowsOfWebhooks(tb testing.TB, owner string) []pageRow {
 			'It answered with status 503.', '{"message":"the database is down"}'
 		FROM webhook_deliveries, generate_series(1, 3) AS n`)
 	s.Exec(tb, `UPDATE webhooks SET failing_since = now() - interval '4 hours', resend_after = 1764000000000000,
-		resend_until = 1764000000000001, description = 'Tells the billing of each meter that passed.'`)
+		resend_until = 1764000000000001, header_names = '{Authorization,X-Team}', description = 'Tells the billing of each meter that passed.'`)
 	event := coretest.One[string](tb, s.DB, `SELECT id::text FROM events WHERE run_id = $1`, run)
 	row := func(name, path, route string) pageRow {
 		return pageRow{

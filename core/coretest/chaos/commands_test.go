@@ -3,10 +3,14 @@ package chaos
 import (
 	"context"
 	"crypto/rand"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -74,6 +78,56 @@ func TestSettings(t *testing.T) {
 			wantSaid(t, program.Refuse(t, nil, args...), "simplevalidations:")
 		}
 	})
+}
+
+// TestListenAfterKills kills the command that forwards events again and again while they happen: the program behind it
+// gets each of them, and at most the one twice that it was about to get.
+func TestListenAfterKills(t *testing.T) {
+	t.Parallel()
+	const kills, each = 5, 20
+	i := program.Install(t)
+	server := program.Serve(t, i.Settings)
+	program.Change(t, i.DB, `UPDATE organizations SET event_log = true`)
+	var mu sync.Mutex
+	got := make(map[string]int)
+	forwarded := func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(got)
+	}
+	behind := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		got[r.Header.Get("Webhook-Id")]++
+	}))
+	t.Cleanup(behind.Close)
+	state := filepath.Join(t.TempDir(), "last")
+	listen := func() *program.Process {
+		return program.Launch(t, []string{"SV_URL=" + server.URL(), "SV_TOKEN=" + i.Harbour.Tokens.Viewer}, "",
+			"webhooks", "listen", "--state", state, "--forward-to", behind.URL)
+	}
+	p := listen()
+	program.Await(t, "the command has begun", func() bool {
+		_, err := os.Stat(state)
+		return err == nil
+	})
+	for kill := range kills {
+		program.Change(t, i.DB, `SELECT note_event(id, 'key.abandoned', NULL, NULL, json_build_object('url', '/api/x'))
+			FROM organizations, generate_series(1, $1) WHERE slug = 'harbour-energy'`, each)
+		program.Await(t, "events are forwarded", func() bool { return forwarded() > each*kill })
+		p.Kill()
+		p = listen()
+	}
+	program.Await(t, "all events are forwarded", func() bool { return forwarded() == kills*each })
+	mu.Lock()
+	defer mu.Unlock()
+	again := -len(got)
+	for _, times := range got {
+		again += times
+	}
+	if again > kills {
+		t.Errorf("%d events came again, want at most one for each of %d kills", again, kills)
+	}
 }
 
 // emptyDatabase returns the address of a database without a schema.
