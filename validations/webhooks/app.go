@@ -119,7 +119,7 @@ func (a *App) list(c echo.Context, principal core.Principal) error {
 
 // create is POST /api/webhooks/. It takes no key: the answer holds a secret.
 func (a *App) create(c echo.Context, principal core.Principal) error {
-	var wanted newDraft
+	var wanted NewDraft
 	if _, err := core.ReadJSON(c, a.check, maxBytes, &wanted); err != nil {
 		return err
 	}
@@ -230,9 +230,7 @@ func resendOnce(
 		}
 }
 
-// deliveryID is the place of a delivery in a list, and deliveryOf what is shown of it.
-func deliveryID(d Delivery) uuid.UUID    { return idOf(d.Position) }
-func deliveryOf(d Delivery) api.Delivery { return d.Delivery }
+func deliveryID(d api.Delivery) uuid.UUID { return uuid.MustParse(d.Event) }
 
 // deliveriesQuery is the query of a webhook's deliveries.
 type deliveriesQuery struct {
@@ -247,13 +245,13 @@ func (a *App) listDeliveries(c echo.Context, principal core.Principal, id uuid.U
 	}
 	query := &deliveriesQuery{}
 	page, err := core.ReadPage(c, a.check, query, deliveryID,
-		func(ctx context.Context, cursor core.Cursor) ([]Delivery, error) {
+		func(ctx context.Context, cursor core.Cursor) ([]api.Delivery, error) {
 			return a.service.deliveries(ctx, principal.OrgID, id, query.DeliveryFilter, cursor)
 		})
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, core.MapPage(page, deliveryOf))
+	return c.JSON(http.StatusOK, page)
 }
 
 // eventsQuery is the query of the list of events. Its cursor is not used: an event is its own.

@@ -48,7 +48,7 @@ func (a *App) deliveryPage(c echo.Context, principal core.Principal, id uuid.UUI
 	}
 	page := deliveryPage{Webhook: w, Event: event.Event, Unpublished: event.Position == 0}
 	if len(found) > 0 {
-		page.Delivery = &found[0].Delivery
+		page.Delivery = &found[0]
 	}
 	body, err := json.MarshalIndent(page.Event, "", "  ")
 	if err != nil {

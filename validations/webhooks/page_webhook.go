@@ -61,17 +61,15 @@ func (a *App) renderWebhook(
 		return err
 	}
 	if page.Form.webhookForm == nil {
-		page.Form.webhookForm = &webhookForm{
-			URL: page.URL, Description: page.Description, EventTypes: page.EventTypes, Workflow: string(page.Workflow),
-		}
+		page.Form.webhookForm = &webhookForm{NewDraft: NewDraft{Draft: page.draft()}}
 	}
-	if page.Form, err = a.newFormView(ctx, principal.OrgID, page.Form.webhookForm, nil); err != nil {
+	if page.Form, err = a.newFormView(ctx, principal.OrgID, page.Form.webhookForm); err != nil {
 		return err
 	}
 	page.Form.Stored = page.Webhook.Headers
 	// A form that was refused has another address than the page.
 	list := url.URL{Path: addressOf(principal, id), RawQuery: c.Request().URL.RawQuery}
-	page.Page = core.MapPage(core.NewPage(cursor, deliveries, uuid.Nil, deliveryID, list), deliveryOf)
+	page.Page = core.NewPage(cursor, deliveries, uuid.Nil, deliveryID, list)
 	page.Attempts = counted[page.ID]
 	page.Tab, page.First = query.State, query.Cursor == ""
 	page.Tabs = pages.Choices(query.State, "", "All", "pending", "Pending", "failed", "Failed",
@@ -117,10 +115,10 @@ func addressOf(principal core.Principal, id uuid.UUID) string {
 
 // changeForm is POST /app/orgs/{org}/webhooks/{id}/.
 func (a *App) changeForm(c echo.Context, principal core.Principal, id uuid.UUID) error {
-	form, wanted, err := a.readForm(c)
+	form, err := a.readForm(c)
 	if err == nil {
 		_, err = a.service.change(c.Request().Context(), principal, id, func(stored *change) error {
-			stored.draft = wanted
+			stored.Draft = form.Draft
 			return nil
 		})
 	}

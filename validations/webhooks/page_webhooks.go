@@ -33,30 +33,21 @@ func (a *App) Pages(web *echo.Group) {
 
 // webhookForm is what people choose of a webhook on its page.
 type webhookForm struct {
-	URL         string              `form:"url"`
-	Description string              `form:"description"`
-	EventTypes  []api.EventType     `form:"event_types"`
-	Workflow    string              `form:"workflow"`
-	Signature   api.SignatureScheme `form:"signature" validate:"omitempty,oneof=v1 v1a"`
-	// Headers are lines as they are sent. They replace those that are stored, unless there are none; NoHeaders removes
-	// those.
-	Headers   string `form:"headers"`
+	NewDraft
+
+	// Lines are headers. They replace those that are stored, unless there are none; NoHeaders removes those.
+	Lines     string `form:"headers"`
 	NoHeaders bool   `form:"no_headers"`
 }
 
 // readForm returns the form even if it is refused, so that the page can show what was entered.
-func (a *App) readForm(c echo.Context) (*webhookForm, draft, error) {
+func (a *App) readForm(c echo.Context) (*webhookForm, error) {
 	form := &webhookForm{}
-	if err := core.BindForm(c, a.check, form); err != nil {
-		return form, draft{}, err
+	err := core.BindForm(c, a.check, form)
+	if headers := engines.ReadHeaders(form.Lines); form.NoHeaders || len(headers) > 0 {
+		form.Headers = headers
 	}
-	wanted := draft{
-		URL: form.URL, Description: form.Description, EventTypes: form.EventTypes, Workflow: api.Optional(form.Workflow),
-	}
-	if headers := engines.ReadHeaders(form.Headers); form.NoHeaders || len(headers) > 0 {
-		wanted.Headers = headers
-	}
-	return form, wanted, a.check.Form(wanted)
+	return form, err
 }
 
 // formView is the form as it was filled in.
@@ -65,30 +56,26 @@ type formView struct {
 
 	Types, Workflows, Signatures []pages.Choice
 	// Stored are the names of the headers that are stored.
-	Stored  []string
-	Problem *core.Error
+	Stored []string
 }
 
-func (a *App) newFormView(
-	ctx context.Context, orgID uuid.UUID, form *webhookForm, problem *core.Error,
-) (formView, error) {
+func (a *App) newFormView(ctx context.Context, orgID uuid.UUID, form *webhookForm) (formView, error) {
 	names, err := a.workflows.Names(ctx, orgID)
 	if err != nil {
 		return formView{}, err
 	}
-	workflows := []string{"", "All workflows"}
+	workflows, chosen := []string{"", "All workflows"}, string(form.Workflow)
 	for _, name := range names {
 		workflows = append(workflows, name.ID.String(), name.Name)
 	}
-	if !slices.Contains(workflows, form.Workflow) {
-		workflows = append(workflows, form.Workflow, form.Workflow)
+	if !slices.Contains(workflows, chosen) {
+		workflows = append(workflows, chosen, chosen)
 	}
 	return formView{
-		webhookForm: form, Types: eventTypes(form.EventTypes), Workflows: pages.Choices(form.Workflow, workflows...),
+		webhookForm: form, Types: eventTypes(form.EventTypes), Workflows: pages.Choices(chosen, workflows...),
 		Signatures: pages.Choices(string(form.Signature),
 			string(api.SignatureSchemeV1), "v1: a shared secret (HMAC-SHA256)",
 			string(api.SignatureSchemeV1a), "v1a: a public key (Ed25519)"),
-		Problem: problem,
 	}, nil
 }
 
@@ -130,6 +117,7 @@ type webhooksPage struct {
 	// Troubled is how many need attention.
 	Troubled int64
 	Form     formView
+	Problem  *core.Error
 	// Run is the id of the run whose events are listed; "" for none.
 	Run    string
 	Events []Event
@@ -159,14 +147,14 @@ func (a *App) renderWebhooks(
 	if err != nil {
 		return err
 	}
-	var page webhooksPage
+	page := webhooksPage{Problem: problem}
 	for _, w := range found {
 		page.Webhooks = append(page.Webhooks, webhookRow{Webhook: w, Attempts: attempts[w.ID]})
 	}
 	if page.Troubled, err = a.service.Troubled(ctx, principal.OrgID); err != nil {
 		return err
 	}
-	if page.Form, err = a.newFormView(ctx, principal.OrgID, form, problem); err != nil {
+	if page.Form, err = a.newFormView(ctx, principal.OrgID, form); err != nil {
 		return err
 	}
 	if run, given := core.ParseID(c.QueryParam("run")); given {
@@ -183,12 +171,11 @@ func (a *App) renderWebhooks(
 
 // createForm is POST /app/orgs/{org}/webhooks/. Sent twice, it is refused: there is one webhook for a URL.
 func (a *App) createForm(c echo.Context, principal core.Principal) error {
-	form, wanted, err := a.readForm(c)
+	form, err := a.readForm(c)
 	var made Webhook
 	var secret []byte
 	if err == nil {
-		made, secret, err = a.service.create(c.Request().Context(), principal,
-			newDraft{draft: wanted, Signature: form.Signature})
+		made, secret, err = a.service.create(c.Request().Context(), principal, form.NewDraft)
 	}
 	if err != nil {
 		return pages.Refuse(c, err, func(c echo.Context, status int, problem *core.Error) error {

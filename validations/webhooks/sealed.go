@@ -85,26 +85,25 @@ func sealHeaders(ring keyring.Ring, id uuid.UUID, headers map[string]string) ([]
 
 // open returns the secrets that sign now, and the headers.
 func (s sealedSecrets) open(ring keyring.Ring, id uuid.UUID) ([][]byte, map[string]string, error) {
-	var opened [3][]byte
-	for i, column := range SealedTable().Columns {
-		sealed := [][]byte{s.current, s.previous, s.headers}[i]
+	var secrets [][]byte
+	for i, sealed := range [][]byte{s.current, s.previous, s.headers} {
+		column := SealedTable().Columns[i]
 		if sealed == nil {
 			continue
 		}
-		var err error
-		if opened[i], err = ring.Open(sealed, binding(id, column)); err != nil {
+		text, err := ring.Open(sealed, binding(id, column))
+		if err != nil {
 			return nil, nil, fmt.Errorf("open the %s of webhook %s: %w", column, id, err)
 		}
+		secrets = append(secrets, text)
 	}
-	secrets := [][]byte{opened[0]}
-	if opened[1] != nil {
-		secrets = append(secrets, opened[1])
+	if s.headers == nil {
+		return secrets, nil, nil
 	}
+	last := len(secrets) - 1
 	var headers map[string]string
-	if opened[2] != nil {
-		if err := json.Unmarshal(opened[2], &headers); err != nil {
-			return nil, nil, fmt.Errorf("read the headers of webhook %s: %w", id, err)
-		}
+	if err := json.Unmarshal(secrets[last], &headers); err != nil {
+		return nil, nil, fmt.Errorf("read the headers of webhook %s: %w", id, err)
 	}
-	return secrets, headers, nil
+	return secrets[:last], headers, nil
 }

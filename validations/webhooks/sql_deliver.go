@@ -44,7 +44,11 @@ func (d *Deliverer) acquire(ctx context.Context, job jobs.Job) (lease, error) {
 
 // due reads the deliveries that are due, those that have waited longest first.
 func (d *Deliverer) due(ctx context.Context, to lease) ([]delivery, error) {
-	rows, err := d.db.Pool.Query(ctx, `
+	due, err := db.All(ctx, d.db.Pool, func(row pgx.CollectableRow) (delivery, error) {
+		var found delivery
+		err := row.Scan(&found.event, &found.tries)
+		return found, err
+	}, `
 		SELECT `+shownEvent+`, d.tries
 		FROM (
 			SELECT org_id, position, tries, due_at FROM webhook_deliveries
@@ -55,14 +59,6 @@ func (d *Deliverer) due(ctx context.Context, to lease) ([]delivery, error) {
 			SELECT * FROM events
 			WHERE org_id = d.org_id AND position = d.position LIMIT 1) AS e
 		ORDER BY d.due_at, e.position`, to.orgID, to.id, to.epoch, perRead)
-	if err != nil {
-		return nil, fmt.Errorf("read due deliveries: %w", err)
-	}
-	due, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (delivery, error) {
-		var found delivery
-		err := row.Scan(&found.event, &found.tries)
-		return found, err
-	})
 	if err != nil {
 		return nil, fmt.Errorf("read due deliveries: %w", err)
 	}

@@ -2,11 +2,11 @@ package webhooks
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"math"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
@@ -30,8 +30,8 @@ const shownEvent = `json_build_object('id', e.id, 'type', e.type, 'schema_versio
 
 // findEvent reads an event.
 func (s *Service) findEvent(ctx context.Context, orgID, id uuid.UUID) (Event, error) {
-	return one[Event](s.db.Pool.Query(ctx, `SELECT `+shownEvent+` FROM events AS e WHERE org_id = $1 AND id = $2`,
-		orgID, id))
+	return one[Event](s.db.Pool.QueryRow(ctx, `SELECT `+shownEvent+` FROM events AS e WHERE org_id = $1 AND id = $2`,
+		orgID, id), "event")
 }
 
 // EventFilter narrows the list of events. Empty members do not narrow.
@@ -56,19 +56,12 @@ func (s *Service) events(
 	if filter.Run != "" {
 		ofRun, args = " AND run_id = $5", append(args, uuid.MustParse(filter.Run))
 	}
-	return all[Event](s.db.Pool.Query(ctx, `
+	return db.All(ctx, s.db.Pool, pgx.RowTo[Event], `
 		SELECT `+shownEvent+` FROM (
 			SELECT * FROM events
 			WHERE org_id = $1 AND position > $2 AND ($3 = '' OR type = $3)`+ofRun+`
 			ORDER BY position `+order+` LIMIT $4) AS e
-		ORDER BY position`, args...))
-}
-
-// Delivery is a delivery of a list, with the position of its event.
-type Delivery struct {
-	api.Delivery
-
-	Position int64 `json:"position"`
+		ORDER BY position`, args...)
 }
 
 // stateOf is the state of a delivery d.
@@ -80,32 +73,27 @@ type DeliveryFilter struct {
 	State string `query:"state" validate:"omitempty,oneof=pending delivered failed"`
 }
 
-// positionOf is the position in a cursor of the list of deliveries, which idOf makes.
-func positionOf(id uuid.UUID) int64 {
-	return int64(min(binary.BigEndian.Uint64(id[:]), math.MaxInt64))
-}
-
-func idOf(position int64) uuid.UUID {
-	var id uuid.UUID
-	binary.BigEndian.PutUint64(id[:], uint64(position)) //nolint:gosec // It is not negative.
-	return id
-}
-
 // deliveries reads a page of deliveries, the newest events first.
 func (s *Service) deliveries(
 	ctx context.Context, orgID, webhook uuid.UUID, filter DeliveryFilter, cursor core.Cursor,
-) ([]Delivery, error) {
+) ([]api.Delivery, error) {
 	comparison, order, from := cursor.Window()
-	ofEvent, args := "", []any{orgID, webhook, positionOf(from), cursor.Size + 1, filter.State}
+	// Where the page begins if that is at no event: at the newest one, or behind those that are purged.
+	beginning := int64(0)
+	if from == uuid.Max {
+		beginning = math.MaxInt64
+	}
+	ofEvent, args := "", []any{orgID, webhook, from, cursor.Size + 1, filter.State, beginning}
 	if filter.Event != "" {
-		ofEvent = " AND position = (SELECT position FROM events WHERE org_id = $1 AND id = $6)"
+		ofEvent = " AND position = (SELECT position FROM events WHERE org_id = $1 AND id = $7)"
 		args = append(args, uuid.MustParse(filter.Event))
 	}
-	return all[Delivery](s.db.Pool.Query(ctx, `
-		SELECT json_build_object('position', d.position, 'event', e.id, 'type', e.type, 'timestamp', e.at,
+	return db.All(ctx, s.db.Pool, pgx.RowTo[api.Delivery], `
+		SELECT json_build_object('event', e.id, 'type', e.type, 'timestamp', e.at,
 			'state', `+stateOf+`, 'next_attempt_at', d.due_at, 'attempts', coalesce(a.list, '[]'))
 		FROM (
-			SELECT * FROM webhook_deliveries AS d WHERE org_id = $1 AND webhook_id = $2 AND position `+comparison+` $3
+			SELECT * FROM webhook_deliveries AS d WHERE org_id = $1 AND webhook_id = $2 AND position `+comparison+`
+					coalesce((SELECT position FROM events WHERE org_id = $1 AND id = $3), $6)
 				AND ($5 = '' OR $5 = `+stateOf+`)
 				`+ofEvent+`
 			ORDER BY position `+order+` LIMIT $4) AS d
@@ -116,7 +104,7 @@ func (s *Service) deliveries(
 				'reason', reason, 'excerpt', excerpt) ORDER BY number DESC) AS list
 			FROM webhook_attempts WHERE org_id = d.org_id AND webhook_id = d.webhook_id AND position = d.position) AS a
 		ORDER BY d.position `+order,
-		args...))
+		args...)
 }
 
 // Purge deletes events that are past their retention, with their deliveries, and returns how many. The newest event of

@@ -105,7 +105,11 @@ func resend(ctx context.Context, tx db.Tx) (int, error) {
 // takeDue moves the webhooks that have something due, and whose job is not on its way, to their next epoch. A job that
 // is not picked up in the time of a lease counts as lost.
 func (p *Publisher) takeDue(ctx context.Context, tx db.Tx) ([]jobs.Job, error) {
-	rows, err := tx.Query(ctx, `
+	due, err := db.All(ctx, tx, func(row pgx.CollectableRow) (jobs.Job, error) {
+		job := jobs.Job{Kind: JobDeliver}
+		err := row.Scan(&job.OrgID, &job.SubjectID, &job.Epoch)
+		return job, err
+	}, `
 		WITH due AS MATERIALIZED (
 			SELECT org_id, id FROM webhooks AS w
 			WHERE due_at <= now() AND disabled_at IS NULL AND (lease_until IS NULL OR lease_until <= now())
@@ -119,11 +123,5 @@ func (p *Publisher) takeDue(ctx context.Context, tx db.Tx) ([]jobs.Job, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find due webhooks: %w", err)
 	}
-	job := jobs.Job{Kind: JobDeliver}
-	var due []jobs.Job
-	_, err = pgx.ForEachRow(rows, []any{&job.OrgID, &job.SubjectID, &job.Epoch}, func() error {
-		due = append(due, job)
-		return nil
-	})
-	return due, err
+	return due, nil
 }

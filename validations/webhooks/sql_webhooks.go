@@ -4,15 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
-	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
@@ -34,56 +31,41 @@ const shown = `json_build_object('id', w.id, 'url', w.url, 'description', w.desc
 		SELECT FROM webhook_deliveries WHERE webhook_id = w.id AND org_id = w.org_id AND due_at IS NOT NULL
 		LIMIT ` + maxPending + `) AS pending))`
 
-// one reads the webhook or the event of a query.
-func one[T any](rows pgx.Rows, err error) (T, error) {
+// one reads what a query has found.
+func one[T any](row pgx.Row, what string) (T, error) {
 	var found T
-	if err == nil {
-		found, err = pgx.CollectExactlyOneRow(rows, pgx.RowTo[T])
-	}
-	what := strings.ToLower(reflect.TypeFor[T]().Name())
+	err := row.Scan(&found)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return found, core.NotFound(what)
 	}
 	if err != nil {
-		return found, fmt.Errorf("read one %s: %w", what, err)
-	}
-	return found, nil
-}
-
-// all reads the webhooks, events or deliveries of a query.
-func all[T any](rows pgx.Rows, err error) ([]T, error) {
-	var found []T
-	if err == nil {
-		found, err = pgx.CollectRows(rows, pgx.RowTo[T])
-	}
-	if err != nil {
-		return nil, fmt.Errorf("list %T: %w", found, err)
+		return found, fmt.Errorf("read the %s: %w", what, err)
 	}
 	return found, nil
 }
 
 // find reads a webhook.
 func (s *Service) find(ctx context.Context, orgID, id uuid.UUID) (Webhook, error) {
-	return one[Webhook](s.db.Pool.Query(ctx, `SELECT `+shown+` FROM webhooks AS w WHERE org_id = $1 AND id = $2`,
-		orgID, id))
+	return one[Webhook](s.db.Pool.QueryRow(ctx, `SELECT `+shown+` FROM webhooks AS w WHERE org_id = $1 AND id = $2`,
+		orgID, id), "webhook")
 }
 
 func lock(ctx context.Context, tx db.Tx, orgID, id uuid.UUID) (Webhook, error) {
-	return one[Webhook](tx.Query(ctx, `
-		SELECT `+shown+` FROM webhooks AS w WHERE org_id = $1 AND id = $2 FOR NO KEY UPDATE`, orgID, id))
+	return one[Webhook](tx.QueryRow(ctx, `
+		SELECT `+shown+` FROM webhooks AS w WHERE org_id = $1 AND id = $2 FOR NO KEY UPDATE`, orgID, id), "webhook")
 }
 
 // list reads a page of webhooks.
 func (s *Service) list(ctx context.Context, orgID uuid.UUID, cursor core.Cursor) ([]Webhook, error) {
 	comparison, order, from := cursor.Window()
-	return all[Webhook](s.db.Pool.Query(ctx, `
+	return db.All(ctx, s.db.Pool, pgx.RowTo[Webhook], `
 		SELECT `+shown+` FROM webhooks AS w WHERE org_id = $1 AND id `+comparison+` $2
-		ORDER BY id `+order+` LIMIT $3`, orgID, from, cursor.Size+1))
+		ORDER BY id `+order+` LIMIT $3`, orgID, from, cursor.Size+1)
 }
 
 // insert writes a new webhook. The organization's row is locked, so that two at once do not exceed the limit.
 func insert(
-	ctx context.Context, tx db.Tx, orgID, id uuid.UUID, wanted newDraft, sealed []byte, names []string, headers []byte,
+	ctx context.Context, tx db.Tx, orgID, id uuid.UUID, wanted NewDraft, sealed []byte, names []string, headers []byte,
 ) (Webhook, error) {
 	var count int
 	err := tx.QueryRow(ctx, `
@@ -96,21 +78,21 @@ func insert(
 		return Webhook{}, core.InvalidPayload(
 			fmt.Sprintf("An organization has %d webhooks at most. Delete one that is no longer used.", MaxWebhooks))
 	}
-	return one[Webhook](tx.Query(ctx, `
+	return one[Webhook](tx.QueryRow(ctx, `
 		INSERT INTO webhooks AS w (org_id, id, url, description, event_types, workflow_id, signature, header_names,
 			sealed, sealed_headers)
 		VALUES ($1, $2, $3, $4, coalesce($5::text[], '{}'), nullif($6, '')::uuid, coalesce(nullif($7, ''), 'v1'),
 			coalesce($8::text[], '{}'), $9, $10)
 		RETURNING `+shown,
 		orgID, id, wanted.URL, wanted.Description, wanted.EventTypes, string(wanted.Workflow), wanted.Signature, names,
-		sealed, headers))
+		sealed, headers), "webhook")
 }
 
 // update writes a changed webhook. What waits is due again once it is enabled.
 func update(
 	ctx context.Context, tx db.Tx, orgID, id uuid.UUID, wanted change, names []string, headers []byte,
 ) (Webhook, error) {
-	return one[Webhook](tx.Query(ctx, `
+	return one[Webhook](tx.QueryRow(ctx, `
 		UPDATE webhooks AS w SET url = $3, description = $4, event_types = coalesce($5::text[], '{}'),
 			workflow_id = nullif($6, '')::uuid, header_names = coalesce($7::text[], header_names),
 			sealed_headers = CASE WHEN $7::text[] IS NULL THEN sealed_headers ELSE $8 END,
@@ -119,11 +101,12 @@ func update(
 			failing_since = CASE WHEN $9 AND disabled_at IS NOT NULL THEN NULL ELSE failing_since END
 		WHERE org_id = $1 AND id = $2 RETURNING `+shown,
 		orgID, id, wanted.URL, wanted.Description, wanted.EventTypes, string(wanted.Workflow), names, headers,
-		wanted.Enabled))
+		wanted.Enabled), "webhook")
 }
 
 func erase(ctx context.Context, tx db.Tx, orgID, id uuid.UUID) (Webhook, error) {
-	return one[Webhook](tx.Query(ctx, `DELETE FROM webhooks AS w WHERE org_id = $1 AND id = $2 RETURNING `+shown, orgID, id))
+	return one[Webhook](tx.QueryRow(ctx, `
+		DELETE FROM webhooks AS w WHERE org_id = $1 AND id = $2 RETURNING `+shown, orgID, id), "webhook")
 }
 
 // readSealed locks a webhook and reads its encrypted columns.
@@ -144,10 +127,10 @@ func readSealed(ctx context.Context, tx db.Tx, orgID, id uuid.UUID) (sealedSecre
 // rotateSecret writes a new secret. One that is only a minute old is taken to have reached nobody, because its request
 // was sent twice: then the one before it still signs.
 func rotateSecret(ctx context.Context, tx db.Tx, orgID, id uuid.UUID, sealed sealedSecrets) (Webhook, error) {
-	return one[Webhook](tx.Query(ctx, `
+	return one[Webhook](tx.QueryRow(ctx, `
 		UPDATE webhooks AS w SET sealed = $3, rotated_at = now(),
 			sealed_previous = CASE WHEN rotated_at > now() - interval '1 minute' THEN sealed_previous ELSE $4 END
-		WHERE org_id = $1 AND id = $2 RETURNING `+shown, orgID, id, sealed.current, sealed.previous))
+		WHERE org_id = $1 AND id = $2 RETURNING `+shown, orgID, id, sealed.current, sealed.previous), "webhook")
 }
 
 // test writes a test event for the webhook.
@@ -156,10 +139,10 @@ func test(ctx context.Context, tx db.Tx, who core.Principal, id uuid.UUID) (Even
 	if err != nil {
 		return Event{}, err
 	}
-	event, err := one[Event](tx.Query(ctx, `
+	event, err := one[Event](tx.QueryRow(ctx, `
 		INSERT INTO events AS e (org_id, type, data)
 		VALUES ($1, 'webhook.test', json_build_object('webhook', $2::uuid)::text)
-		RETURNING `+shownEvent, who.OrgID, id))
+		RETURNING `+shownEvent, who.OrgID, id), "event")
 	if err != nil {
 		return Event{}, err
 	}
@@ -168,7 +151,7 @@ func test(ctx context.Context, tx db.Tx, who core.Principal, id uuid.UUID) (Even
 
 // resendOne makes one event due for the webhook.
 func resendOne(ctx context.Context, tx db.Tx, orgID, id uuid.UUID, event string) (Webhook, error) {
-	w, err := one[Webhook](tx.Query(ctx, `
+	return one[Webhook](tx.QueryRow(ctx, `
 		WITH made AS (
 			INSERT INTO webhook_deliveries AS d (org_id, webhook_id, position)
 			SELECT org_id, $2, position FROM events WHERE org_id = $1 AND id = $3 AND position IS NOT NULL
@@ -176,19 +159,15 @@ func resendOne(ctx context.Context, tx db.Tx, orgID, id uuid.UUID, event string)
 				DO UPDATE SET due_at = now(), tries = 0, delivered = false
 			RETURNING 1)
 		UPDATE webhooks AS w SET due_at = now() WHERE org_id = $1 AND id = $2 AND EXISTS (SELECT FROM made)
-		RETURNING `+shown, orgID, id, event))
-	if errors.Is(err, api.CodeNotFound) {
-		return Webhook{}, core.NotFound("event")
-	}
-	return w, err
+		RETURNING `+shown, orgID, id, event), "event")
 }
 
 // resendSince lets the publisher make all events since a time due for the webhook. What it was still doing of that is
 // done as well.
 func resendSince(ctx context.Context, tx db.Tx, orgID, id uuid.UUID, since time.Time) (Webhook, error) {
-	return one[Webhook](tx.Query(ctx, `
+	return one[Webhook](tx.QueryRow(ctx, `
 		UPDATE webhooks AS w SET resend_until = e.last, resend_after = CASE WHEN e.last IS NOT NULL
 			THEN least(w.resend_after, (extract(epoch FROM $3::timestamptz) * 1000000)::bigint - 1) END
 		FROM (SELECT max(position) AS last FROM events WHERE org_id = $1) AS e
-		WHERE w.org_id = $1 AND w.id = $2 RETURNING `+shown, orgID, id, since))
+		WHERE w.org_id = $1 AND w.id = $2 RETURNING `+shown, orgID, id, since), "webhook")
 }

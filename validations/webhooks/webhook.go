@@ -26,32 +26,37 @@ type Webhook struct {
 	Failing bool `json:"failing"`
 }
 
-// draft is what of a webhook people choose.
-type draft struct {
-	URL         string          `json:"url"`
-	Description string          `json:"description" validate:"max=200,excludesrune=\x00"`
-	EventTypes  []api.EventType `json:"event_types"`
-	Workflow    api.Optional    `json:"workflow"    validate:"omitempty,uuid"`
+// Draft is what of a webhook people choose.
+type Draft struct {
+	URL         string          `form:"url"         json:"url"`
+	Description string          `form:"description" json:"description" validate:"max=200,excludesrune=\x00"`
+	EventTypes  []api.EventType `form:"event_types" json:"event_types"`
+	Workflow    api.Optional    `form:"workflow"    json:"workflow"    validate:"omitempty,uuid"`
 	// Headers are nil where they stay as they are.
 	Headers map[string]string `json:"headers"`
 }
 
-// newDraft is the body of a new webhook.
-type newDraft struct {
-	draft
+// draft is what has been chosen, without the headers.
+func (w Webhook) draft() Draft {
+	return Draft{URL: w.URL, Description: w.Description, EventTypes: w.EventTypes, Workflow: w.Workflow}
+}
 
-	Signature api.SignatureScheme `json:"signature" validate:"omitempty,oneof=v1 v1a"`
+// NewDraft is the body of a new webhook.
+type NewDraft struct {
+	Draft
+
+	Signature api.SignatureScheme `form:"signature" json:"signature" validate:"omitempty,oneof=v1 v1a"`
 }
 
 // change is the body of a change: what it leaves out is in it already.
 type change struct {
-	draft
+	Draft
 
 	Enabled *bool `json:"enabled"`
 }
 
 // check refuses what cannot be called, and types that there are not.
-func (d *draft) check() error {
+func (d *Draft) check() error {
 	for _, wanted := range d.EventTypes {
 		if !slices.ContainsFunc(eventTypes(nil), func(c pages.Choice) bool { return c.Value == string(wanted) }) {
 			return core.InvalidField(api.FieldError{
@@ -93,7 +98,7 @@ func audit(ctx context.Context, tx db.Tx, who core.Principal, action string, w W
 }
 
 // create makes a webhook and returns it with its secret.
-func (s *Service) create(ctx context.Context, who core.Principal, wanted newDraft) (Webhook, []byte, error) {
+func (s *Service) create(ctx context.Context, who core.Principal, wanted NewDraft) (Webhook, []byte, error) {
 	if err := wanted.check(); err != nil {
 		return Webhook{}, nil, err
 	}
@@ -129,9 +134,7 @@ func (s *Service) change(
 		if err != nil {
 			return Webhook{}, err
 		}
-		wanted := change{draft: draft{
-			URL: w.URL, Description: w.Description, EventTypes: w.EventTypes, Workflow: w.Workflow,
-		}}
+		wanted := change{Draft: w.draft()}
 		if err = edit(&wanted); err == nil {
 			err = wanted.check()
 		}
