@@ -82,14 +82,17 @@ func (a *App) Routes(routes *core.Routes) {
 	routes.GET("/webhooks/:id/", core.As(admin, manage, a.onWebhook(a.read)))
 	routes.PATCH("/webhooks/:id/", core.As(admin, manage, a.onWebhook(a.change)))
 	routes.DELETE("/webhooks/:id/", core.As(admin, manage, a.onWebhook(a.remove)))
-	routes.POST("/webhooks/:id/rotate/", core.As(admin, manage, a.onWebhook(a.rotate)))
+	routes.POST("/webhooks/:id/rotate/", core.As(admin, manage, a.onWebhook(a.rotate(answerSecret))))
 	routes.POST("/webhooks/:id/test/", core.As(admin, manage, a.onWebhook(a.test)), a.guard.Keyed)
 	routes.POST("/webhooks/:id/resend/", core.As(admin, manage, a.onWebhook(a.resend)), a.guard.Keyed)
 	routes.GET("/webhooks/:id/deliveries/", core.As(admin, manage, a.onWebhook(a.listDeliveries)))
 }
 
+// webhookView is a core.View of one webhook.
+type webhookView func(c echo.Context, principal core.Principal, id uuid.UUID) error
+
 // onWebhook reads the id of the address.
-func (a *App) onWebhook(view func(c echo.Context, principal core.Principal, id uuid.UUID) error) core.View {
+func (a *App) onWebhook(view webhookView) core.View {
 	return func(c echo.Context, principal core.Principal) error {
 		id, err := core.PathID(c, "webhook")
 		if err != nil {
@@ -162,13 +165,15 @@ func (a *App) remove(c echo.Context, principal core.Principal, id uuid.UUID) err
 	return c.NoContent(http.StatusNoContent)
 }
 
-// rotate is POST /api/webhooks/{id}/rotate/. It takes no key: the answer holds a secret.
-func (a *App) rotate(c echo.Context, principal core.Principal, id uuid.UUID) error {
-	rotated, secret, err := a.service.rotate(c.Request().Context(), principal, id)
-	if err != nil {
-		return err
+// rotate is POST /api/webhooks/{id}/rotate/, and the form of the page. It takes no key: the answer holds a secret.
+func (a *App) rotate(answer func(c echo.Context, w Webhook, secret []byte) error) webhookView {
+	return func(c echo.Context, principal core.Principal, id uuid.UUID) error {
+		rotated, secret, err := a.service.rotate(c.Request().Context(), principal, id)
+		if err != nil {
+			return err
+		}
+		return answer(c, rotated, secret)
 	}
-	return answerSecret(c, rotated, secret)
 }
 
 // test is POST /api/webhooks/{id}/test/.

@@ -72,8 +72,7 @@ func (a *App) renderWebhook(
 	page.Page = core.NewPage(cursor, deliveries, uuid.Nil, deliveryID, list)
 	page.Attempts = counted[page.ID]
 	page.Tab, page.First = query.State, query.Cursor == ""
-	page.Tabs = pages.Choices(query.State, "", "All", "pending", "Pending", "failed", "Failed",
-		"delivered", "Delivered")
+	page.Tabs = pages.Choices(query.State, "", "All", "pending", "Pending", "failed", "Failed", "delivered", "Delivered")
 	if page.Since == "" && page.Problem == nil {
 		page.Since = page.missedSince()
 	}
@@ -96,13 +95,11 @@ func (p webhookPage) missedSince() string {
 		return ""
 	}
 	first := slices.MinFunc(known, func(a, b api.Time) int { return a.Compare(b.Time) })
-	return pages.TimeField(api.At(first.Add(-time.Minute)).String())
+	return pages.TimeField(first.Add(-time.Minute).Format(time.RFC3339))
 }
 
 // refuse shows the page of the webhook again with what is wrong with one of its forms.
-func (a *App) refuse(
-	c echo.Context, principal core.Principal, id uuid.UUID, err error, page webhookPage,
-) error {
+func (a *App) refuse(c echo.Context, principal core.Principal, id uuid.UUID, err error, page webhookPage) error {
 	return pages.Refuse(c, err, func(c echo.Context, status int, problem *core.Error) error {
 		page.Problem = problem
 		return a.renderWebhook(c, status, principal, id, page)
@@ -151,15 +148,6 @@ func (a *App) enabledForm(c echo.Context, principal core.Principal, id uuid.UUID
 	}
 	return pages.Redirect(c, addressOf(principal, id)+"?"+url.Values{"since": {form.Since}}.Encode()+"#recover",
 		"The webhook is enabled. Now send again what it has missed.")
-}
-
-// rotateForm is POST /app/orgs/{org}/webhooks/{id}/rotate/.
-func (a *App) rotateForm(c echo.Context, principal core.Principal, id uuid.UUID) error {
-	rotated, secret, err := a.service.rotate(c.Request().Context(), principal, id)
-	if err != nil {
-		return err
-	}
-	return a.renderSecret(c, rotated, secret)
 }
 
 // once does the work of a form once, however often it is sent.

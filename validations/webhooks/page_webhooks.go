@@ -24,7 +24,7 @@ func (a *App) Pages(web *echo.Group) {
 	org.GET("/webhooks/:id/", admin(a.onWebhook(a.webhookPage)))
 	org.POST("/webhooks/:id/", admin(a.recent(a.onWebhook(a.changeForm))))
 	org.POST("/webhooks/:id/enabled/", admin(a.onWebhook(a.enabledForm)))
-	org.POST("/webhooks/:id/rotate/", admin(a.recent(a.onWebhook(a.rotateForm))))
+	org.POST("/webhooks/:id/rotate/", admin(a.recent(a.onWebhook(a.rotate(a.renderSecret)))))
 	org.POST("/webhooks/:id/test/", admin(a.onWebhook(a.testForm)))
 	org.POST("/webhooks/:id/resend/", admin(a.onWebhook(a.resendForm)))
 	org.POST("/webhooks/:id/delete/", admin(a.onWebhook(a.deleteForm)))
