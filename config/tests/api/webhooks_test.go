@@ -253,9 +253,11 @@ func TestWebhookIsDisabled(t *testing.T) {
 			hook := s.webhook(t, receiver.URL, `,"event_types":["run.completed"]`)
 			s.webhook(t, watcher.URL, `,"event_types":["endpoint.disabled"]`)
 			s.Exec(t, tt.before)
-			s.executed(t)
-			s.executed(t)
-			s.Deliver(t)
+			// The second event is none of those that it refuses: both at once would count as a success.
+			for range 2 {
+				s.executed(t)
+				s.Deliver(t)
+			}
 			path := "/api/webhooks/" + hook.ID + "/"
 			got := fixture.Decoded[api.Webhook](t, s.Must(t, http.StatusOK, s.owner(http.MethodGet, path, "")))
 			if got.State != api.WebhookStateDisabled || got.DisabledReason != tt.reason {
