@@ -111,11 +111,11 @@ func (p *progress) event(e client.Event, steps int) {
 	}
 }
 
-// left shows how many of what waits are left.
-func (p *progress) left(name string, n int, what string) {
+// left shows how many deliveries are left.
+func (p *progress) left(name string, n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.name, p.status = name, fmt.Sprintf("%d %s left", n, what)
+	p.name, p.status = name, fmt.Sprintf("%d deliveries left", n)
 	if p.bar == nil || int64(n) > p.bar.GetMax64() {
 		p.draw(int64(n), p.status)
 	}

@@ -62,15 +62,9 @@ func setWebhookCommand(s Env) *cobra.Command {
 				types[i] = api.EventType(name)
 			}
 			given := command.Flags().Changed
-			headers := make(map[string]any)
-			if given("headers") {
-				content, err := readSmall(headersFile)
-				if err != nil {
-					return "", err
-				}
-				for name, value := range engines.ReadHeaders(string(content)) {
-					headers[name] = value
-				}
+			headers, err := readHeaders(headersFile)
+			if err != nil {
+				return "", err
 			}
 			if strings.Contains(args[0], "/") {
 				if given("new-url") || given("enabled") {
@@ -88,7 +82,8 @@ func setWebhookCommand(s Env) *cobra.Command {
 			changed, err := service.ChangeWebhook(ctx, args[0], api.WebhookChange{
 				URL: ifGiven(given("new-url"), address), Description: ifGiven(given("description"), description),
 				EventTypes: ifGiven(given("events"), types), Enabled: ifGiven(given("enabled"), enabled),
-				Workflow: ifGiven(given("workflow"), api.Optional(workflow)), Headers: ifGiven(given("headers"), headers),
+				Workflow: ifGiven(given("workflow"), api.Optional(workflow)),
+				Headers:  ifGiven(given("headers"), headers),
 			})
 			return "changed " + changed.ID, err
 		})
@@ -104,6 +99,19 @@ func setWebhookCommand(s Env) *cobra.Command {
 	flags.BoolVar(&enabled, "enabled", true, "whether it gets events")
 	formats.CompleteFlag(command, "signature", api.SignatureSchemeV1, api.SignatureSchemeV1a)
 	return command
+}
+
+// readHeaders reads the headers of a file; none where no file is named.
+func readHeaders(file string) (map[string]any, error) {
+	headers := make(map[string]any)
+	if file == "" {
+		return headers, nil
+	}
+	content, err := readSmall(file)
+	for name, value := range engines.ReadHeaders(string(content)) {
+		headers[name] = value
+	}
+	return headers, err
 }
 
 // ifGiven is the value of a flag that is given; what is not given stays as it is.
@@ -140,16 +148,17 @@ func resendCommand(s Env) *cobra.Command {
 func awaitDeliveries(ctx context.Context, out io.Writer, service *client.Client, w api.Webhook) error {
 	shown := newProgress(out)
 	defer shown.close()
-	for err := error(nil); !w.Recovering.IsZero() || w.PendingDeliveries > 0; {
+	for !w.Recovering.IsZero() || w.PendingDeliveries > 0 {
 		if w.State == api.WebhookStateDisabled {
 			return &cli.ExitError{Code: cli.ExitUnable, Reason: "the webhook is disabled: its deliveries wait"}
 		}
-		shown.left(w.URL, w.PendingDeliveries, "deliveries")
+		shown.left(w.URL, w.PendingDeliveries)
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-time.After(listenEvery):
 		}
+		var err error
 		if w, err = service.FindWebhook(ctx, w.ID); err != nil {
 			return err
 		}

@@ -72,7 +72,8 @@ func (a *App) renderWebhook(
 	page.Page = core.NewPage(cursor, deliveries, uuid.Nil, deliveryID, list)
 	page.Attempts = counted[page.ID]
 	page.Tab, page.First = query.State, query.Cursor == ""
-	page.Tabs = pages.Choices(query.State, "", "All", "pending", "Pending", "failed", "Failed", "delivered", "Delivered")
+	page.Tabs = pages.Choices(query.State, "", "All", "pending", "Pending", "failed", "Failed",
+		"delivered", "Delivered")
 	if page.Since == "" && page.Problem == nil {
 		page.Since = page.missedSince()
 	}

@@ -52,7 +52,8 @@ func (s *Service) Troubled(ctx context.Context, orgID uuid.UUID) (int64, error) 
 	var count int64
 	err := s.db.Pool.QueryRow(ctx, `
 		SELECT count(*) FROM webhooks WHERE org_id = $1
-			AND (disabled_reason <> '' OR disabled_at IS NULL AND failing_since < now() - `+failingAfter+`)`, orgID).Scan(&count)
+			AND (disabled_reason <> '' OR disabled_at IS NULL AND failing_since < now() - `+failingAfter+`)`, orgID).
+		Scan(&count)
 	if err != nil {
 		return 0, fmt.Errorf("count webhooks that fail: %w", err)
 	}

@@ -2,8 +2,10 @@ package api
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
+	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core/api"
 )
@@ -85,5 +87,39 @@ func (s externalStage) exercisesOfWebhooks(tb testing.TB) []exercise {
 		{200, s.owner(get, hook+"deliveries/?state=pending", "")},
 		{204, s.owner(http.MethodDelete, gone, "")},
 		{204, s.owner(http.MethodDelete, gone, "")},
+	}
+}
+
+// TestWebhookNeedsTheSecretKey tries an installation that has lost the key that encrypts secrets.
+func TestWebhookNeedsTheSecretKey(t *testing.T) {
+	t.Parallel()
+	s := setup(t, func(settings *config.Settings) { settings.SecretKey = "" })
+	s.Refused(t, api.CodeUnavailable, s.owner(http.MethodPost, "/api/webhooks/", `{"url":"https://hooks.example/"}`))
+}
+
+func TestWebhookIsRefused(t *testing.T) {
+	t.Parallel()
+	s := webhookStage(t)
+	long := s.Do(t, s.owner(http.MethodPost, "/api/webhooks/",
+		`{"url":"https://hooks.example/","description":"`+strings.Repeat("x", 201)+`"}`))
+	if errors := fixture.WantProblem(t, long, api.CodeInvalidPayload).Errors; len(errors) != 1 ||
+		errors[0].Pointer != "/description" {
+		t.Errorf("errors = %+v, want one at /description", errors)
+	}
+	s.webhook(t, "https://hooks.example/a", "")
+	for name, body := range map[string]string{
+		"WithoutURL":         `{}`,
+		"WithPassword":       `{"url":"https://me:secret@hooks.example/"}`,
+		"WithFTP":            `{"url":"ftp://hooks.example/"}`,
+		"TwiceForOneURL":     `{"url":"https://hooks.example/a"}`,
+		"ForUnknownType":     `{"url":"https://hooks.example/b","event_types":["run.exploded"]}`,
+		"ForUnknownWorkflow": `{"url":"https://hooks.example/b","workflow":"` + unknownID + `"}`,
+		"WithHeaderOfOurs":   `{"url":"https://hooks.example/b","headers":{"Webhook-Id":"1"}}`,
+		"WithUnknownMember":  `{"url":"https://hooks.example/b","secret":"whsec_x"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s.Refused(t, api.CodeInvalidPayload, s.owner(http.MethodPost, "/api/webhooks/", body))
+		})
 	}
 }

@@ -2,6 +2,7 @@ package pages
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -268,9 +269,7 @@ func TestHeadersOfAWebhook(t *testing.T) {
 		{url.Values{"no_headers": {"true"}}, "none of its own", "", ""},
 	} {
 		fields := url.Values{"url": {receiver.URL}}
-		for name, values := range tt.fields {
-			fields[name] = values
-		}
+		maps.Copy(fields, tt.fields)
 		s.redirected(t, harbourForm(hook, admin, fields))
 		html := s.see(t, harbour(hook, admin))
 		fixture.Shows(t, html, "<dt>Headers</dt><dd>", tt.shown)
@@ -333,7 +332,8 @@ func (s *stage) rowsOfWebhooks(tb testing.TB, owner string) []pageRow {
 			'It answered with status 503.', '{"message":"the database is down"}'
 		FROM webhook_deliveries, generate_series(1, 3) AS n`)
 	s.Exec(tb, `UPDATE webhooks SET failing_since = now() - interval '4 hours', resend_after = 1764000000000000,
-		resend_until = 1764000000000001, header_names = '{Authorization,X-Team}', description = 'Tells the billing of each meter that passed.'`)
+		resend_until = 1764000000000001, header_names = '{Authorization,X-Team}',
+		description = 'Tells the billing of each meter that passed.'`)
 	event := coretest.One[string](tb, s.DB, `SELECT id::text FROM events WHERE run_id = $1`, run)
 	row := func(name, path, route string) pageRow {
 		return pageRow{
