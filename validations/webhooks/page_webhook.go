@@ -66,7 +66,7 @@ func (a *App) renderWebhook(
 	if page.Form, err = a.newFormView(ctx, principal.OrgID, page.Form.webhookForm); err != nil {
 		return err
 	}
-	page.Form.Stored = page.Webhook.Headers
+	page.Form.Stored = page.Headers
 	// A form that was refused has another address than the page.
 	list := url.URL{Path: addressOf(principal, id), RawQuery: c.Request().URL.RawQuery}
 	page.Page = core.NewPage(cursor, deliveries, uuid.Nil, deliveryID, list)
