@@ -112,7 +112,8 @@ func TestListenAfterKills(t *testing.T) {
 		return err == nil
 	})
 	for kill := range kills {
-		program.Change(t, i.DB, `SELECT note_event(id, 'key.abandoned', NULL::uuid, NULL, json_build_object('url', '/api/x'))
+		program.Change(t, i.DB, `
+			SELECT note_event(id, 'key.abandoned', NULL::uuid, NULL, json_build_object('url', '/api/x'))
 			FROM organizations, generate_series(1, $1) WHERE slug = 'harbour-energy'`, each)
 		program.Await(t, "events are forwarded", func() bool { return forwarded() > each*kill })
 		p.Kill()
