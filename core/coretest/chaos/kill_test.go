@@ -22,9 +22,9 @@ import (
 // the database still commits what the other was killed at.
 func TestServersKilledUnderLoad(t *testing.T) {
 	t.Parallel()
-	i := program.Install(t, hearing()...)
+	i := program.Install(t, program.Reachable)
 	servers := []*program.Server{program.Serve(t, i.Settings), program.Serve(t, i.Settings)}
-	told := listen(t, i, servers[0])
+	told := i.Listen(t, servers[0].URL())
 	bases := []string{servers[0].URL(), servers[1].URL()}
 	l := program.StartLoad(t, i.Harbour.Tokens.Executor, func() string { return bases[rand.IntN(len(bases))] })
 	for n := range serverKills {
@@ -37,7 +37,7 @@ func TestServersKilledUnderLoad(t *testing.T) {
 	l.Finish(t)
 	program.CheckAtRest(t, i.DB)
 	l.History.Check(t, i.DB, i.Harbour.ID)
-	told.check(t, i)
+	program.CheckTold(t, i.DB, told)
 	if l.Unheard.Load() == 0 {
 		t.Error("no request was cut off, so the kills showed nothing")
 	}

@@ -67,9 +67,9 @@ func fill(tb testing.TB, i *program.Installation, s *program.Server, name string
 
 func TestRedisEmptied(t *testing.T) {
 	t.Parallel()
-	i := program.Install(t, hearing()...)
+	i := program.Install(t, program.Reachable)
 	web := program.Serve(t, i.Settings, "--only", "web")
-	told := listen(t, i, web)
+	told := i.Listen(t, web.URL())
 	h := fill(t, i, web, "emptied")
 	if err := redisClient(t, i.Redis).FlushAll(t.Context()).Err(); err != nil {
 		t.Fatalf("empty Redis: %v", err)
@@ -78,7 +78,7 @@ func TestRedisEmptied(t *testing.T) {
 	program.CheckAtRest(t, i.DB)
 	h.Check(t, i.DB, i.Harbour.ID)
 	checkEachOnce(t, i)
-	told.check(t, i)
+	program.CheckTold(t, i.DB, told)
 }
 
 func TestRedisKilled(t *testing.T) {

@@ -77,7 +77,9 @@ type at struct {
 }
 
 // isCommit tells commits from calls to other services.
-func (w at) isCommit() bool { return w.name != callBilling && w.name != callValidator }
+func (w at) isCommit() bool {
+	return w.name != callBilling && w.name != callValidator && w.name != callReceiver
+}
 
 // strike makes the fault strike once, at the boundary.
 func (s *stage) strike(tb testing.TB, where at, f fault) {
@@ -89,6 +91,9 @@ func (s *stage) strike(tb testing.TB, where at, f fault) {
 		return
 	case callValidator:
 		strikeCall(s.validator.Plan, effect)
+		return
+	case callReceiver:
+		strikeCall(s.receiver.Plan, effect)
 		return
 	}
 	if s.flow.shared {

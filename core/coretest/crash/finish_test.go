@@ -191,6 +191,9 @@ func (s *stage) checkRest(tb testing.TB) {
 		return
 	}
 	program.CheckAtRest(tb, s.DB)
+	if s.receiver != nil {
+		program.CheckTold(tb, s.DB, s.receiver)
+	}
 }
 
 // checkAnswers demands that all final answers are one, and that it is replayed from now on.

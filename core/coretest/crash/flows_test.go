@@ -31,6 +31,7 @@ const (
 const (
 	callBilling   = "call to the billing service"
 	callValidator = "call to the external validator"
+	callReceiver  = "call to the receiver of the webhook"
 )
 
 // flow is something that the program does in one or more steps, each of which ends at a boundary.
@@ -77,6 +78,13 @@ const (
 	leased     = "update validation_runs"
 	stepDone   = "update validation_runs, insert step_runs"
 
+	// An event is published and its webhook's job staged; that is handed over, and then takes the webhook's lease.
+	published = "update events, insert webhook_deliveries, update webhooks, insert webhook_deliveries, " +
+		"update webhooks, insert staged_jobs"
+	hookLeased   = "update webhooks"
+	attempted    = "update webhook_deliveries, insert webhook_attempts, update webhooks, insert audit_records"
+	hookReleased = "update webhooks"
+
 	runsCharged   = "SELECT coalesce(sum(used), 0)::bigint FROM usage_counters WHERE metric = 'runs'"
 	runsBeyond    = "SELECT coalesce(sum(used), 0)::bigint FROM usage_counters WHERE metric = 'runs_overage'"
 	runsCounted   = "SELECT count(*) FROM validation_runs WHERE usage_metric = 'runs'"
@@ -91,6 +99,11 @@ const (
 
 func flows() []flow {
 	return append(requestFlows(), workerFlows()...)
+}
+
+// toldFlow adds to the boundaries of a run those of telling its end to a webhook.
+func toldFlow(boundaries ...string) []string {
+	return append(boundaries, published, handedOver, hookLeased, callReceiver, attempted, hookReleased)
 }
 
 // requestFlows are struck in the server that answers.
@@ -108,10 +121,10 @@ func requestFlows() []flow {
 			boundaries: []string{started, opened, started, handedOver},
 		},
 		{
-			name: "local", part: web, whole: true, before: countersOpened, request: startBuilding,
+			name: "local", part: web, whole: true, before: localHeard, request: startBuilding,
 			status:     http.StatusCreated,
 			counts:     map[string]int{allRuns: 1, runsCounted: 1, runsCharged: 1, allSteps: 2},
-			boundaries: []string{begun + paid, stepDone, stepDone},
+			boundaries: toldFlow(begun+paid, stepDone, stepDone),
 		},
 		{
 			name: "large", part: web, before: countersOpened, request: startLarge, status: http.StatusCreated,
@@ -171,7 +184,7 @@ func workerFlows() []flow {
 		{
 			name: "run", part: worker, before: threeStepsQueued, request: startThreeSteps, status: http.StatusCreated,
 			counts:     map[string]int{allRuns: 1, runsCounted: 1, runsCharged: 1, allSteps: 3},
-			boundaries: []string{leased, stepDone, stepDone, stepDone},
+			boundaries: toldFlow(leased, stepDone, stepDone, stepDone),
 		},
 		{
 			name: "external", part: worker, before: externalQueued, request: startExternal, status: http.StatusCreated,
@@ -336,6 +349,13 @@ func countersOpened(tb testing.TB, s *stage) {
 		SELECT id, 'runs', date_trunc('month', now() AT TIME ZONE 'UTC'), 0, run_quota FROM organizations`)
 }
 
+// localHeard is countersOpened with a webhook.
+func localHeard(tb testing.TB, s *stage) {
+	tb.Helper()
+	countersOpened(tb, s)
+	s.receiver = s.Listen(tb, s.aside(tb).URL())
+}
+
 // beyondQuota makes the organization one that pays for each run.
 func beyondQuota(tb testing.TB, s *stage) {
 	tb.Helper()
@@ -360,6 +380,7 @@ func queued(tb testing.TB, s *stage, r request) {
 
 func threeStepsQueued(tb testing.TB, s *stage) {
 	tb.Helper()
+	s.receiver = s.Listen(tb, s.aside(tb).URL())
 	program.WantCreated(tb, s.send(tb, createWorkflow(tb, s), "workflow"))
 	queued(tb, s, startThreeSteps(tb, s))
 }
@@ -368,6 +389,7 @@ func threeStepsQueued(tb testing.TB, s *stage) {
 func severalQueued(tb testing.TB, s *stage) {
 	tb.Helper()
 	base := s.aside(tb).URL()
+	s.receiver = s.Listen(tb, base)
 	third := s.Enroll(tb, base, "third")
 	for i, tenant := range []program.Tenant{s.Harbour, s.Tiny, s.Tiny, third, third} {
 		client := program.NewClient(tb, tenant.Tokens.Executor)

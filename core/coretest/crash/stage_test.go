@@ -29,8 +29,10 @@ type stage struct {
 	billing *outside.Billing
 	// validator is nil where the flow has none.
 	validator *outside.Validator
-	proxy     *pgproxy.Proxy
-	request   request
+	// receiver is told of the ends of runs. It is nil where there is no webhook.
+	receiver *outside.Receiver
+	proxy    *pgproxy.Proxy
+	request  request
 
 	// launched is closed when the victim is there, struck when the fault has struck, and released when what the fault
 	// holds may go on.
@@ -69,7 +71,7 @@ func newStage(tb testing.TB, f flow, settings ...string) *stage {
 			"SV_BILLING_URL=" + listener.URL, "SV_BILLING_SECRET=" + secret,
 			"SV_KEY_LOCK=5m", "SV_RUN_LEASE=5m", "SV_RUN_SWEEP_AFTER=5m", "SV_COMPLETE_INTERVAL=100ms",
 			"SV_ENQUEUE_INTERVAL=20ms", "SV_DB_IDLE_TIMEOUT=3s",
-			"SV_EXTERNAL_ALLOW=127.0.0.0/8",
+			"SV_WEBHOOK_TIMEOUT=5s", program.Reachable,
 		}, f.settings, settings)...),
 		flow: f, billing: service,
 		launched: make(chan struct{}), struck: make(chan struct{}), released: make(chan struct{}),
@@ -83,7 +85,7 @@ func newStage(tb testing.TB, f flow, settings ...string) *stage {
 	if f.before != nil {
 		f.before(tb, s)
 	}
-	if f.part == web && s.spare != nil {
+	if s.spare != nil && (f.part == web || s.receiver != nil) {
 		// It would hand over the jobs of the victim.
 		s.spare.Kill()
 		s.spare = nil
@@ -217,6 +219,7 @@ func (s *stage) passTime(tb testing.TB) {
 			"validation_runs", "state <> 'COMPLETED'",
 			"lease_until = lease_until - interval '1 hour', sweep_after = sweep_after - interval '1 hour'",
 		},
+		{"webhooks", "lease_until IS NOT NULL", "lease_until = lease_until - interval '1 hour'"},
 		{"uploads", "true", "sweep_after = sweep_after - interval '1 hour'"},
 	} {
 		rows, err := s.DB.Pool.Query(tb.Context(), "SELECT id FROM "+moved.table+" WHERE "+moved.where)

@@ -2,6 +2,7 @@ package crash
 
 import (
 	"fmt"
+	"slices"
 	"syscall"
 	"testing"
 
@@ -9,26 +10,28 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
 
-// TestStaleHolder freezes a process that holds a key or a run, and wakes it when another one has taken that over and is
-// in the middle of its own work. Whatever the first one still does must not move anything.
+// TestStaleHolder freezes a process that holds a key, a run or a webhook, and wakes it when another one has taken that
+// over and is in the middle of its own work. Whatever the first one still does must not move anything.
 func TestStaleHolder(t *testing.T) {
 	t.Parallel()
-	// The boundaries after which a key or a run is held.
-	holding := map[string][]int{"local": {1}, "overage": {3, 4, 5}, "run": {1, 2, 3}, "external": {1, 2, 3, 4}}
+	// The boundaries after which a key, a run or a webhook is held.
+	holding := map[string][]int{
+		"local": {1, 6, 7, 8}, "overage": {3, 4, 5}, "run": {1, 2, 3, 7, 8, 9}, "external": {1, 2, 3, 4},
+	}
+	if !exhaustive {
+		holding = map[string][]int{"local": {1, 7}, "overage": {5}, "run": {3}, "external": {4}}
+	}
 	for _, f := range flows() {
-		numbers := holding[f.name]
-		if !exhaustive {
-			numbers = numbers[max(0, len(numbers)-1):]
-		}
-		for _, number := range numbers {
+		for _, number := range holding[f.name] {
 			t.Run(fmt.Sprintf("%s/B%d", f.name, number), func(t *testing.T) {
 				t.Parallel()
 				s := newStage(t, f)
-				s.strike(t, f.places()[number-1], freezeAfter)
+				where := f.places()[number-1]
+				s.strike(t, where, freezeAfter)
 				s.launch(t)
 				program.Receive(t, "the fault strikes", s.struck)
 				s.passTime(t)
-				resume := s.succeed(t)
+				resume := s.succeed(t, where)
 				before := s.held(t)
 				s.release(t)
 				if f.part == worker || f.whole {
@@ -48,11 +51,14 @@ func TestStaleHolder(t *testing.T) {
 
 // succeed has another process take over what the victim holds, and stops it there until the returned function is
 // called.
-func (s *stage) succeed(tb testing.TB) func() {
+func (s *stage) succeed(tb testing.TB, held at) func() {
 	tb.Helper()
 	takeover := leased
 	executes := s.flow.part == worker || s.flow.whole
-	if !executes {
+	switch {
+	case slices.Contains([]string{hookLeased, callReceiver, attempted}, held.name):
+		takeover = hookLeased
+	case !executes:
 		takeover = "update idempotency_keys"
 	}
 	taken, goOn := make(chan struct{}), make(chan struct{})
@@ -81,7 +87,7 @@ func (s *stage) succeed(tb testing.TB) func() {
 	return func() { close(goOn); program.Receive(tb, "the successor has answered", resumed) }
 }
 
-// held is what the holder of a key or a run would change.
+// held is what the holder of a key, a run or a webhook would change.
 func (s *stage) held(tb testing.TB) string {
 	tb.Helper()
 	var text string
@@ -91,6 +97,9 @@ func (s *stage) held(tb testing.TB) string {
 			|| coalesce((SELECT json_agg(r) FROM (
 				SELECT state, recovery_point, epoch, lease_until, usage_metric FROM validation_runs) AS r)::text, '')
 			|| (SELECT count(*) FROM step_runs)
+			|| coalesce((SELECT json_agg(w) FROM (
+				SELECT epoch, lease_until, w.due_at, failing_since, tries, attempts, delivered, d.due_at AS again
+				FROM webhooks AS w LEFT JOIN webhook_deliveries AS d ON d.webhook_id = w.id) AS w)::text, '')
 			-- A job that has been taken already may still lie here: its enqueuer commits after its worker.
 			|| (SELECT count(*) FROM staged_jobs AS s JOIN validation_runs AS r
 				ON r.org_id = s.org_id AND r.id = s.subject_id AND r.epoch <= s.epoch)`).Scan(&text); err != nil {

@@ -83,6 +83,17 @@ func always() []invariant {
 			HAVING s.error_count <> coalesce(sum(f.count) FILTER (WHERE f.severity = 'ERROR'), 0)
 				OR s.warning_count <> coalesce(sum(f.count) FILTER (WHERE f.severity = 'WARNING'), 0)
 				OR s.info_count <> coalesce(sum(f.count) FILTER (WHERE f.severity = 'INFO'), 0)`},
+		{"an event of a run's end is of the transaction that ended it, and the only one", `
+			SELECT e.run_id, r.ended_at, json_agg(e.at) FROM events AS e
+			LEFT JOIN validation_runs AS r ON r.org_id = e.org_id AND r.id = e.run_id
+			WHERE e.type IN ('run.completed', 'run.canceled')
+			GROUP BY e.run_id, r.ended_at HAVING count(*) > 1 OR min(e.at) IS DISTINCT FROM r.ended_at`},
+		{"a delivery has its attempts, and ends with the last of them", `
+			SELECT d.position, d.attempts, d.delivered, d.due_at, a.kept FROM webhook_deliveries AS d
+			CROSS JOIN LATERAL (SELECT count(*) AS made, json_agg(reason ORDER BY number) AS kept
+				FROM webhook_attempts WHERE org_id = d.org_id AND webhook_id = d.webhook_id
+				AND position = d.position) AS a
+			WHERE d.attempts <> a.made OR d.tries > 0 AND d.delivered <> (a.kept ->> -1 = '')`},
 		{"a tick is done once", `SELECT job, tick, count(*) FROM job_ticks GROUP BY 1, 2 HAVING count(*) > 1`},
 	}
 }
@@ -106,6 +117,8 @@ func unsettled() []invariant {
 			SELECT id, state, epoch, attempts, sweeps, lease_until, sweep_after, now() FROM validation_runs
 			WHERE state <> 'COMPLETED'`},
 		{"no job is staged", `SELECT * FROM staged_jobs`},
+		{"every event is listed", `SELECT id, at, now() FROM events WHERE position IS NULL`},
+		{"every delivery has ended", `SELECT * FROM webhook_deliveries WHERE due_at IS NOT NULL`},
 	}
 }
 
