@@ -119,6 +119,8 @@ func unsettled() []invariant {
 		{"no job is staged", `SELECT * FROM staged_jobs`},
 		{"every event is listed", `SELECT id, at, now() FROM events WHERE position IS NULL`},
 		{"every delivery has ended", `SELECT * FROM webhook_deliveries WHERE due_at IS NOT NULL`},
+		{"no webhook has its turn", `SELECT id, epoch, due_at, lease_until, now() FROM webhooks
+			WHERE due_at <= now() AND disabled_at IS NULL`},
 	}
 }
 
