@@ -1,16 +1,16 @@
 package external
 
 import (
-	"encoding/binary"
 	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/simplevalidations/simplevalidations/core/coretest/outside"
 )
 
 func TestPolicy(t *testing.T) {
@@ -76,71 +76,6 @@ func TestClientReachesNoPrivateAddress(t *testing.T) {
 	}
 }
 
-// names is a name server that a test decides the answers of: what a name stands for, one list for each time it is
-// asked.
-type names struct {
-	mu      sync.Mutex
-	answers [][]string
-}
-
-func (n *names) next() []string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	addresses := n.answers[0]
-	if len(n.answers) > 1 {
-		n.answers = n.answers[1:]
-	}
-	return addresses
-}
-
-// resolver returns a resolver that asks the name server. A question for IPv6 addresses is answered from the same list
-// as the one for IPv4 that comes with it.
-func (n *names) resolver(tb testing.TB) *net.Resolver {
-	tb.Helper()
-	conn, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = conn.Close() }) // It ends the loop.
-	go func() {
-		buffer := make([]byte, 512)
-		var current []string
-		for asked := 0; ; asked++ {
-			size, peer, err := conn.ReadFromUDP(buffer)
-			if err != nil {
-				return
-			}
-			if asked%2 == 0 {
-				current = n.next()
-			}
-			_, _ = conn.WriteToUDP(reply(buffer[:size], current), peer) // Who has gone asks again.
-		}
-	}()
-	return &net.Resolver{PreferGo: true, Dial: (&redirected{conn.LocalAddr().String()}).dial}
-}
-
-// reply answers a question with those of the addresses that are of the kind that was asked for.
-func reply(question []byte, addresses []string) []byte {
-	const header, typeA, typeAAAA, classIN = 12, 1, 28, 1
-	end := header
-	for question[end] != 0 {
-		end += int(question[end]) + 1
-	}
-	asked := binary.BigEndian.Uint16(question[end+1:])
-	answer := append([]byte{}, question[:end+5]...)
-	copy(answer[2:], []byte{0x84, 0, 0, 1, 0, 0, 0, 0, 0, 0})
-	for _, text := range addresses {
-		ip := netip.MustParseAddr(text)
-		if ip.Is4() != (asked == typeA) || asked != typeA && asked != typeAAAA {
-			continue
-		}
-		answer[7]++
-		answer = append(answer, 0xc0, header, 0, byte(asked), 0, classIN, 0, 0, 0, 0, 0, byte(len(ip.AsSlice())))
-		answer = append(answer, ip.AsSlice()...)
-	}
-	return answer
-}
-
 func TestClientChecksTheAddressThatItDials(t *testing.T) {
 	t.Parallel()
 	allowed := []netip.Prefix{netip.MustParsePrefix("127.0.0.2/32")}
@@ -180,8 +115,9 @@ func TestClientChecksTheAddressThatItDials(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			stub := &names{answers: tt.answers}
-			client := newClient(NewPolicy(allowed), time.Microsecond, stub.resolver(t))
+			var names outside.Names
+			names.Answer("checks.example", tt.answers...)
+			client := newClient(NewPolicy(allowed), time.Microsecond, names.Resolver())
 			_, err = client.Do(t.Context(), newTestCall(t, "http://checks.example:"+port+"/", true))
 			// How soon the call ends tells as little as the reason: all names are tried as often.
 			failure, ok := errors.AsType[*CallError](err)

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -27,16 +26,6 @@ const (
 	secret   = "svs_of-the-organization"
 	document = "a,b\n1,2\n"
 )
-
-// redirected dials one address whatever it is asked for.
-type redirected struct {
-	address string
-}
-
-func (r *redirected) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	var dialer net.Dialer
-	return dialer.DialContext(ctx, "udp", r.address)
-}
 
 func newTestCall(tb testing.TB, address string, repeatable bool) Call {
 	tb.Helper()
