@@ -16,9 +16,16 @@ import (
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/coretest/outside"
 )
 
-func TestMain(m *testing.M) { fixture.Main(m) }
+func TestMain(m *testing.M) {
+	var names outside.Names
+	names.Answer("private.example", []string{"10.0.0.1"})
+	names.Answer("rebound.example", []string{"127.0.0.1"}, []string{"10.0.0.1"})
+	net.DefaultResolver = names.Resolver()
+	fixture.Main(m)
+}
 
 type (
 	call   = fixture.Call

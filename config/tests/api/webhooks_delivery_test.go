@@ -1,54 +1,147 @@
 package api
 
 import (
+	"fmt"
 	"io"
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
+// Why attempts fail.
+const (
+	unreached = "Its name leads to no address that may be called."
+	tooLate   = "It did not answer in time."
+	cutOff    = "The connection ended before the answer."
+)
+
+// TestReceivers has receivers answer an event in every way. The event has one id at each attempt, and each attempt is
+// kept with its status, the reason of its failure and the beginning of the answer.
 func TestReceivers(t *testing.T) {
 	t.Parallel()
-	const delivered, failed = api.DeliveryStateDelivered, api.DeliveryStateFailed
+	const delivered, failed, pending = api.DeliveryStateDelivered, api.DeliveryStateFailed, api.DeliveryStatePending
+	always := func(answer http.HandlerFunc) []http.HandlerFunc { return slices.Repeat([]http.HandlerFunc{answer}, 3) }
+	thrice := func(attempt string) []string { return slices.Repeat([]string{attempt}, 3) }
 	for name, tt := range map[string]struct {
-		answers  []http.HandlerFunc
+		// answers are those to the first attempts; later ones are answered with 204.
+		answers []http.HandlerFunc
+		// url is where the webhook leads to instead of the receiver, and lost how many attempts get nowhere.
+		url  func(tb testing.TB, receiver *url.URL) string
+		lost int
+
 		state    api.DeliveryState
-		statuses []int
-		reason   string
+		attempts []string
+		// again is when the next attempt is due.
+		again    time.Duration
+		disabled bool
 	}{
-		"Accepts":            {[]http.HandlerFunc{status(200)}, delivered, []int{200}, ""},
-		"AcceptsWithoutBody": {nil, delivered, []int{204}, ""},
-		"IsDownAtFirst":      {[]http.HandlerFunc{status(503), status(201)}, delivered, []int{201, 503}, ""},
-		"Redirects": {
-			slices.Repeat([]http.HandlerFunc{status(301)}, 3), failed,
-			[]int{301, 301, 301},
-			"It redirects with status 301, which is not followed.",
+		"Accepts":              {answers: always(status(200)), state: delivered, attempts: []string{"200 the answer 200"}},
+		"AcceptsWithoutBody":   {state: delivered, attempts: []string{"204"}},
+		"CreatesSomething":     {answers: always(status(201)), state: delivered, attempts: []string{"201 the answer 201"}},
+		"AnswersForEver":       {answers: always(gibibyte(t)), state: delivered, attempts: []string{"200 xxxxxxxxxxxxxxxxxxxx"}},
+		"AnswersInNoText":      {answers: always(say("\xffok\x00")), state: delivered, attempts: []string{"200 \ufffdok\ufffd"}},
+		"BreaksOffInMidAnswer": {answers: always(breakOff("")), state: delivered, attempts: []string{"200 begun"}},
+		"StopsInMidAnswer":     {answers: always(unfinished), state: delivered, attempts: []string{"200 begun"}},
+		"DripsItsAnswer":       {answers: always(drip), state: delivered, attempts: []string{"200 ...................."}},
+		"IsDownAtFirst": {answers: []http.HandlerFunc{status(503), status(201)}, state: delivered, attempts: []string{
+			"503 It answered with status 503. the answer 503", "201 the answer 201",
+		}},
+		"ActsTwice": {answers: []http.HandlerFunc{breakOff("HTTP/1.1 200")}, state: delivered, attempts: []string{
+			"0 " + cutOff, "204",
+		}},
+		"AnswersTooLate": {answers: []http.HandlerFunc{silent, silent}, state: delivered, attempts: []string{
+			"0 " + tooLate, "0 " + tooLate, "204",
+		}},
+		"Redirects": {answers: always(status(301)), state: failed, attempts: thrice(
+			"301 It redirects with status 301, which is not followed. the answer 301")},
+		"RefusesAlways": {answers: always(status(400)), state: failed, attempts: thrice(
+			"400 It answered with status 400. the answer 400")},
+		"IsNotThere": {answers: always(status(404)), state: failed, attempts: thrice(
+			"404 It answered with status 404. the answer 404")},
+		"FailsAlways": {answers: always(status(500)), state: failed, attempts: thrice(
+			"500 It answered with status 500. the answer 500")},
+		"IsDown": {answers: always(status(503)), state: failed, attempts: thrice(
+			"503 It answered with status 503. the answer 503")},
+		"HangsUp":      {answers: always(breakOff("HTTP/")), state: failed, attempts: thrice("0 " + cutOff)},
+		"Babbles":      {answers: always(breakOff("200 fine\n")), state: failed, attempts: thrice("0 " + cutOff)},
+		"DripsItsHead": {answers: []http.HandlerFunc{dripHead}, state: delivered, attempts: []string{"0 " + tooLate, "204"}},
+		"WantsNoMore": {
+			answers: always(status(410)), state: pending, disabled: true,
+			attempts: []string{"410 It answered with status 410: it wants no more events. the answer 410"},
 		},
-		"RefusesAlways": {
-			slices.Repeat([]http.HandlerFunc{status(400)}, 3), failed,
-			[]int{400, 400, 400},
-			"It answered with status 400.",
+		"IsBusyForSeconds": {answers: always(busy(429, "3600")), state: pending, attempts: []string{
+			"429 It answered with status 429.",
+		}, again: time.Hour},
+		"IsBusyUntil": {
+			answers: always(busy(429, time.Now().Add(time.Hour).UTC().Format(http.TimeFormat))), state: pending,
+			attempts: []string{"429 It answered with status 429."}, again: time.Hour,
 		},
-		"HangsUp": {
-			slices.Repeat([]http.HandlerFunc{hangUp}, 3), failed,
-			[]int{0, 0, 0},
-			"The connection ended before the answer.",
+		"IsDownForAMonth": {answers: always(busy(503, "2592000")), state: pending, attempts: []string{
+			"503 It answered with status 503.",
+		}, again: 24 * time.Hour},
+		"SaysNoTime": {answers: always(busy(429, "soon")), state: failed, attempts: thrice("429 It answered with status 429.")},
+
+		"ListensNoMore": {url: func(tb testing.TB, _ *url.URL) string {
+			tb.Helper()
+			closed := newReceiver(tb)
+			closed.Close()
+			return closed.URL
+		}, lost: 3, state: failed, attempts: thrice("0 No connection could be made.")},
+		"HasAWrongCertificate": {url: func(tb testing.TB, _ *url.URL) string {
+			tb.Helper()
+			untrusted := httptest.NewUnstartedServer(http.NotFoundHandler())
+			untrusted.Config.ErrorLog = log.New(io.Discard, "", 0)
+			untrusted.StartTLS()
+			tb.Cleanup(untrusted.Close)
+			return untrusted.URL
+		}, lost: 3, state: failed, attempts: thrice("0 Its certificate is not valid.")},
+		"SpeaksNoTLS": {
+			url:  func(_ testing.TB, receiver *url.URL) string { return "https://" + receiver.Host },
+			lost: 3, state: failed, attempts: thrice("0 It does not speak TLS."),
 		},
-		"AnswersForEver":   {[]http.HandlerFunc{endless}, delivered, []int{200}, ""},
-		"AnswersTooLate":   {[]http.HandlerFunc{silent, silent}, delivered, []int{204, 0, 0}, ""},
-		"StopsInMidAnswer": {[]http.HandlerFunc{unfinished}, delivered, []int{200}, ""},
+		"IsPrivate": {
+			url:  func(testing.TB, *url.URL) string { return "https://10.0.0.1/" },
+			lost: 3, state: failed, attempts: thrice("0 " + unreached),
+		},
+		"HasNoAddress": {
+			url:  func(testing.TB, *url.URL) string { return "https://nothing.example/" },
+			lost: 3, state: failed, attempts: thrice("0 " + unreached),
+		},
+		"IsPrivateByItsName": {
+			url:  func(testing.TB, *url.URL) string { return "https://private.example/" },
+			lost: 3, state: failed, attempts: thrice("0 " + unreached),
+		},
+		"BecomesPrivate": {
+			answers: always(busy(503, "")),
+			url:     func(_ testing.TB, receiver *url.URL) string { return "http://rebound.example:" + receiver.Port() },
+			lost:    2, state: failed,
+			attempts: []string{"503 It answered with status 503.", "0 " + unreached, "0 " + unreached},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := webhookStage(t)
 			receiver := newReceiver(t, tt.answers...)
-			hook := s.webhook(t, receiver.URL, "")
+			address := receiver.URL
+			if tt.url != nil {
+				parsed, err := url.Parse(address)
+				if err != nil {
+					t.Fatal(err)
+				}
+				address = tt.url(t, parsed)
+			}
+			hook := s.webhook(t, address, "")
 			s.executed(t)
 			s.Deliver(t)
 			deliveries := s.deliveriesOf(t, hook.ID)
@@ -56,24 +149,49 @@ func TestReceivers(t *testing.T) {
 				t.Fatalf("deliveries = %+v, want one", deliveries)
 			}
 			got := deliveries[0]
-			var statuses []int
-			for _, attempt := range got.Attempts {
-				statuses = append(statuses, attempt.Status)
+			var attempts []string
+			for _, a := range slices.Backward(got.Attempts) {
+				attempts = append(attempts, strings.Join(strings.Fields(fmt.Sprintf("%d %s %.20s", a.Status, a.Reason,
+					a.Excerpt)), " "))
+				if len(a.Excerpt) > 1024 {
+					t.Errorf("excerpt has %d bytes", len(a.Excerpt))
+				}
 			}
-			if got.State != tt.state || !slices.Equal(statuses, tt.statuses) || got.Attempts[0].Reason != tt.reason {
-				t.Errorf("delivery = %+v, want %s after %v because %q", got, tt.state, tt.statuses, tt.reason)
+			if diff := cmp.Diff(tt.attempts, attempts); diff != "" || got.State != tt.state {
+				t.Errorf("delivery is %s, want %s; attempts (-want +got):\n%s", got.State, tt.state, diff)
 			}
-			ids := make(map[string]bool)
-			for _, request := range receiver.requests() {
-				ids[request.header.Get("Webhook-Id")] = true
+			if next := time.Until(got.NextAttemptAt.Time); tt.again != 0 && (next-tt.again).Abs() > time.Minute {
+				t.Errorf("the next attempt is in %s, want %s", next, tt.again)
 			}
-			if len(ids) != 1 || !ids[got.Event] {
-				t.Errorf("ids = %v, want %s at each attempt", ids, got.Event)
+			made := fixture.Decoded[api.Webhook](t, s.Must(t, http.StatusOK,
+				s.owner(http.MethodGet, "/api/webhooks/"+hook.ID+"/", "")))
+			if (made.State == api.WebhookStateDisabled) != tt.disabled {
+				t.Errorf("webhook is %s, want it disabled: %t", made.State, tt.disabled)
 			}
-			if excerpt := got.Attempts[0].Excerpt; len(excerpt) > 1024 {
-				t.Errorf("excerpt has %d bytes", len(excerpt))
+			requests := receiver.requests()
+			if len(requests) != len(tt.attempts)-tt.lost {
+				t.Errorf("%d requests, want those of %d attempts without %d", len(requests), len(tt.attempts), tt.lost)
+			}
+			for _, request := range requests {
+				if id := request.header.Get("Webhook-Id"); id != got.Event {
+					t.Errorf("id = %s, want %s at each attempt", id, got.Event)
+				}
 			}
 		})
+	}
+}
+
+// say answers with 200 and a text.
+func say(text string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) }
+}
+
+// busy answers with a status and when to try again, on a connection that ends then.
+func busy(code int, retryAfter string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Connection", "close")
+		w.Header().Set("Retry-After", retryAfter)
+		w.WriteHeader(code)
 	}
 }
 
@@ -87,71 +205,58 @@ func unfinished(w http.ResponseWriter, r *http.Request) {
 	silent(w, r)
 }
 
-func hangUp(w http.ResponseWriter, _ *http.Request) {
-	conn, _, err := http.NewResponseController(w).Hijack()
-	if err == nil {
-		_ = conn.Close() // The other side sees it.
+// breakOff ends the connection after it has said something, or within an answer.
+func breakOff(said string) http.HandlerFunc {
+	if said == "" {
+		said = "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nbegun"
+	}
+	return func(w http.ResponseWriter, _ *http.Request) {
+		if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
+			_, _ = io.WriteString(conn, said) // The test sees what arrives.
+			_ = conn.Close()                  // The other side sees it.
+		}
 	}
 }
 
-func endless(w http.ResponseWriter, _ *http.Request) {
-	for line := []byte(strings.Repeat("x", 1<<10)); ; {
-		if _, err := w.Write(line); err != nil {
+// drip answers byte by byte until the other side gives up.
+func drip(w http.ResponseWriter, _ *http.Request) {
+	for _, err := io.WriteString(w, "."); err == nil; _, err = io.WriteString(w, ".") {
+		if http.NewResponseController(w).Flush() != nil {
 			return
 		}
+		<-time.After(dripPause)
 	}
 }
 
-// TestReceiverIsNotReached names the reasons why a request never came to its receiver.
-func TestReceiverIsNotReached(t *testing.T) {
-	t.Parallel()
-	s := webhookStage(t)
-	closed := newReceiver(t)
-	closed.Close()
-	untrusted := httptest.NewUnstartedServer(http.NotFoundHandler())
-	untrusted.Config.ErrorLog = log.New(io.Discard, "", 0)
-	untrusted.StartTLS()
-	t.Cleanup(untrusted.Close)
-	const elsewhere = "Its name leads to no address that may be called."
-	hooks := make(map[string]string)
-	for url, reason := range map[string]string{
-		closed.URL:    "No connection could be made.",
-		untrusted.URL: "Its certificate is not valid.",
-		strings.Replace(newReceiver(t).URL, "http:", "https:", 1): "It does not speak TLS.",
-		"https://10.0.0.1/":        elsewhere,
-		"https://nothing.invalid/": elsewhere,
-	} {
-		hooks[s.webhook(t, url, "").ID] = reason
+// dripHead does so before the answer has begun.
+func dripHead(w http.ResponseWriter, _ *http.Request) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return
 	}
-	s.executed(t)
-	s.Deliver(t)
-	for id, reason := range hooks {
-		got := s.deliveriesOf(t, id)
-		if len(got) != 1 || got[0].State != api.DeliveryStateFailed || got[0].Attempts[0].Reason != reason {
-			t.Errorf("deliveries = %+v, want one that failed because %q", got, reason)
-		}
+	defer conn.Close()
+	for _, err := io.WriteString(conn, "HTTP/1.1 200 OK\r\nX: "); err == nil; _, err = io.WriteString(conn, ".") {
+		<-time.After(dripPause)
 	}
 }
 
-// TestRetryAfter lets receivers say when they want the next attempt.
-func TestRetryAfter(t *testing.T) {
-	t.Parallel()
-	s := webhookStage(t)
-	for name, header := range map[string]string{
-		"Seconds": "3600", "Date": time.Now().Add(time.Hour).UTC().Format(http.TimeFormat),
-	} {
-		receiver := newReceiver(t, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Retry-After", header)
-			w.WriteHeader(http.StatusTooManyRequests)
-		})
-		hook := s.webhook(t, receiver.URL, "")
-		s.Must(t, http.StatusAccepted, s.owner(http.MethodPost, "/api/webhooks/"+hook.ID+"/test/", ""))
-		s.Deliver(t)
-		got := s.deliveriesOf(t, hook.ID)
-		if len(got) != 1 || got[0].State != api.DeliveryStatePending ||
-			time.Until(got[0].NextAttemptAt.Time) < 50*time.Minute || len(receiver.requests()) != 1 {
-			t.Errorf("%s: deliveries = %+v after %d requests, want one that waits for an hour", name, got,
-				len(receiver.requests()))
+const dripPause = 10 * time.Millisecond
+
+// gibibyte answers with a gibibyte, of which the sender has to read no more than the beginning.
+func gibibyte(tb testing.TB) http.HandlerFunc {
+	tb.Helper()
+	return func(w http.ResponseWriter, _ *http.Request) {
+		const size, inBuffers = 1 << 30, 64 << 20
+		w.Header().Set("Content-Length", strconv.Itoa(size))
+		page := []byte(strings.Repeat("x", 1<<20))
+		for sent := 0; sent < size; sent += len(page) {
+			if _, err := w.Write(page); err != nil {
+				return
+			}
+			if sent > inBuffers {
+				tb.Error("more of an answer was read than can lie in buffers")
+				return
+			}
 		}
 	}
 }
