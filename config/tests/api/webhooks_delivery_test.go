@@ -46,14 +46,29 @@ func TestReceivers(t *testing.T) {
 		again    time.Duration
 		disabled bool
 	}{
-		"Accepts":              {answers: always(status(200)), state: delivered, attempts: []string{"200 the answer 200"}},
-		"AcceptsWithoutBody":   {state: delivered, attempts: []string{"204"}},
-		"CreatesSomething":     {answers: always(status(201)), state: delivered, attempts: []string{"201 the answer 201"}},
-		"AnswersForEver":       {answers: always(gibibyte(t)), state: delivered, attempts: []string{"200 xxxxxxxxxxxxxxxxxxxx"}},
-		"AnswersInNoText":      {answers: always(say("\xffok\x00")), state: delivered, attempts: []string{"200 \ufffdok\ufffd"}},
+		"Accepts": {
+			answers: always(status(200)), state: delivered,
+			attempts: []string{"200 the answer 200"},
+		},
+		"AcceptsWithoutBody": {state: delivered, attempts: []string{"204"}},
+		"CreatesSomething": {
+			answers: always(status(201)), state: delivered,
+			attempts: []string{"201 the answer 201"},
+		},
+		"AnswersForEver": {
+			answers: always(gibibyte(t)), state: delivered,
+			attempts: []string{"200 xxxxxxxxxxxxxxxxxxxx"},
+		},
+		"AnswersInNoText": {
+			answers: always(say("\xffok\x00")), state: delivered,
+			attempts: []string{"200 \ufffdok\ufffd"},
+		},
 		"BreaksOffInMidAnswer": {answers: always(breakOff("")), state: delivered, attempts: []string{"200 begun"}},
 		"StopsInMidAnswer":     {answers: always(unfinished), state: delivered, attempts: []string{"200 begun"}},
-		"DripsItsAnswer":       {answers: always(drip), state: delivered, attempts: []string{"200 ...................."}},
+		"DripsItsAnswer": {
+			answers: always(drip), state: delivered,
+			attempts: []string{"200 ...................."},
+		},
 		"IsDownAtFirst": {answers: []http.HandlerFunc{status(503), status(201)}, state: delivered, attempts: []string{
 			"503 It answered with status 503. the answer 503", "201 the answer 201",
 		}},
@@ -73,9 +88,12 @@ func TestReceivers(t *testing.T) {
 			"500 It answered with status 500. the answer 500")},
 		"IsDown": {answers: always(status(503)), state: failed, attempts: thrice(
 			"503 It answered with status 503. the answer 503")},
-		"HangsUp":      {answers: always(breakOff("HTTP/")), state: failed, attempts: thrice("0 " + cutOff)},
-		"Babbles":      {answers: always(breakOff("200 fine\n")), state: failed, attempts: thrice("0 " + cutOff)},
-		"DripsItsHead": {answers: []http.HandlerFunc{dripHead}, state: delivered, attempts: []string{"0 " + tooLate, "204"}},
+		"HangsUp": {answers: always(breakOff("HTTP/")), state: failed, attempts: thrice("0 " + cutOff)},
+		"Babbles": {answers: always(breakOff("200 fine\n")), state: failed, attempts: thrice("0 " + cutOff)},
+		"DripsItsHead": {
+			answers: []http.HandlerFunc{dripHead}, state: delivered,
+			attempts: []string{"0 " + tooLate, "204"},
+		},
 		"WantsNoMore": {
 			answers: always(status(410)), state: pending, disabled: true,
 			attempts: []string{"410 It answered with status 410: it wants no more events. the answer 410"},
@@ -90,7 +108,10 @@ func TestReceivers(t *testing.T) {
 		"IsDownForAMonth": {answers: always(busy(503, "2592000")), state: pending, attempts: []string{
 			"503 It answered with status 503.",
 		}, again: 24 * time.Hour},
-		"SaysNoTime": {answers: always(busy(429, "soon")), state: failed, attempts: thrice("429 It answered with status 429.")},
+		"SaysNoTime": {
+			answers: always(busy(429, "soon")), state: failed,
+			attempts: thrice("429 It answered with status 429."),
+		},
 
 		"ListensNoMore": {url: func(tb testing.TB, _ *url.URL) string {
 			tb.Helper()
@@ -124,8 +145,10 @@ func TestReceivers(t *testing.T) {
 		},
 		"BecomesPrivate": {
 			answers: always(busy(503, "")),
-			url:     func(_ testing.TB, receiver *url.URL) string { return "http://rebound.example:" + receiver.Port() },
-			lost:    2, state: failed,
+			url: func(_ testing.TB, receiver *url.URL) string {
+				return "http://rebound.example:" + receiver.Port()
+			},
+			lost: 2, state: failed,
 			attempts: []string{"503 It answered with status 503.", "0 " + unreached, "0 " + unreached},
 		},
 	} {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"strings"
@@ -11,7 +13,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/coretest/outside"
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
@@ -118,4 +122,37 @@ func newInstallation(tb testing.TB, database, queue string, settings []string) *
 		DB:       coretest.Connect(tb, database),
 		Redis:    queue,
 	}
+}
+
+// Reachable lets an installation call services on this machine.
+const Reachable = "SV_EXTERNAL_ALLOW=127.0.0.0/8"
+
+// Listen starts a receiver that harbour's webhook tells of the ends of all runs from now on. The installation has to be
+// Reachable.
+func (i *Installation) Listen(tb testing.TB, base string) *outside.Receiver {
+	tb.Helper()
+	// The address is there before the secret.
+	listener := httptest.NewUnstartedServer(nil)
+	request, err := http.NewRequestWithContext(tb.Context(), http.MethodPost, base+"/api/webhooks/", strings.NewReader(
+		`{"url":"http://`+listener.Listener.Addr().String()+`","event_types":["run.completed","run.canceled"]}`))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	answer, err := NewClient(tb, i.Harbour.Tokens.Owner).Do(request)
+	if err != nil || !answer.Created() {
+		tb.Fatalf("webhook: %v, %d %s", err, answer.Status, answer.Body)
+	}
+	var made api.WebhookSecret
+	if err := json.Unmarshal(answer.Body, &made); err != nil {
+		tb.Fatal(err)
+	}
+	receiver, err := outside.NewReceiver(made.Secret)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	listener.Config.Handler = receiver
+	listener.Start()
+	tb.Cleanup(listener.Close)
+	return receiver
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/simplevalidations/simplevalidations/core/coretest/outside"
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
@@ -173,6 +174,36 @@ func AwaitRest(tb testing.TB, database *db.DB) {
 		}
 		return len(left) == 0
 	})
+}
+
+// CheckTold waits until nothing is left to deliver. It wants the receiver to have been told of each completed run, by
+// one event however often that came, and of no other run.
+func CheckTold(tb testing.TB, database *db.DB, receiver *outside.Receiver) {
+	tb.Helper()
+	AwaitRest(tb, database)
+	rows, err := database.Pool.Query(tb.Context(), `SELECT id::text FROM validation_runs
+		WHERE state = 'COMPLETED' AND org_id = (SELECT org_id FROM webhooks)`)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	completed, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		tb.Fatal(err)
+	}
+	told, again := receiver.Told(), 0
+	for _, run := range completed {
+		if events := told[run]; len(events) != 1 {
+			tb.Errorf("run %s was told of by the events %v, want one", run, events)
+		}
+		for _, times := range told[run] {
+			again += times - 1
+		}
+		delete(told, run)
+	}
+	if len(told) != 0 || receiver.Refused() != 0 {
+		tb.Errorf("told of %v, which are not completed, with %d requests refused", told, receiver.Refused())
+	}
+	tb.Logf("%d runs were told of, %d events came again", len(completed), again)
 }
 
 // violations returns the first rows that a query finds.
