@@ -84,6 +84,16 @@ screenshots: ## write pictures of every page to build/screenshots
 		-screenshots $(CURDIR)/build/screenshots
 	@echo build/screenshots/index.html
 
+# PROFILE=long takes an hour. Without a SEED one is drawn and printed.
+PROFILE ?= short
+SEED ?= 0
+
+.PHONY: chaos
+chaos: ## try the service under random faults for two minutes, PROFILE=long for an hour, SEED=7 with those of a seed
+	@.ci/setup postgresql redis
+	go test -count=1 -tags slow -v -timeout 3h -run '^TestRandom$$' ./core/coretest/chaos/random \
+		-profile $(PROFILE) -seed $(SEED)
+
 # How long each fuzz test looks for inputs.
 FUZZTIME ?= 30s
 

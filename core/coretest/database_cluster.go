@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -64,6 +65,43 @@ func clusterParent() string {
 		return os.TempDir()
 	}
 	return memory
+}
+
+// OpenFolder makes a temporary folder in which the user can write who runs PostgreSQL for root. The parent of
+// tb.TempDir is closed to others.
+func OpenFolder(tb testing.TB) string {
+	tb.Helper()
+	dir, err := os.MkdirTemp(clusterParent(), "simplevalidations-open-") //nolint:usetesting // as said above
+	if err != nil {
+		tb.Fatalf("make folder: %v", err)
+	}
+	tb.Cleanup(func() {
+		// A killed program's PostgreSQL may still write while it ends.
+		Await(tb, "the folder can be removed", func() bool { return os.RemoveAll(dir) == nil })
+	})
+	if err := os.Chmod(dir, 0o777); err != nil {
+		tb.Fatalf("open folder: %v", err)
+	}
+	return dir
+}
+
+// StartPostgres starts a server that keeps what it has acknowledged, on the data of a folder if it has some. It ends
+// with its test.
+func StartPostgres(tb testing.TB, dir string) *embedded.Postgres {
+	tb.Helper()
+	server, err := embedded.StartPostgres(context.WithoutCancel(tb.Context()), embedded.PostgresConfig{
+		Dir: dir, BinDir: os.Getenv("PG_BIN_DIR"), Durable: true, MaxConnections: 100,
+		Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		tb.Fatalf("start PostgreSQL: %v", err)
+	}
+	tb.Cleanup(func() {
+		if err := server.Stop(context.WithoutCancel(tb.Context())); err != nil {
+			tb.Errorf("stop PostgreSQL: %v", err)
+		}
+	})
+	return server
 }
 
 // URL is the address of the server's maintenance database.

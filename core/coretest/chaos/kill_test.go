@@ -24,7 +24,7 @@ func TestServersKilledUnderLoad(t *testing.T) {
 	t.Parallel()
 	i := program.Install(t, program.Reachable)
 	servers := []*program.Server{program.Serve(t, i.Settings), program.Serve(t, i.Settings)}
-	told := i.Listen(t, servers[0].URL())
+	told := program.Listen(t, servers[0].URL(), i.Harbour.Tokens.Owner)
 	bases := []string{servers[0].URL(), servers[1].URL()}
 	l := program.StartLoad(t, i.Harbour.Tokens.Executor, func() string { return bases[rand.IntN(len(bases))] })
 	for n := range serverKills {

@@ -69,7 +69,7 @@ func TestRedisEmptied(t *testing.T) {
 	t.Parallel()
 	i := program.Install(t, program.Reachable)
 	web := program.Serve(t, i.Settings, "--only", "web")
-	told := i.Listen(t, web.URL())
+	told := program.Listen(t, web.URL(), i.Harbour.Tokens.Owner)
 	h := fill(t, i, web, "emptied")
 	if err := redisClient(t, i.Redis).FlushAll(t.Context()).Err(); err != nil {
 		t.Fatalf("empty Redis: %v", err)

@@ -67,7 +67,7 @@ type failingDisk struct {
 // newFailingDisk starts the server for the test alone.
 func newFailingDisk(tb testing.TB) *failingDisk {
 	tb.Helper()
-	dir := openFolder(tb)
+	dir := coretest.OpenFolder(tb)
 	d := &failingDisk{order: filepath.Join(dir, "order")}
 	library := filepath.Join(dir, "failing_disk.so")
 	built := exec.CommandContext(tb.Context(), "gcc", "-shared", "-fPIC", "-O1", "-o", library,
@@ -126,24 +126,6 @@ func (d *failingDisk) wrap(tb testing.TB, dir, library string) string {
 		open(tb, path)
 	}
 	return bin
-}
-
-// openFolder is a temporary folder in which PostgreSQL can write: where the test is root's, it runs as another user.
-func openFolder(tb testing.TB) string {
-	tb.Helper()
-	dir, err := os.MkdirTemp("", "simplevalidations-disk-") //nolint:usetesting // The parents of TempDir are closed.
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		if err := os.RemoveAll(dir); err != nil {
-			tb.Errorf("remove the folder of the database: %v", err)
-		}
-	})
-	if err := os.Chmod(dir, 0o777); err != nil {
-		tb.Fatal(err)
-	}
-	return dir
 }
 
 // open lets the user of PostgreSQL read and execute a file, whatever the umask of the tests is.

@@ -353,7 +353,7 @@ func countersOpened(tb testing.TB, s *stage) {
 func localHeard(tb testing.TB, s *stage) {
 	tb.Helper()
 	countersOpened(tb, s)
-	s.receiver = s.Listen(tb, s.aside(tb).URL())
+	s.receiver = program.Listen(tb, s.aside(tb).URL(), s.Harbour.Tokens.Owner)
 }
 
 // beyondQuota makes the organization one that pays for each run.
@@ -380,7 +380,7 @@ func queued(tb testing.TB, s *stage, r request) {
 
 func threeStepsQueued(tb testing.TB, s *stage) {
 	tb.Helper()
-	s.receiver = s.Listen(tb, s.aside(tb).URL())
+	s.receiver = program.Listen(tb, s.aside(tb).URL(), s.Harbour.Tokens.Owner)
 	program.WantCreated(tb, s.send(tb, createWorkflow(tb, s), "workflow"))
 	queued(tb, s, startThreeSteps(tb, s))
 }
@@ -389,7 +389,7 @@ func threeStepsQueued(tb testing.TB, s *stage) {
 func severalQueued(tb testing.TB, s *stage) {
 	tb.Helper()
 	base := s.aside(tb).URL()
-	s.receiver = s.Listen(tb, base)
+	s.receiver = program.Listen(tb, base, s.Harbour.Tokens.Owner)
 	third := s.Enroll(tb, base, "third")
 	for i, tenant := range []program.Tenant{s.Harbour, s.Tiny, s.Tiny, third, third} {
 		client := program.NewClient(tb, tenant.Tokens.Executor)

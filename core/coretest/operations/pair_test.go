@@ -2,9 +2,8 @@ package operations
 
 import (
 	"bytes"
-	"context"
 	"errors"
-	"log/slog"
+	"net"
 	"net/url"
 	"os"
 	"os/exec"
@@ -23,20 +22,20 @@ import (
 // Pair is a PostgreSQL and its synchronous standby. They end with their test.
 type Pair struct {
 	primary, standby *embedded.Postgres
-	link             *link
+	link             *program.Link
 	dir              string
 }
 
 // StartPair returns when commits wait for the standby.
 func StartPair(tb testing.TB) *Pair {
 	tb.Helper()
-	p := &Pair{dir: openFolder(tb)}
-	p.primary = p.start(tb, "primary")
-	p.link = newLink(tb, filepath.Join(hostOf(tb, p.primary), ".s.PGSQL.5432"))
+	p := &Pair{dir: coretest.OpenFolder(tb)}
+	p.primary = coretest.StartPostgres(tb, filepath.Join(p.dir, "primary"))
+	p.link = program.NewLink(tb, "unix", filepath.Join(hostOf(tb, p.primary), ".s.PGSQL.5432"))
 	// A standby that has lost the primary looks for it again so often.
 	coretest.Prepare(tb, p.primary.URL(), "ALTER SYSTEM SET wal_retrieve_retry_interval = '100ms'")
 	p.copyPrimary(tb)
-	p.standby = p.start(tb, "standby")
+	p.standby = coretest.StartPostgres(tb, filepath.Join(p.dir, "standby"))
 	coretest.Prepare(tb, p.primary.URL(), "ALTER SYSTEM SET synchronous_standby_names = '*'")
 	coretest.Prepare(tb, p.primary.URL(), "SELECT pg_reload_conf()")
 	p.awaitStandby(tb)
@@ -79,9 +78,12 @@ func Losses() []Loss {
 			takeBack: func(tb testing.TB, p *Pair) { tb.Helper(); signal(tb, p.standby, syscall.SIGCONT) },
 		},
 		{
-			Name:     "CutOff",
-			strike:   func(_ testing.TB, p *Pair) { p.link.cut() },
-			takeBack: func(_ testing.TB, p *Pair) { p.link.mend() },
+			Name: "CutOff",
+			strike: func(_ testing.TB, p *Pair) {
+				p.link.Become(program.Trouble{Refuse: true})
+				p.link.Cut(program.Both, false)
+			},
+			takeBack: func(_ testing.TB, p *Pair) { p.link.Mend() },
 		},
 	}
 }
@@ -126,25 +128,7 @@ func (p *Pair) again(tb testing.TB, server *embedded.Postgres, name string) *emb
 	if err := server.Stop(tb.Context()); err != nil {
 		tb.Fatalf("stop the %s: %v", name, err)
 	}
-	return p.start(tb, name)
-}
-
-// start starts the server of a folder, which has data already or is given some.
-func (p *Pair) start(tb testing.TB, name string) *embedded.Postgres {
-	tb.Helper()
-	server, err := embedded.StartPostgres(tb.Context(), embedded.PostgresConfig{
-		Dir: filepath.Join(p.dir, name), BinDir: os.Getenv("PG_BIN_DIR"), Durable: true, MaxConnections: 100,
-		Log: slog.New(slog.DiscardHandler),
-	})
-	if err != nil {
-		tb.Fatalf("start the %s: %v", name, err)
-	}
-	tb.Cleanup(func() {
-		if err := server.Stop(context.WithoutCancel(tb.Context())); err != nil {
-			tb.Errorf("stop the %s: %v", name, err)
-		}
-	})
-	return server
+	return coretest.StartPostgres(tb, filepath.Join(p.dir, name))
 }
 
 // copyPrimary makes the standby's data, which belong to the user of the primary's.
@@ -156,7 +140,7 @@ func (p *Pair) copyPrimary(tb testing.TB) {
 	}
 	data := filepath.Join(base, "data")
 	copying := exec.CommandContext(tb.Context(), filepath.Join(p.primary.BinDir(), "pg_basebackup"), "-h", "127.0.0.1",
-		"-p", p.link.port(tb), "-U", "app", "-D", data, "-R", "-C", "-S", "standby", "--checkpoint=fast")
+		"-p", portOf(tb, p.link), "-U", "app", "-D", data, "-R", "-C", "-S", "standby", "--checkpoint=fast")
 	if output, err := copying.CombinedOutput(); err != nil {
 		tb.Fatalf("copy the primary: %v: %s", err, output)
 	}
@@ -228,22 +212,14 @@ func signal(tb testing.TB, server *embedded.Postgres, sig syscall.Signal) {
 	}
 }
 
-// openFolder returns a folder that the user who runs PostgreSQL for root can reach, which tb.TempDir does not.
-func openFolder(tb testing.TB) string {
+// portOf is where the standby finds the primary on this machine.
+func portOf(tb testing.TB, link *program.Link) string {
 	tb.Helper()
-	dir, err := os.MkdirTemp("", "simplevalidations-pair-") //nolint:usetesting // its parent is closed to others
+	_, port, err := net.SplitHostPort(link.Address())
 	if err != nil {
-		tb.Fatalf("make folder: %v", err)
+		tb.Fatalf("split the address of the link: %v", err)
 	}
-	tb.Cleanup(func() {
-		if err := os.RemoveAll(dir); err != nil {
-			tb.Errorf("remove folder: %v", err)
-		}
-	})
-	if err := os.Chmod(dir, 0o755); err != nil {
-		tb.Fatalf("open folder: %v", err)
-	}
-	return dir
+	return port
 }
 
 // hostOf returns the folder of a server's socket.

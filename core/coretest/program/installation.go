@@ -127,9 +127,9 @@ func newInstallation(tb testing.TB, database, queue string, settings []string) *
 // Reachable lets an installation call services on this machine.
 const Reachable = "SV_EXTERNAL_ALLOW=127.0.0.0/8"
 
-// Listen starts a receiver that harbour's webhook tells of the ends of all runs from now on. The installation has to be
-// Reachable.
-func (i *Installation) Listen(tb testing.TB, base string) *outside.Receiver {
+// Listen starts a receiver that a webhook of the organization of an owner's token tells of the ends of all runs from now
+// on. The installation has to be Reachable.
+func Listen(tb testing.TB, base, token string) *outside.Receiver {
 	tb.Helper()
 	// The address is there before the secret.
 	listener := httptest.NewUnstartedServer(nil)
@@ -139,7 +139,7 @@ func (i *Installation) Listen(tb testing.TB, base string) *outside.Receiver {
 		tb.Fatal(err)
 	}
 	request.Header.Set("Content-Type", "application/json")
-	answer, err := NewClient(tb, i.Harbour.Tokens.Owner).Do(request)
+	answer, err := NewClient(tb, token).Do(request)
 	if err != nil || !answer.Created() {
 		tb.Fatalf("webhook: %v, %d %s", err, answer.Status, answer.Body)
 	}
@@ -155,4 +155,27 @@ func (i *Installation) Listen(tb testing.TB, base string) *outside.Receiver {
 	listener.Start()
 	tb.Cleanup(listener.Close)
 	return receiver
+}
+
+// Enroll makes an organization whose owner has all its tokens, and which has a workflow of its own for the order that
+// Building makes.
+func (i *Installation) Enroll(tb testing.TB, base, slug string) Tenant {
+	tb.Helper()
+	execute := func(args ...string) string {
+		return strings.TrimSpace(Execute(tb, i.Settings, "", args...))
+	}
+	id, err := uuid.Parse(execute("org", "create", slug))
+	if err != nil {
+		tb.Fatalf("read the id of an organization: %v", err)
+	}
+	owner := "owner@" + slug + ".example"
+	execute("user", "create", owner, "--org", slug, "--role", "owner")
+	t := Tenant{ID: id, Slug: slug}
+	t.Tokens.Owner = execute("admin", "token", "create", "--org", slug, "--user", owner, "--role", "owner")
+	t.Tokens.Executor, t.Tokens.Viewer = t.Tokens.Owner, t.Tokens.Owner
+	NewClient(tb, t.Tokens.Owner).Create(tb, base+"/api/workflows/",
+		`{"slug":"building","name":"Building","is_active":true,"definition":{`+
+			`"accepts":["application/json"],"steps":[{"id":"shape","name":"Shape","type":"json_schema",`+
+			`"config":{"schema":{"type":"object"}}}]}}`)
+	return t
 }

@@ -139,19 +139,27 @@ func atRest() []invariant {
 // CheckInvariants demands what holds also while others work, so it may be called at any moment.
 func CheckInvariants(tb testing.TB, database *db.DB) {
 	tb.Helper()
-	for _, inv := range always() {
-		if found := violations(tb, database, inv); len(found) > 0 {
-			tb.Errorf("broken: %s: %v", inv.name, found)
-		}
-	}
+	check(tb, database, always())
 }
 
-// CheckAtRest waits until everything has been done, and checks all that holds then.
+// CheckAtRest waits until everything has been done, and checks all that holds then as long as no key has expired.
 func CheckAtRest(tb testing.TB, database *db.DB) {
 	tb.Helper()
+	CheckDone(tb, database)
+	check(tb, database, whileKept())
+}
+
+// CheckDone waits until everything has been done, and checks all that holds then.
+func CheckDone(tb testing.TB, database *db.DB) {
+	tb.Helper()
 	AwaitRest(tb, database)
-	CheckInvariants(tb, database)
-	for _, inv := range append(atRest(), whileKept()...) {
+	check(tb, database, always())
+	check(tb, database, atRest())
+}
+
+func check(tb testing.TB, database *db.DB, all []invariant) {
+	tb.Helper()
+	for _, inv := range all {
 		if found := violations(tb, database, inv); len(found) > 0 {
 			tb.Errorf("broken: %s: %v", inv.name, found)
 		}

@@ -1,6 +1,7 @@
 package program
 
 import (
+	"context"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,14 +41,20 @@ func serveOn(tb testing.TB, address string, settings []string, args ...string) *
 // queued counts the starts that wait in the server for their commit.
 func (s *Server) queued(tb testing.TB) int {
 	tb.Helper()
+	return s.Metric(tb, "sv_start_queue")
+}
+
+// Metric reads a metric that is a number without labels.
+func (s *Server) Metric(tb testing.TB, name string) int {
+	tb.Helper()
 	metrics := string(NewClient(tb, "").Get(tb, "http://"+s.metrics+"/metrics/").Body)
-	_, rest, _ := strings.Cut(metrics, "\nsv_start_queue ")
+	_, rest, _ := strings.Cut(metrics, "\n"+name+" ")
 	value, _, _ := strings.Cut(rest, "\n")
-	n, err := strconv.Atoi(value)
+	n, err := strconv.ParseFloat(value, 64)
 	if err != nil {
-		tb.Fatalf("read how many starts wait: %v", err)
+		tb.Fatalf("read %s: %v", name, err)
 	}
-	return n
+	return int(n)
 }
 
 // URL is the address that the server answers at, without a slash at its end.
@@ -56,18 +63,32 @@ func (s *Server) URL() string { return "http://" + s.address }
 // Again starts the server anew on its old address with its old arguments, after its end.
 func (s *Server) Again(tb testing.TB, settings []string) *Server {
 	tb.Helper()
-	next := serveOn(tb, s.address, settings, s.args...)
+	next := s.Relaunch(tb, settings)
 	if !next.awaitReady(tb) {
 		tb.Fatal("the server did not start again")
 	}
 	return next
 }
 
+// Relaunch is Again without waiting: where something else is out of order, the server may end before it is ready.
+func (s *Server) Relaunch(tb testing.TB, settings []string) *Server {
+	tb.Helper()
+	return serveOn(tb, s.address, settings, s.args...)
+}
+
+// Ready reports whether the server is ready at the moment. One that answers no clients tells by its metrics.
+func (s *Server) Ready(ctx context.Context) bool {
+	if len(s.args) > 0 && !strings.Contains(s.args[len(s.args)-1], "web") {
+		return coretest.Answers(ctx, "http://"+s.metrics+"/metrics/")
+	}
+	return coretest.Answers(ctx, s.URL()+"/readyz/")
+}
+
 // awaitReady reports whether the server was ready before it ended.
 func (s *Server) awaitReady(tb testing.TB) bool {
 	tb.Helper()
 	Await(tb, "the server gets ready", func() bool {
-		return s.HasEnded() || coretest.Answers(tb.Context(), s.URL()+"/readyz/")
+		return s.HasEnded() || s.Ready(tb.Context())
 	})
 	return !s.HasEnded()
 }
