@@ -170,7 +170,7 @@ func TestLaterAttemptsAreSpread(t *testing.T) {
 		var run uuid.UUID
 		var waits float64
 		job := b.start(t, func(context.Context, engines.Document) (engines.Report, error) {
-			waits = one[float64](t, b, extra, run)
+			waits = one[float64](t, b, extra, run) //nolint:contextcheck // The test has a context of its own.
 			return engines.Report{}, nil
 		})
 		run = job.SubjectID

@@ -127,8 +127,8 @@ func newInstallation(tb testing.TB, database, queue string, settings []string) *
 // Reachable lets an installation call services on this machine.
 const Reachable = "SV_EXTERNAL_ALLOW=127.0.0.0/8"
 
-// Listen starts a receiver that a webhook of the organization of an owner's token tells of the ends of all runs from now
-// on. The installation has to be Reachable.
+// Listen starts a receiver that a webhook of the organization of an owner's token tells of the ends of all runs from
+// now on. The installation has to be Reachable.
 func Listen(tb testing.TB, base, token string) *outside.Receiver {
 	tb.Helper()
 	// The address is there before the secret.

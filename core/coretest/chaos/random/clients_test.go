@@ -123,7 +123,8 @@ func (v *virtual) order(who string) *order {
 func (v *virtual) send(ctx context.Context, wanted *order, attempts int, patience time.Duration) error {
 	o := v.orgs[wanted.org]
 	_, err := o.client.With(client.WithRetries(client.Retries{
-		Attempts: attempts, MinWait: 30 * time.Millisecond, MaxWait: time.Second, Budget: time.Minute, Attempt: patience,
+		Attempts: attempts, MinWait: 30 * time.Millisecond, MaxWait: time.Second, Budget: time.Minute,
+		Attempt: patience,
 	})).Start(withOrder(ctx, wanted), client.StartRequest{
 		Workflow: o.workflow, Key: wanted.key, MediaType: "application/json", Filename: wanted.key + ".json",
 		Content: bytes.NewReader(fmt.Appendf(nil, `{"key": %q, "document": %q}`, wanted.key, wanted.document)),

@@ -44,7 +44,8 @@ const journal = `
 					IS DISTINCT FROM
 					(OLD.response_body, OLD.response_status, OLD.response_headers::text, OLD.request_hash)) THEN
 			INSERT INTO chaos.broken (what, org_id, key, was, became) VALUES (
-				'the answer of a key changes, or its epoch falls', OLD.org_id, OLD.key, was, chaos.short(to_jsonb(NEW)));
+				'the answer of a key changes, or its epoch falls', OLD.org_id, OLD.key, was,
+				chaos.short(to_jsonb(NEW)));
 		END IF;
 		IF TG_OP = 'UPDATE' AND NEW.epoch > OLD.epoch AND OLD.locked_until > clock_timestamp() THEN
 			INSERT INTO chaos.broken (what, org_id, key, was, became) VALUES (
