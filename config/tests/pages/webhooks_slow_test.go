@@ -44,8 +44,9 @@ func TestWebhookIsMendedInABrowser(t *testing.T) {
 	}
 
 	// Try it, by a double click, and see why it fails.
-	tab.Load(func() { tab.DoubleClick(`form[action$="/test/"] .btn`) })
-	tab.Await("#pill")
+	tab.DoubleClick(`form[action$="/test/"] .btn`)
+	tab.Await("h1.mono")
+	tab.Settle()
 	s.Deliver(t)
 	tab.Await("#list .pill.fail")
 	if said := tab.Text("#list"); !strings.Contains(said, "400") || !strings.Contains(said, "webhook-signature") {
