@@ -70,7 +70,8 @@ func IsUnavailable(err error) bool {
 		return true
 	}
 	return pgconn.SafeToRetry(err) || slices.ContainsFunc([]error{
-		context.DeadlineExceeded, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, driver.ErrBadConn, sql.ErrConnDone,
+		ErrReadOnly, context.DeadlineExceeded, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, driver.ErrBadConn,
+		sql.ErrConnDone,
 	}, func(broken error) bool { return errors.Is(err, broken) })
 }
 

@@ -14,9 +14,16 @@ import (
 
 // recordColumns are the columns that scanRecord reads, in its order. Expiry and the time left of the lock are computed
 // by the database, so the clocks of the processes need not agree.
+//
+// The last two keep a replay from promising what a failover loses. A standby, which a leader becomes that lost its lock,
+// may have what nobody else has. A COMMIT that waits for a synchronous standby ends when its session or its server is
+// ended, and others see then what only this server has: so a finished key has no result until the standby has
+// everything before it, because reading it writes to the write-ahead log where there is such a standby.
 const recordColumns = `id, org_id, key, endpoint, fingerprint_version, request_hash, target_digest, content_digest,
 	options_digest, request_id, validation_run_id, recovery_point, epoch, expires_at <= now(), expires_at,
-	coalesce(extract(epoch FROM locked_until - now()), 0)::float8, response_status, response_headers, response_body`
+	coalesce(extract(epoch FROM locked_until - now()), 0)::float8, response_status, response_headers, response_body,
+	pg_is_in_recovery(), CASE WHEN recovery_point = 'finished' AND NOT pg_is_in_recovery()
+		AND current_setting('synchronous_standby_names') <> '' THEN pg_logical_emit_message(true, '', '') END`
 
 // keyQuery reads by the unique index of the claim.
 const keyQuery = `SELECT ` + recordColumns + ` FROM idempotency_keys WHERE org_id = $1 AND key = $2 AND endpoint = $3`
@@ -65,6 +72,7 @@ type scannedRecord struct {
 	status      *int
 	headers     *ResponseHeaders
 	body        []byte
+	onStandby   bool
 }
 
 // scanRecord reads a row of recordColumns. The response is absent until the key is finished.
@@ -73,7 +81,11 @@ func scanRecord(row pgx.CollectableRow) (Record, error) {
 	sums := &r.Fingerprint
 	err := row.Scan(&r.ID, &r.OrgID, &r.Key, &r.Endpoint, &sums.Version,
 		&sums.Sum, &sums.Target, &sums.Content, &sums.Options, &r.RequestID, &r.subject, &r.Point, &r.Epoch, &r.Expired,
-		&r.ExpiresAt, &r.lockSeconds, &r.status, &r.headers, &r.body)
+		&r.ExpiresAt, &r.lockSeconds, &r.status, &r.headers, &r.body,
+		&r.onStandby, nil)
+	if err == nil && r.onStandby {
+		err = db.ErrReadOnly
+	}
 	if err != nil {
 		return r.Record, fmt.Errorf("read a key: %w", err)
 	}
