@@ -51,8 +51,8 @@ test: ## run the tests on a private PostgreSQL, with the race detector where gor
 
 .PHONY: test-all
 test-all: ## run the tests and the slow ones (crashes, failovers, browsers), all with the race detector
-	@.ci/setup gcc postgresql redis xmllint curl python3 python3-venv mypy nginx pgbouncer promtool chromium \
-		npm skopeo umoci systemd ssh-keygen
+	@.ci/setup gcc postgresql redis xmllint curl python3 python3-venv mypy nginx pgbouncer patroni promtool \
+		chromium npm skopeo umoci systemd ssh-keygen
 	$(TEST) -race -tags slow $(PKG)
 
 API_TESTS = TestOpenAPI|TestGeneratedClients

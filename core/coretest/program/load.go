@@ -196,6 +196,13 @@ func (l *Load) noteTime() {
 	l.created = now
 }
 
+// Pause is the longest time without a start so far.
+func (l *Load) Pause() time.Duration {
+	l.pausing.Lock()
+	defer l.pausing.Unlock()
+	return l.pause
+}
+
 // AwaitProgress waits until that many more keys have been answered. It does not wait for clients that have given up.
 func (l *Load) AwaitProgress(tb testing.TB, more int) {
 	tb.Helper()
