@@ -1,6 +1,7 @@
 package operations
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -8,6 +9,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
+	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
 )
 
 // retries is how often a client asks again while the outcome of its request is unknown.
@@ -47,6 +50,12 @@ func (s *stage) outlive(tb testing.TB, pair *Pair, loss Loss) {
 	s.insist(tb, "before", "during", "beside during", "after")
 	s.create(tb, "during")
 	s.check(tb)
+	// A leader that was demoted has become a standby, and may have what nobody else has.
+	standby := coretest.Connect(tb, pair.standby.URL())
+	_, _, err := idempotency.Lookup(tb.Context(), standby, s.Harbour.ID, "workflow_start", "before")
+	if !errors.Is(err, db.ErrReadOnly) {
+		tb.Errorf("look-up on a standby = %v, want %v", err, db.ErrReadOnly)
+	}
 }
 
 // failOver loses the standby and then the primary, and promotes the standby.
