@@ -60,8 +60,8 @@ func startCluster(tb testing.TB) *cluster {
 	if os.Geteuid() != 0 {
 		tb.Skip("only root can make networks")
 	}
-	clear()
-	tb.Cleanup(clear)
+	removeNetworks()
+	tb.Cleanup(removeNetworks)
 	run(tb, "ip", "link", "add", bridge, "type", "bridge")
 	run(tb, "ip", "address", "add", network+"1/24", "dev", bridge)
 	run(tb, "ip", "link", "set", bridge, "up")
@@ -87,8 +87,8 @@ func startCluster(tb testing.TB) *cluster {
 	return c
 }
 
-// clear removes the networks, those of a test that was killed as well.
-func clear() {
+// removeNetworks removes the networks, those of a test that was killed as well.
+func removeNetworks() {
 	for k := range machines {
 		_ = exec.Command("ip", "netns", "delete", fmt.Sprintf("sv-db%d", k+1)).Run() // There may be none.
 	}
@@ -141,9 +141,10 @@ func (m *machine) place(tb testing.TB) {
 		tb.Fatalf("find the programs of PostgreSQL: %v", err)
 	}
 	m.write(tb, "patroni.yml", own("patroni.yml", "name: db1", "name: "+m.name,
-		"/var/lib/postgresql/15/simplevalidations", filepath.Join(m.dir, "data"), "/usr/lib/postgresql/15/bin", bins[len(bins)-1],
+		"/var/lib/postgresql/15/simplevalidations", filepath.Join(m.dir, "data"),
+		"/usr/lib/postgresql/15/bin", bins[len(bins)-1],
 		"  pg_hba:", "  parameters: {unix_socket_directories: "+m.dir+"}\n  pg_hba:",
-		"scram-sha-256", "trust", "local all all peer", "local all all trust"))
+		"scram-sha-256", "trust", " peer", " trust"))
 	run(tb, "chown", "-R", "postgres:", m.dir)
 }
 
@@ -184,8 +185,10 @@ func (m *machine) startPatroni(tb testing.TB) {
 // launch starts a program on the machine, as the user of PostgreSQL.
 func (m *machine) launch(tb testing.TB, settings []string, name string, args ...string) *program.Process {
 	tb.Helper()
-	cmd := exec.Command("ip", append([]string{"netns", "exec", m.netns(), "setpriv", "--reuid=postgres",
-		"--regid=postgres", "--clear-groups", program.Find(tb, name)}, args...)...)
+	cmd := exec.Command("ip", append([]string{
+		"netns", "exec", m.netns(), "setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups",
+		program.Find(tb, name),
+	}, args...)...)
 	cmd.Env, cmd.Dir = append(append(os.Environ(), "HOME="+m.dir), settings...), m.dir
 	return program.LaunchCommand(m.whole, cmd)
 }
@@ -242,7 +245,7 @@ func (c *cluster) startHAProxy(tb testing.TB) {
 // members asks machines in turn until one says what it knows of all. One that is cut off knows old things.
 func members(ctx context.Context, machines []*machine) []member {
 	for _, m := range machines {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+m.address+":8008/cluster", nil)
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+m.address+":8008/cluster", http.NoBody)
 		if err != nil {
 			return nil
 		}

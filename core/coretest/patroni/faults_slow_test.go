@@ -77,8 +77,8 @@ func faults() []fault {
 	}
 }
 
-// loseTwo loses the leader, and its successor once that has a synchronous standby. The one that is left has no majority,
-// so nothing can start until the first is back.
+// loseTwo loses the leader, and its successor once that has a synchronous standby. The one that is left has no
+// majority, so nothing can start until the first is back.
 func loseTwo(tb testing.TB, c *cluster, first *machine) func() {
 	tb.Helper()
 	first.lose(tb)
@@ -129,16 +129,16 @@ type seen struct {
 	anew int
 }
 
-// TestFaults loses nothing that was answered, whatever happens to the leader and whichever way leads to it, and makes no
-// run twice. All machines take part again afterwards.
+// TestFaults loses nothing that was answered, whatever happens to the leader and whichever way leads to it, and makes
+// no run twice. All machines take part again afterwards.
 func TestFaults(t *testing.T) { //nolint:paralleltest // Its networks have names, and it measures.
 	c := startCluster(t)
-	for way, addresses := range c.ways(t) {
-		t.Run(way, func(t *testing.T) { //nolint:paralleltest // as above
+	for way, addresses := range c.ways(t) { //nolint:paralleltest // as above
+		t.Run(way, func(t *testing.T) {
 			var all []seen
 			for round := range *rounds {
 				for number, one := range faults() {
-					if !t.Run(one.name, func(t *testing.T) { //nolint:paralleltest // as above
+					if !t.Run(one.name, func(t *testing.T) {
 						all = append(all, c.try(t, one, addresses(fmt.Sprintf("%s_%d_%d", way, round, number))))
 					}) {
 						t.FailNow()
@@ -233,7 +233,8 @@ func table(all []seen) string {
 		byFault[one.fault] = append(byFault[one.fault], one)
 	}
 	var text strings.Builder
-	text.WriteString("\n| Fault | Rounds | Longest time without a start: least, median, most | Answered 409 or 503 | Not answered | Machines made anew |\n")
+	text.WriteString("\n| Fault | Rounds | Longest time without a start: least, median, most | Answered 409 or 503 " +
+		"| Not answered | Machines made anew |\n")
 	text.WriteString("| --- | --- | --- | --- | --- | --- |\n")
 	for _, f := range faults() {
 		rounds := byFault[f.name]
@@ -247,8 +248,9 @@ func table(all []seen) string {
 			refused, unheard = refused+one.refused, unheard+one.unheard
 			anew += one.anew
 		}
-		fmt.Fprintf(&text, "| %s | %d | %.1f, %.1f, %.1f s | %d | %d | %d |\n", f.name, len(rounds), rounds[0].pause.Seconds(),
-			rounds[len(rounds)/2].pause.Seconds(), rounds[len(rounds)-1].pause.Seconds(), refused, unheard, anew)
+		fmt.Fprintf(&text, "| %s | %d | %.1f, %.1f, %.1f s | %d | %d | %d |\n", f.name, len(rounds),
+			rounds[0].pause.Seconds(), rounds[len(rounds)/2].pause.Seconds(), rounds[len(rounds)-1].pause.Seconds(),
+			refused, unheard, anew)
 	}
 	return text.String()
 }
