@@ -16,9 +16,9 @@ import (
 // by the database, so the clocks of the processes need not agree.
 //
 // The last two keep a replay from promising what a failover loses. A standby, which a leader becomes that lost its
-// lock, may have what nobody else has. A COMMIT that waits for a synchronous standby ends when its session or its server is
-// ended, and others then see what only this server has. So reading a finished key writes to the write-ahead log where
-// there is such a standby, and has no result until the standby has everything before.
+// lock, may have what nobody else has. A COMMIT that waits for a synchronous standby ends when its session or its
+// server is ended, and others then see what only this server has. So reading a finished key writes to the write-ahead
+// log where there is such a standby, and has no result until the standby has everything before.
 const recordColumns = `id, org_id, key, endpoint, fingerprint_version, request_hash, target_digest, content_digest,
 	options_digest, request_id, validation_run_id, recovery_point, epoch, expires_at <= now(), expires_at,
 	coalesce(extract(epoch FROM locked_until - now()), 0)::float8, response_status, response_headers, response_body,

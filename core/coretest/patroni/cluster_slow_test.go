@@ -245,7 +245,8 @@ func (c *cluster) startHAProxy(tb testing.TB) {
 // members asks machines in turn until one says what it knows of all. One that is cut off knows old things.
 func members(ctx context.Context, machines []*machine) []member {
 	for _, m := range machines {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+m.address+":8008/cluster", http.NoBody)
+		address := "http://" + m.address + ":8008/cluster"
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
 		if err != nil {
 			return nil
 		}

@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
@@ -213,7 +215,7 @@ func (c *cluster) try(tb testing.TB, f fault, settings []string) seen {
 	return seen{f.name, l.Pause(), l.Refused.Load(), l.Unheard.Load(), anew}
 }
 
-// createDatabase makes the database that an address names.
+// createDatabase makes the database that an address names, on all machines.
 func (c *cluster) createDatabase(tb testing.TB, address string) {
 	tb.Helper()
 	found, err := url.Parse(address)
@@ -223,6 +225,13 @@ func (c *cluster) createDatabase(tb testing.TB, address string) {
 	name := strings.TrimPrefix(found.Path, "/")
 	found.Path = "/postgres"
 	coretest.Prepare(tb, found.String(), "CREATE DATABASE "+name)
+	for _, m := range c.machines {
+		found.Host, found.Path = m.address, name
+		program.Await(tb, m.name+" has the database", func() bool {
+			conn, err := pgx.Connect(tb.Context(), found.String())
+			return err == nil && conn.Close(tb.Context()) == nil
+		})
+	}
 }
 
 // table lists the faults with what clients saw in all rounds: the pauses from the shortest to the longest, with the
