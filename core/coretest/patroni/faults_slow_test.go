@@ -226,7 +226,7 @@ func (c *cluster) createDatabase(tb testing.TB, address string) {
 	found.Path = "/postgres"
 	coretest.Prepare(tb, found.String(), "CREATE DATABASE "+name)
 	for _, m := range c.machines {
-		found.Host, found.Path = m.address, name
+		found.Host, found.Path, found.RawQuery = m.address, name, "sslmode=disable"
 		program.Await(tb, m.name+" has the database", func() bool {
 			conn, err := pgx.Connect(tb.Context(), found.String())
 			return err == nil && conn.Close(tb.Context()) == nil
