@@ -16,8 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
@@ -155,30 +153,20 @@ func TestFaults(t *testing.T) { //nolint:paralleltest // Its networks have names
 // ways are the ways to the leader: the settings for a database of a name.
 func (c *cluster) ways(tb testing.TB) map[string]func(name string) []string {
 	tb.Helper()
-	address := func(hosts, name, query string) string {
+	address := func(host, name string) string {
 		return (&url.URL{
-			Scheme: "postgres", User: url.User("postgres"), Host: hosts, Path: "/" + name,
-			RawQuery: "sslmode=disable" + query,
+			Scheme: "postgres", User: url.User("postgres"), Host: host, Path: "/" + name, RawQuery: "sslmode=disable",
 		}).String()
 	}
-	var hosts []string
-	for _, m := range c.machines {
-		hosts = append(hosts, m.address+":5432")
-	}
-	pooled, err := url.Parse(program.PgBouncer(tb, address(c.haproxy, "postgres", "")))
+	pooled, err := url.Parse(program.PgBouncer(tb, address(c.haproxy, "postgres")))
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return map[string]func(name string) []string{
-		"haproxy": func(name string) []string { return []string{"DATABASE_URL=" + address(c.haproxy, name, "")} },
+		"haproxy": func(name string) []string { return []string{"DATABASE_URL=" + address(c.haproxy, name)} },
 		"pgbouncer": func(name string) []string {
 			return []string{
-				"DATABASE_URL=" + address(pooled.Host, name, ""), "DATABASE_DIRECT_URL=" + address(c.haproxy, name, ""),
-			}
-		},
-		"hosts": func(name string) []string {
-			return []string{
-				"DATABASE_URL=" + address(strings.Join(hosts, ","), name, "&target_session_attrs=read-write"),
+				"DATABASE_URL=" + address(pooled.Host, name), "DATABASE_DIRECT_URL=" + address(c.haproxy, name),
 			}
 		},
 	}
@@ -215,7 +203,7 @@ func (c *cluster) try(tb testing.TB, f fault, settings []string) seen {
 	return seen{f.name, l.Pause(), l.Refused.Load(), l.Unheard.Load(), anew}
 }
 
-// createDatabase makes the database that an address names, on all machines.
+// createDatabase makes the database that an address names.
 func (c *cluster) createDatabase(tb testing.TB, address string) {
 	tb.Helper()
 	found, err := url.Parse(address)
@@ -225,13 +213,6 @@ func (c *cluster) createDatabase(tb testing.TB, address string) {
 	name := strings.TrimPrefix(found.Path, "/")
 	found.Path = "/postgres"
 	coretest.Prepare(tb, found.String(), "CREATE DATABASE "+name)
-	for _, m := range c.machines {
-		found.Host, found.Path, found.RawQuery = m.address, name, "sslmode=disable"
-		program.Await(tb, m.name+" has the database", func() bool {
-			conn, err := pgx.Connect(tb.Context(), found.String())
-			return err == nil && conn.Close(tb.Context()) == nil
-		})
-	}
 }
 
 // table lists the faults with what clients saw in all rounds: the pauses from the shortest to the longest, with the
