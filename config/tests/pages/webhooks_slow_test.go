@@ -63,6 +63,9 @@ func TestWebhookIsMendedInABrowser(t *testing.T) {
 	for range runs {
 		s.Started(t, s.Start(t, ""))
 	}
+	coretest.Await(t, "the runs have ended", func() bool {
+		return coretest.One[int](t, s.DB, `SELECT count(*) FROM events`) == runs+1
+	})
 	s.Deliver(t)
 	s.Exec(t, `UPDATE webhooks SET failing_since = now() - interval '10 minutes'`)
 	tab.Follow(`nav a[href="` + fixture.HarbourPages + `"]`)
