@@ -100,12 +100,14 @@ func undisturbed(t *testing.T, f flow) {
 	s.conclude(t)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if i := slices.Index(seen, hookLeased); i >= 0 {
+		// The worker may take a job, and more, before the enqueuer has committed that it handed it over.
+		if late := slices.Index(seen[i:], handedOver); late > 0 {
+			seen = slices.Insert(slices.Delete(seen, i+late, i+late+1), i, handedOver)
+		}
+	}
 	if f.goesOn {
 		seen = seen[:min(len(seen), len(f.boundaries))]
-	}
-	if i := slices.Index(seen, hookLeased); i >= 0 && slices.Index(seen, handedOver) == i+1 {
-		// The worker takes a job before the enqueuer has committed that it handed it over.
-		seen[i], seen[i+1] = seen[i+1], seen[i]
 	}
 	if diff := cmp.Diff(f.boundaries, seen); diff != "" {
 		t.Errorf("boundaries (-want +got):\n%s", diff)
