@@ -65,7 +65,7 @@ func startCluster(tb testing.TB) *cluster {
 	run(tb, "ip", "link", "add", bridge, "type", "bridge")
 	run(tb, "ip", "address", "add", network+"1/24", "dev", bridge)
 	run(tb, "ip", "link", "set", bridge, "up")
-	dir := openFolder(tb)
+	dir := coretest.OpenFolder(tb)
 	c := &cluster{haproxy: coretest.FreeAddress(tb)}
 	for k := range machines {
 		m := &machine{name: fmt.Sprintf("db%d", k+1), address: network + strconv.Itoa(firstHost+k), whole: tb}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -253,18 +252,4 @@ func run(tb testing.TB, name string, args ...string) string {
 		tb.Fatalf("%s %s: %v: %s", name, strings.Join(args, " "), err, output)
 	}
 	return string(output)
-}
-
-// openFolder returns a folder that the user of PostgreSQL can reach, which tb.TempDir does not.
-func openFolder(tb testing.TB) string {
-	tb.Helper()
-	dir, err := os.MkdirTemp("", "simplevalidations-patroni-") //nolint:usetesting // its parent is closed to others
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = os.RemoveAll(dir) }) // It is a folder of temporary ones.
-	if err := os.Chmod(dir, 0o755); err != nil {
-		tb.Fatal(err)
-	}
-	return dir
 }
