@@ -2,14 +2,10 @@ package chaos
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/core/coretest"
@@ -107,22 +103,4 @@ func joinPostgres(tb testing.TB, dir string) *embedded.Postgres {
 		tb.Fatal("the private PostgreSQL was not running")
 	}
 	return server
-}
-
-// postgresID returns the process id of a data folder's PostgreSQL, and 0 where none is noted.
-func postgresID(tb testing.TB, dir string) int {
-	tb.Helper()
-	text, err := os.ReadFile(filepath.Join(dir, "postgres", "data", "postmaster.pid"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0
-	}
-	if err != nil {
-		tb.Fatalf("read the id of PostgreSQL: %v", err)
-	}
-	first, _, _ := strings.Cut(string(text), "\n")
-	pid, err := strconv.Atoi(first)
-	if err != nil {
-		tb.Fatalf("read the id of PostgreSQL: %v", err)
-	}
-	return pid
 }

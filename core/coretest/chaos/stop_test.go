@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"path/filepath"
 	"slices"
 	"syscall"
 	"testing"
@@ -47,7 +48,7 @@ func TestEmbeddedServerEnds(t *testing.T) {
 		dir := dataDir(t)
 		settings := program.Briskly("SV_DATA_DIR=" + dir)
 		s := program.Serve(t, settings)
-		pid := postgresID(t, dir)
+		pid := program.PostgresID(t, filepath.Join(dir, "postgres", "data"))
 		if pid == 0 || !program.Exists(pid) {
 			t.Fatalf("id of the running PostgreSQL = %d, want that of a process", pid)
 		}
@@ -65,7 +66,7 @@ func TestEmbeddedServerEnds(t *testing.T) {
 		dir := dataDir(t)
 		settings := program.Briskly("SV_DATA_DIR=" + dir)
 		s := program.Serve(t, settings)
-		pid := postgresID(t, dir)
+		pid := program.PostgresID(t, filepath.Join(dir, "postgres", "data"))
 		s.Kill()
 		program.Await(t, "PostgreSQL ends with its owner", func() bool { return !program.Exists(pid) })
 	})

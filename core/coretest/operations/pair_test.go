@@ -1,14 +1,11 @@
 package operations
 
 import (
-	"bytes"
-	"errors"
 	"net"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"syscall"
 	"testing"
 
@@ -185,31 +182,10 @@ func kill(tb testing.TB, server *embedded.Postgres) {
 	<-server.Done()
 }
 
-// signal sends a signal to all processes of a server, if it runs. The main process is stopped first, so that it starts
-// no others meanwhile.
+// signal sends a signal to all processes of a server.
 func signal(tb testing.TB, server *embedded.Postgres, sig syscall.Signal) {
 	tb.Helper()
-	text, err := os.ReadFile(filepath.Join(server.Dir(), "data", "postmaster.pid"))
-	if errors.Is(err, os.ErrNotExist) {
-		return
-	}
-	if err != nil {
-		tb.Fatalf("find the main process: %v", err)
-	}
-	first, _, _ := bytes.Cut(text, []byte("\n"))
-	id, err := strconv.Atoi(string(first))
-	if err != nil {
-		tb.Fatalf("find the main process: %v", err)
-	}
-	send := func(process int, sig syscall.Signal) {
-		if err := syscall.Kill(process, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
-			tb.Fatalf("send %s to process %d: %v", sig, process, err)
-		}
-	}
-	send(id, syscall.SIGSTOP)
-	for _, process := range append(program.ChildrenOf(tb, id), id) {
-		send(process, sig)
-	}
+	program.SignalPostgres(tb, filepath.Join(server.Dir(), "data"), sig)
 }
 
 // portOf is where the standby finds the primary on this machine.

@@ -199,7 +199,11 @@ func (m *machine) lose(tb testing.TB) {
 	program.Await(tb, m.name+" is lost", func() bool {
 		pids := strings.Fields(run(tb, "ip", "netns", "pids", m.netns()))
 		for _, text := range pids {
-			m.signal(tb, text, syscall.SIGKILL)
+			id, err := strconv.Atoi(text)
+			if err != nil {
+				tb.Fatal(err)
+			}
+			_ = syscall.Kill(id, syscall.SIGKILL) // It may have ended by itself.
 		}
 		return len(pids) == 0
 	})
@@ -208,28 +212,7 @@ func (m *machine) lose(tb testing.TB) {
 // crash ends PostgreSQL on the machine at once, and nothing else.
 func (m *machine) crash(tb testing.TB) {
 	tb.Helper()
-	text, err := os.ReadFile(filepath.Join(m.dir, "data", "postmaster.pid"))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	main, _, _ := strings.Cut(string(text), "\n")
-	id, err := strconv.Atoi(main)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	for _, child := range program.ChildrenOf(tb, id) {
-		m.signal(tb, strconv.Itoa(child), syscall.SIGKILL)
-	}
-	m.signal(tb, main, syscall.SIGKILL)
-}
-
-func (m *machine) signal(tb testing.TB, pid string, sig syscall.Signal) {
-	tb.Helper()
-	id, err := strconv.Atoi(pid)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	_ = syscall.Kill(id, sig) // It may have ended by itself.
+	program.SignalPostgres(tb, filepath.Join(m.dir, "data"), syscall.SIGKILL)
 }
 
 func (c *cluster) startHAProxy(tb testing.TB) {

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -167,6 +169,43 @@ func tail(text string) string {
 // Exists reports whether a process with the id exists, whoever started it.
 func Exists(pid int) bool {
 	return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
+}
+
+// PostgresID returns the id of the main process of a data folder's PostgreSQL, and 0 where none is noted.
+func PostgresID(tb testing.TB, data string) int {
+	tb.Helper()
+	text, err := os.ReadFile(filepath.Join(data, "postmaster.pid"))
+	if errors.Is(err, os.ErrNotExist) {
+		return 0
+	}
+	if err != nil {
+		tb.Fatalf("find the main process of PostgreSQL: %v", err)
+	}
+	first, _, _ := strings.Cut(string(text), "\n")
+	id, err := strconv.Atoi(first)
+	if err != nil {
+		tb.Fatalf("find the main process of PostgreSQL: %v", err)
+	}
+	return id
+}
+
+// SignalPostgres sends a signal to all processes of a data folder's PostgreSQL, if it runs. The main process is stopped
+// first, so that it starts no others meanwhile.
+func SignalPostgres(tb testing.TB, data string, sig syscall.Signal) {
+	tb.Helper()
+	id := PostgresID(tb, data)
+	if id == 0 {
+		return
+	}
+	send := func(process int, sig syscall.Signal) {
+		if err := syscall.Kill(process, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
+			tb.Fatalf("send %s to process %d: %v", sig, process, err)
+		}
+	}
+	send(id, syscall.SIGSTOP)
+	for _, process := range append(ChildrenOf(tb, id), id) {
+		send(process, sig)
+	}
 }
 
 // ChildrenOf lists the processes that a process has started.
