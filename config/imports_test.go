@@ -53,6 +53,7 @@ func layers() []layer {
 		{folder: "migrations"},
 		{folder: "core/client", may: []string{"core/api"}, testsMay: []string{"core"}},
 		{folder: "core/embedded", may: packagesOfCore},
+		{folder: "core/idemcheck"},
 		{folder: "core/idempotency", may: append([]string{"core/metrics"}, packagesOfCore...)},
 		{
 			folder: "core/idempotency/admin",
@@ -79,8 +80,8 @@ func layers() []layer {
 		{
 			folder: coretest,
 			may: []string{
-				"core", "core/api", "core/client", "core/db", "core/embedded", "core/idempotency", "core/jobs",
-				"core/metrics", "docs", "migrations",
+				"core", "core/api", "core/client", "core/db", "core/embedded", "core/idemcheck", "core/idempotency",
+				"core/jobs", "core/metrics", "docs", "migrations",
 			},
 		},
 		{folder: "users/mails", may: foundation},
@@ -164,6 +165,9 @@ func layers() []layer {
 		{folder: "config/health", may: append([]string{
 			"tasks", "users", "validations", "validations/execution",
 		}, foundation...)},
+		{folder: "config/idemcheck", may: []string{
+			"core/api", "core/cli", "core/idemcheck", "validations", "validations/engines",
+		}},
 		{folder: "config/archive", may: append([]string{"validations"}, foundation...)},
 		{folder: "config/remote", may: append([]string{
 			"config/health", "users", "validations", "validations/engines", "workflows/files",
@@ -183,7 +187,8 @@ func layers() []layer {
 		{
 			folder: "config/cmd",
 			may: append([]string{
-				"config", "config/archive", "config/health", "config/remote", "core/embedded", "tasks", "users",
+				"config", "config/archive", "config/health", "config/idemcheck", "config/remote", "core/embedded",
+				"tasks", "users",
 				"users/commands", "users/signin", "validations", "validations/engines", "validations/execution",
 				"workflows", "workflows/files", "workflows/start", "workflows/start/body",
 			}, foundation...),

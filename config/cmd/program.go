@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/simplevalidations/simplevalidations/config"
+	"github.com/simplevalidations/simplevalidations/config/idemcheck"
 	"github.com/simplevalidations/simplevalidations/config/remote"
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
@@ -119,6 +120,7 @@ func (p Program) Command() *cobra.Command {
 	root.AddCommand(remote.Commands(p.remote())...)
 	root.AddCommand(p.orgAndUserCommands(admin)...)
 	root.AddCommand(files.Commands(p.env())...)
+	root.AddCommand(idemcheck.Command(p.env()))
 	groupCommands(root)
 	root.InitDefaultCompletionCmd()
 	refuseWrongUse(root)
@@ -135,7 +137,7 @@ func groupCommands(root *cobra.Command) {
 		"serve": operators, "migrate": operators, "config": operators, "seed": operators, "org": operators,
 		"user": operators, "admin": operators, "idempotency": operators, "secrets": operators,
 		"signing-secret": operators, "doctor": operators,
-		"check": alone, "infer": alone, "openapi": alone, "version": alone,
+		"check": alone, "idemcheck": alone, "infer": alone, "openapi": alone, "version": alone,
 	}
 	for _, command := range root.Commands() {
 		command.GroupID = cmp.Or(groups[command.Name()], clients)

@@ -1,0 +1,181 @@
+package idemcheck
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"net/http"
+	"path"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/time/rate"
+)
+
+// Checker checks an API. Its fields do not change once it is used.
+type Checker struct {
+	Description *Description
+	// Base is the base URL of the API, which may be empty if the description has the whole address.
+	Base    string
+	Profile Profile
+	// Seed decides all keys, references and faults, so that a run can be repeated where the API has forgotten the keys.
+	Seed uint64
+	// Jobs is how many cases are tried at once.
+	Jobs int
+	// Only are names of cases, with the wildcards of path.Match; all cases without one.
+	Only []string
+	// Lookup finds variables of the environment.
+	Lookup func(name string) (string, bool)
+	// Progress is told of each case that has ended. It is not called twice at once.
+	Progress func(done, all int, name string)
+
+	target  string
+	client  *http.Client
+	limit   *rate.Limiter
+	sent    atomic.Int64
+	mostFor time.Duration // for one request
+}
+
+// Plan is what a run will do at most.
+type Plan struct {
+	Target   string
+	Cases    []Case
+	Requests int
+	// Lasts leaves out how long the API takes to answer.
+	Lasts time.Duration
+}
+
+// Plan says what Run will do. The error is about the description, the address or the names of cases.
+func (c *Checker) Plan() (Plan, error) {
+	to, err := c.Description.Address(expand(c.Base, c.Lookup))
+	if err != nil {
+		return Plan{}, err
+	}
+	plan := Plan{Target: to.Scheme + "://" + to.Host}
+	for _, pattern := range c.Only {
+		if !slices.ContainsFunc(Cases(), func(tt Case) bool { return matches(pattern, tt.Name) }) {
+			return Plan{}, fmt.Errorf("there is no case %s; idemcheck cases lists them", pattern)
+		}
+	}
+	for _, tt := range Cases() {
+		if len(c.Only) > 0 && !slices.ContainsFunc(c.Only, func(p string) bool { return matches(p, tt.Name) }) {
+			continue
+		}
+		plan.Cases = append(plan.Cases, tt)
+		if n := tt.given(c.Description); n > 0 {
+			plan.Requests += n * tt.Requests
+			plan.Lasts += tt.waits(c.Description)
+		}
+	}
+	plan.Lasts += time.Duration(float64(plan.Requests) / c.Description.Limits.Rate * float64(time.Second))
+	return plan, nil
+}
+
+func matches(pattern, name string) bool {
+	whole, err := path.Match(pattern, name)
+	return err == nil && (whole || pattern == path.Dir(name))
+}
+
+// Run tries the cases of the plan. An error is about the whole: the hook that clears has failed, or the context ended.
+func (c *Checker) Run(ctx context.Context) (Report, error) {
+	plan, err := c.Plan()
+	if err != nil {
+		return Report{}, err
+	}
+	c.prepare(plan.Target)
+	defer c.client.CloseIdleConnections()
+	if hook := c.Description.Hooks.Clear; hook != "" {
+		if _, err := c.shell(ctx, hook); err != nil {
+			return Report{}, fmt.Errorf("hooks.clear has failed: %w", err)
+		}
+	}
+	report := Report{Target: plan.Target, Profile: c.Profile, Seed: c.Seed, At: time.Now()}
+	report.Results = make([]Result, len(plan.Cases))
+	var mu sync.Mutex
+	done := 0
+	try := func(i int) {
+		result := c.try(ctx, plan.Cases[i])
+		mu.Lock()
+		defer mu.Unlock()
+		report.Results[i] = result
+		done++
+		if c.Progress != nil {
+			c.Progress(done, len(plan.Cases), plan.Cases[i].Name)
+		}
+	}
+	var group errgroup.Group
+	group.SetLimit(max(1, c.Jobs))
+	for i, tt := range plan.Cases {
+		if !tt.Alone {
+			group.Go(func() error { try(i); return nil })
+		}
+	}
+	_ = group.Wait() // No case returns an error.
+	for i, tt := range plan.Cases {
+		if tt.Alone {
+			try(i)
+		}
+	}
+	report.Requests = c.sent.Load()
+	return report, ctx.Err()
+}
+
+func (c *Checker) prepare(target string) {
+	c.target = target
+	c.limit = rate.NewLimiter(rate.Limit(c.Description.Limits.Rate), mostAtOnce)
+	c.mostFor = time.Duration(c.Description.Limits.Settle) + patience
+	c.client = clientOf(&http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: mostAtOnce})
+}
+
+// patience is how much longer than the time to settle a request may take, and mostAtOnce how many are sent at once.
+const (
+	patience   = 15 * time.Second
+	mostAtOnce = 100
+)
+
+func clientOf(transport *http.Transport) *http.Client {
+	return &http.Client{
+		Transport:     transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// try runs a case and judges how it has ended.
+func (c *Checker) try(ctx context.Context, tt Case) Result {
+	result := Result{Case: tt, Level: tt.Levels[c.Profile], Outcome: OutcomePassed}
+	begun := time.Now()
+	t := c.trial(ctx, tt.Name)
+	err := unjudged("%s", tt.lacks())
+	if tt.given(c.Description) > 0 {
+		err = tries()[tt.Name](t) //nolint:contextcheck // the trial has it
+	}
+	_, isUnjudged := errors.AsType[unjudgedError](err)
+	if life := time.Duration(c.Description.Key.Lifetime); life > 0 && tt.Needs != "lifetime" &&
+		time.Since(begun) > life/2 && err != nil {
+		isUnjudged, err = true, unjudged("the keys may have expired meanwhile; try again with longer lives: %v", err)
+	}
+	switch {
+	case err == nil:
+	case isUnjudged, ctx.Err() != nil:
+		result.Outcome, result.Reason = OutcomeUnjudged, err.Error()
+	case result.Level == LevelDiffers:
+		result.Outcome, result.Reason = OutcomeDiffers, err.Error()
+	default:
+		result.Outcome, result.Reason = OutcomeFailed, err.Error()
+	}
+	result.Seen, result.MS = t.seen, time.Since(begun).Milliseconds()
+	return result
+}
+
+// trial makes what one case needs: a key and a reference that no other one has.
+func (c *Checker) trial(ctx context.Context, name string) *trial {
+	digest := fnv.New64a()
+	fmt.Fprintf(digest, "%d %s", c.Seed, name)
+	return &trial{
+		Checker: c, ctx: ctx, name: fmt.Sprintf("idem-%016x", digest.Sum64()), shown: make(map[string]map[string]bool),
+	}
+}

@@ -1,0 +1,219 @@
+package idemcheck
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"sync"
+	"time"
+)
+
+// Proxy stands between clients and an API, and does with each request what its fault says.
+type Proxy struct {
+	// URL is where clients find the proxy.
+	URL string
+
+	target string
+	next   func(*http.Request) Fault
+	client *http.Client
+	server *httptest.Server
+	ended  chan struct{}
+}
+
+// Fault is what a network does with one request.
+type Fault func(*Passage)
+
+// Passage is a request on its way through a proxy.
+type Passage struct {
+	W    http.ResponseWriter
+	R    *http.Request
+	Body []byte
+
+	proxy *Proxy
+	got   answer
+}
+
+// StartProxy starts a proxy in front of an API, behind a certificate that nobody trusts if it is encrypted. The
+// function chooses what is done with a request, whose body has been read. Close ends it.
+func StartProxy(target string, encrypted bool, next func(*http.Request) Fault) *Proxy {
+	p := &Proxy{target: target, next: next, ended: make(chan struct{})}
+	p.client = &http.Client{
+		Transport:     &http.Transport{MaxIdleConnsPerHost: 100}, // more than are under way
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	p.server = httptest.NewUnstartedServer(p)
+	p.server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	if encrypted {
+		p.server.StartTLS()
+	} else {
+		p.server.Start()
+	}
+	p.URL = p.server.URL
+	return p
+}
+
+// Close ends the proxy and all connections through it.
+func (p *Proxy) Close() {
+	close(p.ended)
+	p.server.CloseClientConnections()
+	p.server.Close()
+	p.client.CloseIdleConnections()
+}
+
+// ServeHTTP forwards or fails.
+func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	p.next(r)(&Passage{W: w, R: r, Body: body, proxy: p})
+}
+
+// Forward sends the request on. Without cancel it arrives also where the client is gone.
+func (p *Passage) Forward(cancel bool) (*http.Response, error) {
+	address, err := url.Parse(p.proxy.target + p.R.URL.RequestURI())
+	if err != nil {
+		return nil, fmt.Errorf("read the address: %w", err)
+	}
+	ctx := p.R.Context()
+	if !cancel {
+		ctx = context.WithoutCancel(ctx)
+	}
+	onward, err := http.NewRequestWithContext(ctx, p.R.Method, address.String(), bytes.NewReader(p.Body))
+	if err != nil {
+		return nil, fmt.Errorf("make the request: %w", err)
+	}
+	onward.Header, onward.GetBody = p.R.Header.Clone(), nil
+	return p.proxy.client.Do(onward)
+}
+
+// Perform forwards the request and reads its answer. Where there is none it hangs up and reports false.
+func (p *Passage) Perform() bool {
+	got, err := p.Forward(false)
+	if err == nil {
+		p.got = answerOf(got)
+		err = p.got.err
+	}
+	if err != nil {
+		p.HangUp(false)
+	}
+	return err == nil
+}
+
+// Deliver answers what Perform has read.
+func (p *Passage) Deliver() {
+	maps.Copy(p.W.Header(), p.got.header)
+	p.W.WriteHeader(p.got.status)
+	_, _ = p.W.Write(p.got.body) // The client sees what is missing.
+}
+
+// Await waits until the client gives up.
+func (p *Passage) Await() {
+	select {
+	case <-p.R.Context().Done():
+	case <-p.proxy.ended:
+	}
+}
+
+// HangUp ends the connection of the client.
+func (p *Passage) HangUp(reset bool) {
+	connection, _, err := http.NewResponseController(p.W).Hijack()
+	if err != nil {
+		return
+	}
+	if tcp, ok := connection.(*net.TCPConn); ok && reset {
+		_ = tcp.SetLinger(0) // Without it the end is only less abrupt.
+	}
+	_ = connection.Close() // It is broken on purpose.
+}
+
+// The faults.
+func pass(p *Passage) {
+	if p.Perform() {
+		p.Deliver()
+	}
+}
+
+// dropBefore and resetBefore end the connection and forward nothing; a reset discards what is under way.
+func dropBefore(p *Passage)  { p.HangUp(false) }
+func resetBefore(p *Passage) { p.HangUp(true) }
+
+// dropAfter and resetAfter forward the request and end the connection in place of the answer.
+func dropAfter(p *Passage) {
+	if p.Perform() {
+		p.HangUp(false)
+	}
+}
+
+func resetAfter(p *Passage) {
+	if p.Perform() {
+		p.HangUp(true)
+	}
+}
+
+// hang never answers and forwards nothing; late forwards the request and never answers.
+func hang(p *Passage) { p.Await() }
+
+func late(p *Passage) {
+	if p.Perform() {
+		p.Await()
+	}
+}
+
+// duplicate forwards the request twice at once and answers with the second answer.
+func duplicate(p *Passage) {
+	var other sync.WaitGroup
+	other.Go(func() {
+		if got, err := p.Forward(false); err == nil {
+			_ = got.Body.Close() // Nobody waits for it.
+		}
+	})
+	pass(p)
+	other.Wait()
+}
+
+// delay passes the request on after a moment.
+func delay(p *Passage) {
+	select {
+	case <-time.After(delayed):
+		pass(p)
+	case <-p.proxy.ended:
+	}
+}
+
+// delayed is for how long delay holds a request back.
+const delayed = 200 * time.Millisecond
+
+// cut forwards the request and ends the connection in the middle of the answer's body.
+func cut(p *Passage) {
+	if !p.Perform() {
+		return
+	}
+	connection, buffered, err := http.NewResponseController(p.W).Hijack()
+	if err != nil {
+		return
+	}
+	defer connection.Close()
+	head := http.Response{
+		StatusCode: p.got.status, ProtoMajor: 1, ProtoMinor: 1, Header: p.got.header,
+		ContentLength: int64(len(p.got.body)), Body: io.NopCloser(bytes.NewReader(p.got.body[:len(p.got.body)/2])),
+	}
+	err = head.Write(buffered)             // It fails where the body ends too early.
+	_ = errors.Join(err, buffered.Flush()) // It is broken on purpose.
+}
+
+// Faults are those that a client can meet, by name.
+func Faults() map[string]Fault {
+	return map[string]Fault{
+		"pass": pass, "drop_before": dropBefore, "reset_before": resetBefore, "drop_after": dropAfter,
+		"reset_after": resetAfter, "cut": cut, "hang": hang, "late": late, "duplicate": duplicate, "delay": delay,
+	}
+}
