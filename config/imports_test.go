@@ -166,7 +166,7 @@ func layers() []layer {
 			"tasks", "users", "validations", "validations/execution",
 		}, foundation...)},
 		{folder: "config/idemcheck", may: []string{
-			"core/api", "core/cli", "core/idemcheck", "validations", "validations/engines",
+			"core", "core/api", "core/cli", "core/idemcheck", "validations", "validations/engines",
 		}},
 		{folder: "config/archive", may: append([]string{"validations"}, foundation...)},
 		{folder: "config/remote", may: append([]string{

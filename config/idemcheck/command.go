@@ -19,6 +19,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
+	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/core/idemcheck"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
@@ -48,14 +49,14 @@ func Command(s cli.Env) *cobra.Command {
 		Long: `Check whether the Idempotency-Key of an API is safe: any API, not only this service. URL is its base URL, like
 http://localhost:3000.
 
-The file says how a request looks and how its effects are counted; idemcheck init writes a first one from a command line
-of curl or from an OpenAPI document. The command sends requests as clients do whose networks fail: twice, at once, in
-part, with another body, as another tenant, through a proxy that loses answers. For each case it says what must hold,
+The file says how a request looks and how its effects are counted; idemcheck init writes a first one from a command
+line of curl or from an OpenAPI document. The command sends requests as clients do whose networks fail: twice, at once,
+in part, with another body, as another tenant, through a proxy that loses answers. For each case it says what must hold,
 what was seen, what that means to a customer, and the commands of curl that repeat it. It says which cases it cannot
 judge.
 
-The requests do what they say. The command states how many it sends at most, and asks before it sends any to an address
-that is not of this machine; --yes answers that.
+The requests do what they say. The command states how many it sends at most, and asks before it sends any to an
+address that is not of this machine; --yes answers that.
 
 Exit codes: 0 every promise that must hold does, 1 one does not, 2 wrong use, 3 nothing could be judged, 130
 interrupted.`,
@@ -76,7 +77,7 @@ interrupted.`,
 	flags.StringArrayVar(&c.outputs, "output", nil, "also write a report, as FORMAT=FILE; may be repeated")
 	formats.CompleteFlag(c.command, "profile", idemcheck.Profiles()...)
 	formats.CompleteFlag(c.command, "format", reportFormats()...)
-	c.command.AddCommand(casesCommand(), initCommand())
+	c.command.AddCommand(casesCommand(), initCommand(), schemaCommand())
 	return c.command
 }
 
@@ -92,8 +93,9 @@ func (c *checking) check(ctx context.Context, args []string) error {
 	if err != nil {
 		return cli.Misuse("%v", err)
 	}
-	c.command.PrintErrf("%s: %d cases, at most %d requests in about %v or more; seed %d\n",
-		plan.Target, len(plan.Cases), plan.Requests, max(time.Second, plan.Lasts.Round(time.Second)), checker.Seed)
+	c.command.PrintErrf("%s: %s, at most %d requests in about %v or more; seed %d\n",
+		plan.Target, core.Plural(len(plan.Cases), "case"), plan.Requests,
+		max(time.Second, plan.Lasts.Round(time.Second)), checker.Seed)
 	if err := c.confirm(plan); err != nil {
 		return err
 	}
@@ -230,6 +232,16 @@ func casesCommand() *cobra.Command {
 				})
 			}
 			return cli.WriteTable(cmd.OutOrStdout(), rows...)
+		},
+	}
+}
+
+func schemaCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "schema", Short: "Print the JSON Schema of descriptions", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := cmd.OutOrStdout().Write(idemcheck.Schema)
+			return err
 		},
 	}
 }

@@ -24,24 +24,23 @@ import (
 func initCommand() *cobra.Command {
 	var openapi, operation string
 	command := &cobra.Command{
-		Use: "init [-- curl ...]", Short: "Write a description of a request, from OpenAPI or from a command line of curl",
-		Long: `Write a description of a request to standard output, to be completed by hand: how its effects are counted, and
-what else the API has. It is made from an operation of an OpenAPI document, or from a command line of curl:
+		Use: "init [-- curl ...]", Short: "Write a description of a request, from OpenAPI or a command line of curl",
+		Long: `Write a description of a request to standard output, to be completed by hand: how its effects are
+counted, and what else the API has. It is made from an operation of an OpenAPI document, or from a command line of curl:
 
   simplevalidations idemcheck init -- curl -X POST http://localhost:3000/orders -d '{"reference": "a", "amount": 12}'
 
 Credentials become variables of the environment.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			drafted, server, err := "", "", error(nil)
+			draft := func() (string, string, error) { return draftOfCurl(args) }
 			if openapi != "" {
-				drafted, server, err = draftOfOperation(openapi, operation)
-			} else {
-				drafted, server, err = draftOfCurl(args)
+				draft = func() (string, string, error) { return draftOfOperation(openapi, operation) }
 			}
+			text, base, err := draft()
 			if err != nil {
 				return err
 			}
-			cmd.Printf("# Check it with: simplevalidations idemcheck %s --request FILE\n%s", server, drafted)
+			cmd.Printf("# Check it with: simplevalidations idemcheck %s --request FILE\n%s", base, text)
 			return nil
 		},
 	}
@@ -59,8 +58,8 @@ type drafted struct {
 	required bool
 }
 
-// draftOfCurl reads the arguments of curl that say what is sent. It ignores the others.
-func draftOfCurl(args []string) (text, base string, err error) {
+// draftOfCurl reads the arguments of curl that say what is sent, and ignores the others. It also returns the base URL.
+func draftOfCurl(args []string) (string, string, error) {
 	flags := pflag.NewFlagSet("curl", pflag.ContinueOnError)
 	flags.ParseErrorsAllowlist.UnknownFlags = true
 	flags.Usage = func() {}
@@ -100,8 +99,8 @@ func draftOfCurl(args []string) (text, base string, err error) {
 // keyHeader matches the names by which APIs call the header of the key.
 var keyHeader = regexp.MustCompile(`(?i)idempotency|^paypal-request-id$|^x-unique-transaction-id$`)
 
-// draftOfOperation reads an operation of an OpenAPI document.
-func draftOfOperation(file, id string) (text, base string, err error) {
+// draftOfOperation reads an operation of an OpenAPI document. It also returns the base URL.
+func draftOfOperation(file, id string) (string, string, error) {
 	loader := openapi3.NewLoader()
 	document, err := loader.LoadFromFile(file)
 	if err != nil {
@@ -114,6 +113,7 @@ func draftOfOperation(file, id string) (text, base string, err error) {
 				ids = append(ids, operation.OperationID)
 				continue
 			}
+			base := ""
 			if len(document.Servers) > 0 {
 				base = document.Servers[0].URL
 			}
@@ -138,38 +138,41 @@ func draftOf(method, path string, parameters openapi3.Parameters, operation *ope
 		}
 	}
 	d.headers["Authorization"] = "Bearer ${TOKEN}"
+	if created := operation.Responses.Status(http.StatusCreated); created != nil {
+		for _, content := range created.Value.Content {
+			if content.Schema != nil && content.Schema.Value.Properties["id"] != nil {
+				d.answer = new("/id")
+			}
+		}
+	}
 	if operation.RequestBody == nil {
 		return d, nil
 	}
-	for _, mediaType := range slices.Sorted(maps.Keys(operation.RequestBody.Value.Content)) {
-		content := operation.RequestBody.Value.Content[mediaType]
-		if !strings.Contains(mediaType, "json") {
-			continue
-		}
-		example := content.Example
-		for _, name := range slices.Sorted(maps.Keys(content.Examples)) {
-			example = cmp.Or[any](example, content.Examples[name].Value.Value)
-		}
-		if example == nil && content.Schema != nil {
-			example = sample(content.Schema, 0)
-		}
-		body, err := json.Marshal(example)
-		if err != nil {
-			return d, errors.Join(errors.New("the example of the request is no JSON"), err)
-		}
-		d.headers["Content-Type"], d.body = mediaType, string(body)
-		break
-	}
-	created := operation.Responses.Status(http.StatusCreated)
-	if created == nil {
+	content := operation.RequestBody.Value.Content
+	types := slices.DeleteFunc(slices.Sorted(maps.Keys(content)), func(mediaType string) bool {
+		return !strings.Contains(mediaType, "json")
+	})
+	if len(types) == 0 {
 		return d, nil
 	}
-	for _, content := range created.Value.Content {
-		if content.Schema != nil && content.Schema.Value.Properties["id"] != nil {
-			d.answer = new("/id")
-		}
+	body, err := json.Marshal(exampleOf(content[types[0]]))
+	if err != nil {
+		return d, fmt.Errorf("the example of the request is no JSON: %w", err)
 	}
+	d.headers["Content-Type"], d.body = types[0], string(body)
 	return d, nil
+}
+
+// exampleOf is the first example of a body, or one made from its schema.
+func exampleOf(content *openapi3.MediaType) any {
+	example := content.Example
+	for _, name := range slices.Sorted(maps.Keys(content.Examples)) {
+		example = cmp.Or(example, content.Examples[name].Value.Value)
+	}
+	if example == nil && content.Schema != nil {
+		example = sample(content.Schema, 0)
+	}
+	return example
 }
 
 // deepest is how deep a sample of a schema goes.
@@ -240,7 +243,8 @@ func (d drafted) text() string {
 			"effects": map[string]any{"answer": *d.answer},
 		})
 	} else {
-		out.WriteString("# Say how effects are counted, such as by a list:\n# effects: {url: \"/orders?reference={{ref}}\"}\n")
+		out.WriteString("# Say how effects are counted, such as by a list:\n" +
+			"# effects: {url: \"/orders?reference={{ref}}\"}\n")
 	}
 	if other != "" {
 		part("A request that means something else.", map[string]any{"different": []any{map[string]any{"body": other}}})
@@ -271,7 +275,7 @@ func withReference(body string) (string, string) {
 		var text bytes.Buffer
 		encoder := json.NewEncoder(&text)
 		encoder.SetEscapeHTML(false)
-		_ = encoder.Encode(members) // It came from JSON.
+		_ = encoder.Encode(members) //nolint:errchkjson // it came from JSON
 		return strings.TrimSpace(text.String())
 	}
 	first := write()

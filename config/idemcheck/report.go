@@ -72,7 +72,9 @@ func (s shown) text() ([]byte, error) {
 	fmt.Fprintf(&out, "%s by the profile %s\n\n", s.Target, s.Profile)
 	var rows [][]string
 	for _, result := range s.Results {
-		rows = append(rows, []string{"  " + result.Case.Name, string(result.Level), cmp.Or(result.Reason, result.Case.Holds)})
+		rows = append(rows, []string{
+			"  " + result.Case.Name, string(result.Level), cmp.Or(result.Reason, result.Case.Holds),
+		})
 	}
 	var table bytes.Buffer
 	if err := cli.WriteTable(&table, rows...); err != nil {
@@ -84,7 +86,8 @@ func (s shown) text() ([]byte, error) {
 	fmt.Fprintf(&out, "\n%s; %d requests\n", s.summary(), s.Requests)
 	for _, result := range s.Results {
 		if result.Outcome == idemcheck.OutcomeFailed {
-			fmt.Fprintf(&out, "\n%s %s (%s)\n%s", s.mark(result), result.Case.Name, result.Level, paragraph(result, "  "))
+			fmt.Fprintf(&out, "\n%s %s (%s)\n", s.mark(result), result.Case.Name, result.Level)
+			out.WriteString(paragraph(result, "  "))
 		}
 	}
 	return out.Bytes(), nil
@@ -176,7 +179,8 @@ func (s shown) verdict() formats.Verdict {
 		case result.Outcome == idemcheck.OutcomeUnjudged:
 			step.Status, step.Note = api.StepStatusSkipped, result.Reason
 		case result.Outcome == idemcheck.OutcomeFailed && result.Level == idemcheck.LevelMust:
-			finding.Severity, step.Status, step.Counts = engines.SeverityError, api.StepStatusFailed, api.Counts{Errors: 1}
+			finding.Severity, step.Status = engines.SeverityError, api.StepStatusFailed
+			step.Counts = api.Counts{Errors: 1}
 		case result.Outcome == idemcheck.OutcomeFailed:
 			finding.Severity, step.Counts = engines.SeverityWarning, api.Counts{Warnings: 1}
 		case result.Outcome == idemcheck.OutcomeDiffers:

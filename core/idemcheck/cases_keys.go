@@ -23,7 +23,7 @@ func triesOfKeys() map[string]func(*trial) error {
 		"key/256":           func(t *trial) error { return t.differInLast(longestKey+1, true) },
 		"key/case":          (*trial).lettersDiffer,
 		"key/two-lines":     func(t *trial) error { return t.refusesKey(t.message(1).key(t.keyOf(1), t.keyOf(2))) },
-		"key/control":       (*trial).controlCharacter,
+		"key/control":       (*trial).controlCharacters,
 		"key/non-ascii":     (*trial).beyondASCII,
 	}
 }
@@ -145,13 +145,19 @@ func (t *trial) lettersDiffer() error {
 	return t.ownWork(two, t.send(two), first)
 }
 
-func (t *trial) controlCharacter() error {
-	m := t.message(1).key("a" + t.keyOf(1))
-	header := []byte(http.CanonicalHeaderKey(t.Description.Key.Header) + ": a")
-	got := t.wire(m, func(text []byte) []byte {
-		return bytes.Replace(text, header, fmt.Appendf(nil, "%s\x07", header), 1)
-	}, true, false)
-	return t.refusal(m, got)
+// controlCharacters sends what no honest HTTP library sends.
+func (t *trial) controlCharacters() error {
+	header := http.CanonicalHeaderKey(t.Description.Key.Header) + ": "
+	for i, sent := range []string{"a\x00b", "a\x07b", "a\x7fb", "a\rb", "\"a\x07\""} {
+		m := t.message(i).key("line")
+		got := t.wire(m, func(text []byte) []byte {
+			return bytes.Replace(text, []byte(header+"line"), []byte(header+sent), 1)
+		}, true, false)
+		if err := t.refusal(m, got); err != nil {
+			return fmt.Errorf("%q: %w", sent, err)
+		}
+	}
+	return nil
 }
 
 func (t *trial) beyondASCII() error {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -51,7 +50,7 @@ func (t *trial) longest() message {
 // lost sends a message through a fault, and again until it succeeds.
 func (t *trial) lost(fault Fault) error {
 	m := t.message(1)
-	proxy := t.through(func(*http.Request) Fault { return fault })
+	proxy := StartProxy(t.target, false, fault)
 	defer proxy.Close()
 	ctx, cancel := context.WithTimeout(t.ctx, giveUp)
 	defer cancel()
@@ -94,10 +93,11 @@ func (t *trial) storm() error {
 	}
 	random := rand.New(rand.NewPCG(t.Seed, clients)) //nolint:gosec // it has to be repeatable, and no secret
 	var mu sync.Mutex
-	proxy := t.through(func(*http.Request) Fault {
+	proxy := StartProxy(t.target, false, func(p *Passage) {
 		mu.Lock()
-		defer mu.Unlock()
-		return faults[random.IntN(len(faults))]
+		fault := faults[random.IntN(len(faults))]
+		mu.Unlock()
+		fault(p)
 	})
 	defer proxy.Close()
 	var group sync.WaitGroup

@@ -22,7 +22,7 @@ type Proxy struct {
 	URL string
 
 	target string
-	next   func(*http.Request) Fault
+	fault  Fault
 	client *http.Client
 	server *httptest.Server
 	ended  chan struct{}
@@ -41,10 +41,10 @@ type Passage struct {
 	got   answer
 }
 
-// StartProxy starts a proxy in front of an API, behind a certificate that nobody trusts if it is encrypted. The
-// function chooses what is done with a request, whose body has been read. Close ends it.
-func StartProxy(target string, encrypted bool, next func(*http.Request) Fault) *Proxy {
-	p := &Proxy{target: target, next: next, ended: make(chan struct{})}
+// StartProxy starts a proxy in front of an API, behind a certificate that nobody trusts if it is encrypted. Close ends
+// it.
+func StartProxy(target string, encrypted bool, fault Fault) *Proxy {
+	p := &Proxy{target: target, fault: fault, ended: make(chan struct{})}
 	p.client = &http.Client{
 		Transport:     &http.Transport{MaxIdleConnsPerHost: 100}, // more than are under way
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -68,17 +68,26 @@ func (p *Proxy) Close() {
 	p.client.CloseIdleConnections()
 }
 
-// ServeHTTP forwards or fails.
+// ServeHTTP does what the fault says.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return
+	p.fault(&Passage{W: w, R: r, proxy: p})
+}
+
+// Read reads the body of the request, if that was not done already.
+func (p *Passage) Read() error {
+	if p.Body != nil {
+		return nil
 	}
-	p.next(r)(&Passage{W: w, R: r, Body: body, proxy: p})
+	var err error
+	p.Body, err = io.ReadAll(p.R.Body)
+	return err
 }
 
 // Forward sends the request on. Without cancel it arrives also where the client is gone.
 func (p *Passage) Forward(cancel bool) (*http.Response, error) {
+	if err := p.Read(); err != nil {
+		return nil, fmt.Errorf("read the request: %w", err)
+	}
 	address, err := url.Parse(p.proxy.target + p.R.URL.RequestURI())
 	if err != nil {
 		return nil, fmt.Errorf("read the address: %w", err)
@@ -135,7 +144,7 @@ func (p *Passage) HangUp(reset bool) {
 	_ = connection.Close() // It is broken on purpose.
 }
 
-// The faults.
+// pass withholds the answer until it is complete.
 func pass(p *Passage) {
 	if p.Perform() {
 		p.Deliver()
@@ -143,8 +152,17 @@ func pass(p *Passage) {
 }
 
 // dropBefore and resetBefore end the connection and forward nothing; a reset discards what is under way.
-func dropBefore(p *Passage)  { p.HangUp(false) }
-func resetBefore(p *Passage) { p.HangUp(true) }
+func dropBefore(p *Passage) {
+	if p.Read() == nil {
+		p.HangUp(false)
+	}
+}
+
+func resetBefore(p *Passage) {
+	if p.Read() == nil {
+		p.HangUp(true)
+	}
+}
 
 // dropAfter and resetAfter forward the request and end the connection in place of the answer.
 func dropAfter(p *Passage) {
@@ -160,7 +178,11 @@ func resetAfter(p *Passage) {
 }
 
 // hang never answers and forwards nothing; late forwards the request and never answers.
-func hang(p *Passage) { p.Await() }
+func hang(p *Passage) {
+	if p.Read() == nil {
+		p.Await()
+	}
+}
 
 func late(p *Passage) {
 	if p.Perform() {
@@ -170,6 +192,9 @@ func late(p *Passage) {
 
 // duplicate forwards the request twice at once and answers with the second answer.
 func duplicate(p *Passage) {
+	if p.Read() != nil {
+		return
+	}
 	var other sync.WaitGroup
 	other.Go(func() {
 		if got, err := p.Forward(false); err == nil {
@@ -213,7 +238,7 @@ func cut(p *Passage) {
 // Faults are those that a client can meet, by name.
 func Faults() map[string]Fault {
 	return map[string]Fault{
-		"pass": pass, "drop_before": dropBefore, "reset_before": resetBefore, "drop_after": dropAfter,
+		"buffer": pass, "drop_before": dropBefore, "reset_before": resetBefore, "drop_after": dropAfter,
 		"reset_after": resetAfter, "cut": cut, "hang": hang, "late": late, "duplicate": duplicate, "delay": delay,
 	}
 }

@@ -98,7 +98,7 @@ func (s *shop) list(w http.ResponseWriter, r *http.Request, tenant string) {
 	found := slices.DeleteFunc(slices.Clone(s.orders), func(o order) bool {
 		return o.Tenant != tenant || o.Reference != r.FormValue("reference")
 	})
-	_ = json.NewEncoder(w).Encode(append([]order{}, found...)) // The client sees what is missing.
+	_ = json.NewEncoder(w).Encode(append([]order{}, found...)) //nolint:errchkjson // the client sees what is missing
 }
 
 // order does the work under a key, or without one.
@@ -123,7 +123,7 @@ func (s *shop) order(w http.ResponseWriter, r *http.Request, tenant string) {
 		s.settle(w, found)
 		return
 	}
-	status, answered := s.work(s.life(r), tenant, body)
+	status, answered := s.work(s.life(r), tenant, body) //nolint:contextcheck // it outlives the request
 	s.finish(scope, mine, status, answered)
 	if status > 0 {
 		s.answer(w, status, answered, false)
@@ -140,7 +140,8 @@ func (s *shop) life(r *http.Request) context.Context {
 	return s.running
 }
 
-func (s *shop) key(r *http.Request) (key, problem string) {
+// key is the key of a request, or what is wrong with it.
+func (s *shop) key(r *http.Request) (string, string) {
 	lines := r.Header.Values("Idempotency-Key")
 	if len(lines) == 0 {
 		if s.is("required") {
@@ -148,7 +149,7 @@ func (s *shop) key(r *http.Request) (key, problem string) {
 		}
 		return "", ""
 	}
-	key = lines[0]
+	key := lines[0]
 	unquoted, err := strconv.Unquote(key)
 	quoted := strings.HasPrefix(key, `"`) && err == nil
 	switch {
@@ -224,7 +225,7 @@ func (s *shop) fingerprint(r *http.Request, body []byte) string {
 }
 
 // claim returns the record if it is new, and otherwise a copy of what was found.
-func (s *shop) claim(r *http.Request, scope, fingerprint string) (mine *record, found record) {
+func (s *shop) claim(r *http.Request, scope, fingerprint string) (*record, record) {
 	deadline := time.Now().Add(5 * time.Second)
 	for {
 		s.mu.Lock()
@@ -234,7 +235,7 @@ func (s *shop) claim(r *http.Request, scope, fingerprint string) (mine *record, 
 		}
 		free := held == nil || s.is("checks-then-acts") && !held.done
 		if free || s.is("claims-by-body") && held.fingerprint != fingerprint {
-			mine = &record{fingerprint: fingerprint, at: time.Now()}
+			mine := &record{fingerprint: fingerprint, at: time.Now()}
 			if s.is("answers-early") {
 				mine.done, mine.status, mine.body = true, http.StatusCreated, `{"id":1}`
 			}
@@ -242,7 +243,7 @@ func (s *shop) claim(r *http.Request, scope, fingerprint string) (mine *record, 
 			s.mu.Unlock()
 			return mine, record{}
 		}
-		found = *held
+		found := *held
 		if held.fingerprint != fingerprint {
 			found.fingerprint = "other"
 			if s.is("forgets-after-mismatch") {
@@ -253,8 +254,11 @@ func (s *shop) claim(r *http.Request, scope, fingerprint string) (mine *record, 
 		if found.done || !s.is("waits") && !s.is("works-after-waiting") || time.Now().After(deadline) {
 			return nil, found
 		}
-		if s.await(r.Context(), 10*time.Millisecond) == nil && s.is("works-after-waiting") {
-			s.await(r.Context(), time.Second)
+		pause := 10 * time.Millisecond
+		if s.is("works-after-waiting") {
+			pause = time.Second
+		}
+		if err := s.await(r.Context(), pause); err != nil || s.is("works-after-waiting") {
 			return &record{fingerprint: fingerprint}, record{}
 		}
 	}
@@ -307,9 +311,9 @@ var referenceOf = regexp.MustCompile(`"reference"\s*:\s*"([^"]*)"`)
 // work places an order. The status is 0 where the work was given up.
 func (s *shop) work(ctx context.Context, tenant string, body []byte) (int, string) {
 	asked := struct {
-		Reference string
-		Amount    int
-		Delay     int `json:"delay_ms"`
+		Reference string `json:"reference"`
+		Amount    int    `json:"amount"`
+		Delay     int    `json:"delay_ms"`
 	}{}
 	if err := json.Unmarshal(body, &asked); err != nil {
 		part := referenceOf.FindSubmatch(body)
@@ -362,7 +366,7 @@ func (s *shop) finish(scope string, mine *record, status int, body string) {
 func (s *shop) refuse(w http.ResponseWriter, status int, problem string) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]any{"status": status, "detail": problem}) // As above.
+	_, _ = fmt.Fprintf(w, `{"status":%d,"detail":%q}`, status, problem) // The client sees what is missing.
 }
 
 func (s *shop) answer(w http.ResponseWriter, status int, body string, again bool) {

@@ -246,8 +246,3 @@ func connect(ctx context.Context, to *url.URL) (net.Conn, error) {
 	var dialer net.Dialer
 	return dialer.DialContext(ctx, "tcp", address)
 }
-
-// through starts a proxy before the API that does to each request what the function says. The caller closes it.
-func (t *trial) through(next func(*http.Request) Fault) *Proxy {
-	return StartProxy(t.target, false, next)
-}

@@ -86,7 +86,7 @@ type prepared struct {
 
 func (w *world) prepare(tb testing.TB, c Case) *prepared {
 	tb.Helper()
-	p := &prepared{world: w, proxy: NewProxy(tb, w.server.URL(), InTurn(c.Faults))}
+	p := &prepared{world: w, proxy: NewProxy(tb, w.server.URL(), c.Server == "tls", InTurn(c.Faults))}
 	p.proxy.PageSize, p.proxy.Evil = c.PageSize, neverReached(tb)
 	key := "case-" + uuid.NewString()
 	p.call = Call{ID: key, Op: c.Op, Args: p.arguments(tb, c.Args), Options: filledOptions(c.Options)}
@@ -121,12 +121,10 @@ func (p *prepared) address(tb testing.TB, kind string) string {
 	switch kind {
 	case "down":
 		return "http://" + coretest.FreeAddress(tb)
-	case "tls":
-		return p.proxy.Serve(tb, true).URL
 	case "not_tls":
-		return strings.Replace(p.proxy.Serve(tb, false).URL, "http://", "https://", 1)
+		return strings.Replace(p.proxy.URL, "http://", "https://", 1)
 	default:
-		return p.proxy.Serve(tb, false).URL
+		return p.proxy.URL
 	}
 }
 

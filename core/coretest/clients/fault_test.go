@@ -1,12 +1,9 @@
 package clients
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 	"maps"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -95,33 +92,4 @@ func filled(text, evil string) string {
 		return text
 	}
 	return time.Now().Add(time.Duration(ahead) * time.Second).UTC().Format(http.TimeFormat)
-}
-
-// hangUp ends the connection of a request.
-func hangUp(w http.ResponseWriter, reset bool) {
-	connection, _, err := http.NewResponseController(w).Hijack()
-	if err != nil {
-		return
-	}
-	if tcp, ok := connection.(*net.TCPConn); ok && reset {
-		_ = tcp.SetLinger(0) // Without it the end is only less abrupt.
-	}
-	_ = connection.Close() // It is broken on purpose.
-}
-
-// writeHalf sends the head of an answer, half of its body, and ends the connection.
-func writeHalf(w http.ResponseWriter, got *http.Response, body []byte) {
-	connection, buffered, err := http.NewResponseController(w).Hijack()
-	if err != nil {
-		return
-	}
-	defer connection.Close()
-	var head bytes.Buffer
-	fmt.Fprintf(&head, "HTTP/1.1 %d %s\r\n", got.StatusCode, http.StatusText(got.StatusCode))
-	header := got.Header.Clone()
-	header.Set("Content-Length", strconv.Itoa(len(body)))
-	_ = header.Write(&head) // A buffer takes everything.
-	head.WriteString("\r\n")
-	_, _ = buffered.Write(append(head.Bytes(), body[:len(body)/2]...)) // It is broken on purpose.
-	_ = buffered.Flush()
 }

@@ -2,22 +2,18 @@ package clients
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
-	"io"
-	"log/slog"
 	"maps"
 	"net/http"
-	"net/http/httptest"
-	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/simplevalidations/simplevalidations/core/idemcheck"
 )
 
 // keptBody is the size up to which the body of a request is kept.
@@ -35,50 +31,29 @@ type Request struct {
 	Answered time.Time
 }
 
-// Proxy stands between a client and the service, and fails on demand.
+// Proxy is one of idemcheck that notes the requests and can also answer by itself.
 type Proxy struct {
+	*idemcheck.Proxy
+
 	// PageSize replaces page_size in requests for lists.
 	PageSize int
 	// Evil is the base URL of a server that no request may reach.
 	Evil string
 
-	target string
-	http   *http.Client
-	ended  chan struct{}
-	next   func(route string) Fault
+	next func(route string) Fault
 
 	mu       sync.Mutex
 	requests []*Request
 }
 
-// NewProxy makes a proxy in front of the service at the address. The function chooses what is done with a request.
-func NewProxy(tb testing.TB, target string, next func(route string) Fault) *Proxy {
+// NewProxy starts a proxy in front of the service at the address, behind a certificate that nobody trusts if it is
+// encrypted. The function chooses what is done with a request.
+func NewProxy(tb testing.TB, target string, encrypted bool, next func(route string) Fault) *Proxy {
 	tb.Helper()
-	transport := &http.Transport{MaxIdleConnsPerHost: 100} // more than are under way
-	p := &Proxy{target: target, next: next, ended: make(chan struct{}), http: &http.Client{
-		Transport:     transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
-	tb.Cleanup(transport.CloseIdleConnections)
+	p := &Proxy{next: next}
+	p.Proxy = idemcheck.StartProxy(target, encrypted, p.pass)
+	tb.Cleanup(p.Close)
 	return p
-}
-
-// Serve starts the proxy on a port, or behind a certificate that nobody trusts.
-func (p *Proxy) Serve(tb testing.TB, encrypted bool) *httptest.Server {
-	tb.Helper()
-	server := httptest.NewUnstartedServer(p)
-	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
-	if encrypted {
-		server.StartTLS()
-	} else {
-		server.Start()
-	}
-	tb.Cleanup(func() {
-		close(p.ended)
-		server.CloseClientConnections()
-		server.Close()
-	})
-	return server
 }
 
 // InTurn chooses the faults of each route in their order.
@@ -120,8 +95,9 @@ func (p *Proxy) Requests(route string) []Request {
 	return found
 }
 
-// ServeHTTP forwards or fails.
-func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// pass notes a request and does with it what its fault says.
+func (p *Proxy) pass(passage *idemcheck.Passage) {
+	r := passage.R
 	noted := &Request{Route: routeOf(r), Path: r.URL.RequestURI(), Header: r.Header.Clone(), Came: time.Now()}
 	p.mu.Lock()
 	p.requests = append(p.requests, noted)
@@ -129,22 +105,25 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Unlock()
 	defer p.note(func() { noted.Answered = time.Now() })
 	if fault.Do == answerEarly {
-		w.Header().Set("Connection", "close")
-		fault.write(w, p.Evil)
+		passage.W.Header().Set("Connection", "close")
+		fault.write(passage.W, p.Evil)
 		return
 	}
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
+	if err := passage.Read(); err != nil {
 		return
 	}
-	digest := sha256.Sum256(body)
+	digest := sha256.Sum256(passage.Body)
 	p.note(func() {
 		noted.Digest = hex.EncodeToString(digest[:])
-		if len(body) <= keptBody {
-			noted.Body = body
+		if len(passage.Body) <= keptBody {
+			noted.Body = passage.Body
 		}
 	})
-	p.act(w, r, body, fault)
+	if query := r.URL.Query(); p.PageSize > 0 && query.Has("page_size") {
+		query.Set("page_size", strconv.Itoa(p.PageSize))
+		r.URL.RawQuery = query.Encode()
+	}
+	p.act(passage, fault)
 }
 
 func (p *Proxy) note(change func()) {
@@ -153,81 +132,30 @@ func (p *Proxy) note(change func()) {
 	change()
 }
 
-func (p *Proxy) act(w http.ResponseWriter, r *http.Request, body []byte, fault Fault) {
+func (p *Proxy) act(passage *idemcheck.Passage, fault Fault) {
 	switch fault.Do {
 	case answer:
-		fault.write(w, p.Evil)
-		return
-	case dropBefore, resetBefore:
-		hangUp(w, fault.Do == resetBefore)
-		return
-	case hang:
-		p.await(r)
-		return
-	}
-	// What has been sent arrives, also where the client does not wait for the answer.
-	ctx := r.Context()
-	if fault.Do != pass && fault.Do != cutEvents && fault.Do != buffer {
-		ctx = context.WithoutCancel(ctx)
-	}
-	got, err := p.forward(ctx, r, body)
-	if err != nil {
-		hangUp(w, false)
-		return
-	}
-	defer got.Body.Close()
-	if fault.Do == pass || fault.Do == cutEvents {
-		copyAnswer(w, got, fault)
-		return
-	}
-	whole, err := io.ReadAll(got.Body)
-	if err != nil {
-		hangUp(w, false)
-		return
-	}
-	switch fault.Do {
-	case dropAfter, resetAfter:
-		hangUp(w, fault.Do == resetAfter)
-	case cut:
-		writeHalf(w, got, whole)
-	case late:
-		p.await(r)
+		fault.write(passage.W, p.Evil)
 	case answerAfter:
-		fault.write(w, p.Evil)
-	case buffer:
-		maps.Copy(w.Header(), got.Header)
-		w.WriteHeader(got.StatusCode)
-		_, _ = w.Write(whole) // The client sees what is missing.
+		if passage.Perform() {
+			fault.write(passage.W, p.Evil)
+		}
+	case pass, cutEvents:
+		got, err := passage.Forward(true)
+		if err != nil {
+			passage.HangUp(false)
+			return
+		}
+		defer got.Body.Close()
+		copyAnswer(passage, got, fault)
+	default:
+		idemcheck.Faults()[fault.Do](passage)
 	}
-}
-
-// await waits until the client gives up.
-func (p *Proxy) await(r *http.Request) {
-	select {
-	case <-r.Context().Done():
-	case <-p.ended:
-	}
-}
-
-func (p *Proxy) forward(ctx context.Context, r *http.Request, body []byte) (*http.Response, error) {
-	address, err := url.Parse(p.target + r.URL.RequestURI())
-	if err != nil {
-		return nil, fmt.Errorf("read the address: %w", err)
-	}
-	if query := address.Query(); p.PageSize > 0 && query.Has("page_size") {
-		query.Set("page_size", strconv.Itoa(p.PageSize))
-		address.RawQuery = query.Encode()
-	}
-	onward, err := http.NewRequestWithContext(ctx, r.Method, address.String(), bytes.NewReader(body))
-	if err != nil {
-		return nil, fmt.Errorf("make the request: %w", err)
-	}
-	onward.Header, onward.GetBody = r.Header.Clone(), nil
-	return p.http.Do(onward)
 }
 
 // copyAnswer passes an answer on as it comes.
-func copyAnswer(w http.ResponseWriter, got *http.Response, fault Fault) {
+func copyAnswer(passage *idemcheck.Passage, got *http.Response, fault Fault) {
+	w := passage.W
 	maps.Copy(w.Header(), got.Header)
 	w.WriteHeader(got.StatusCode)
 	control := http.NewResponseController(w)
@@ -242,7 +170,7 @@ func copyAnswer(w http.ResponseWriter, got *http.Response, fault Fault) {
 			first = first[:len(first)-1-(events-fault.Events)]
 			_, _ = w.Write(append(bytes.Join(first, nil), "event: run.compl"...)) // It is broken on purpose.
 			_ = control.Flush()
-			hangUp(w, false)
+			passage.HangUp(false)
 			return
 		}
 		_, _ = w.Write(part[:n]) // The client sees what is missing.

@@ -29,7 +29,7 @@ func TestStorm(t *testing.T) {
 			t.Parallel()
 			seed := rand.Uint64()
 			storm := NewStorm(seed)
-			proxy := NewProxy(t, server.URL(), storm.Next).Serve(t, false)
+			proxy := NewProxy(t, server.URL(), false, storm.Next)
 			s := &stormed{Installation: installation, org: org, base: proxy.URL, driver: start(t)}
 			s.startAll(t)
 			t.Logf("seed %d: %d starts in %d attempts: %v; proxy: %v", seed, stormStarts, s.attempts, s.outcomes,

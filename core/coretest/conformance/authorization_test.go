@@ -16,19 +16,6 @@ import (
 // testScope has what a key belongs to: an organization and an operation, and nothing narrower or wider.
 func (s *site) testScope(t *testing.T) {
 	t.Helper()
-
-	t.Run("TwoOrganizationsHaveTwoKeys", func(t *testing.T) {
-		t.Parallel()
-		o := s.organization(t, "apart")
-		c := s.startIn(t, s.harbour())
-		ours, theirs := s.created(t, c), s.created(t, c.by(o.owner))
-		if ours.Run(t) == theirs.Run(t) {
-			t.Errorf("run = %s for two organizations, want two runs", ours.Run(t))
-		}
-		s.replayed(t, c, ours)
-		s.replayed(t, c.by(o.owner), theirs)
-	})
-
 	for name, path := range map[string]string{
 		"BySlugAndById":                   "/api/workflows/" + s.buildingID(t) + "/start/",
 		"ByIdInCapitals":                  "/api/workflows/" + strings.ToUpper(s.buildingID(t)) + "/start/",
