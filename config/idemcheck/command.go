@@ -46,8 +46,8 @@ func Command(s cli.Env) *cobra.Command {
 	c := &checking{Env: s}
 	c.command = &cobra.Command{
 		Use: "idemcheck [URL] --request FILE", Short: "Check whether the Idempotency-Key of an API is safe",
-		Long: `Check whether the Idempotency-Key of an API is safe: any API, not only this service. URL is its base URL, like
-http://localhost:3000.
+		Long: `Check whether the Idempotency-Key of an API is safe: any API, not only this service. URL is its base URL,
+like http://localhost:3000.
 
 The file says how a request looks and how its effects are counted; idemcheck init writes a first one from a command
 line of curl or from an OpenAPI document. The command sends requests as clients do whose networks fail: twice, at once,

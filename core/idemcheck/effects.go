@@ -83,8 +83,12 @@ func (t *trial) countByRequest(m message) (int, error) {
 }
 
 func (t *trial) countInDatabase(m message) (int, error) {
-	database := expand(t.Description.Effects.Database, t.Lookup)
-	conn, err := pgx.Connect(t.ctx, database)
+	settings, err := pgx.ParseConfig(expand(t.Description.Effects.Database, t.Lookup))
+	if err != nil {
+		return 0, err
+	}
+	settings.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol // There may be a pooler.
+	conn, err := pgx.ConnectConfig(t.ctx, settings)
 	if err != nil {
 		return 0, err
 	}
