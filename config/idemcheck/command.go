@@ -93,9 +93,9 @@ func (c *checking) check(ctx context.Context, args []string) error {
 	if err != nil {
 		return cli.Misuse("%v", err)
 	}
-	c.command.PrintErrf("%s: %s, at most %d requests in about %v or more; seed %d\n",
-		plan.Target, core.Plural(len(plan.Cases), "case"), plan.Requests,
-		max(time.Second, plan.Lasts.Round(time.Second)), checker.Seed)
+	c.command.PrintErrf("%s: %s with about %d requests (at most %d) in %v or more (at most %v); seed %d\n",
+		plan.Target, core.Plural(len(plan.Cases), "case"), plan.Requests, plan.MostRequests,
+		max(time.Second, plan.Lasts.Round(time.Second)), plan.MostLasts.Round(time.Second), checker.Seed)
 	if err := c.confirm(plan); err != nil {
 		return err
 	}
@@ -181,9 +181,9 @@ func (c *checking) confirm(plan idemcheck.Plan) error {
 		return nil
 	}
 	if !cli.IsTerminal(c.command.InOrStdin()) {
-		return cli.Misuse("%s is not of this machine: say --yes to send up to %d requests to it", host, plan.Requests)
+		return cli.Misuse("%s is not of this machine: say --yes to send up to %d requests to it", host, plan.MostRequests)
 	}
-	c.command.PrintErrf("%s is not of this machine. Send up to %d requests to it? [y/N] ", host, plan.Requests)
+	c.command.PrintErrf("%s is not of this machine. Send up to %d requests to it? [y/N] ", host, plan.MostRequests)
 	answer, _ := bufio.NewReader(c.command.InOrStdin()).ReadString('\n') // No answer is no.
 	if said := strings.ToLower(strings.TrimSpace(answer)); said != "y" && said != "yes" {
 		return &cli.ExitError{Code: cli.ExitUsage, Reason: "nothing was sent"}

@@ -126,7 +126,7 @@ func TestReports(t *testing.T) {
 		args = append(args, "--output", format+"="+filepath.Join(dir, format))
 	}
 	code, text, stderr := execute(t, args...)
-	if code != cli.ExitFailed || !strings.Contains(stderr, "8 cases, at most ") {
+	if code != cli.ExitFailed || !strings.Contains(stderr, "8 cases with about ") {
 		t.Errorf("exit code = %d, want 1: %s", code, stderr)
 	}
 	for _, want := range []string{
@@ -229,7 +229,7 @@ func TestDraftsOfOpenAPI(t *testing.T) {
 	}
 	code, _, stderr = execute(t, "https://api.example.com", "--openapi", document, "--operation", "createWorkflow",
 		"--only", "replay/effect")
-	if code != cli.ExitUsage || !strings.Contains(stderr, "1 case, at most 5 requests") {
+	if code != cli.ExitUsage || !strings.Contains(stderr, "1 case with about 5 requests") {
 		t.Errorf("exit code = %d, %s, want a plan of the drafted request", code, stderr)
 	}
 	code, _, stderr = execute(t, "init", "--openapi", document, "--operation", "none")

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
+	"time"
 )
 
 // answer is what a request was answered.
@@ -15,6 +16,8 @@ type answer struct {
 	header http.Header
 	body   []byte
 	err    error
+	// sent is when the request left, and came when the answer was there.
+	sent, came time.Time
 }
 
 func (a answer) ok() bool { return a.err == nil && a.status/100 == 2 }

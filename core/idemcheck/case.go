@@ -59,12 +59,6 @@ func tries() map[string]func(*trial) error {
 
 // given is how many requests, or other parts, of a description a case can use. It cannot be tried with none.
 func (c Case) given(d *Description) int {
-	count := func(there bool) int {
-		if there {
-			return 1
-		}
-		return 0
-	}
 	switch c.Needs {
 	case "":
 		return 1
@@ -74,25 +68,15 @@ func (c Case) given(d *Description) int {
 		return len(d.spellings())
 	case "refused":
 		return len(d.Refused)
-	case "failing":
-		return count(d.Failing != nil)
-	case "slow":
-		return count(d.Slow != nil)
-	case "tenant":
-		return count(d.Tenant != nil)
-	case "user":
-		return count(d.User != nil)
-	case "also":
-		return count(d.Also != "")
-	case "restart":
-		return count(d.Hooks.Restart != "")
-	case "lifetime":
-		return count(d.Key.Lifetime > 0)
-	case "later":
-		return count(d.Limits.Later > 0)
-	default:
-		return count(strings.Contains(*d.Request.Body, "{{"+c.Needs))
 	}
+	if map[string]bool{
+		"failing": d.Failing != nil, "slow": d.Slow != nil, "tenant": d.Tenant != nil, "user": d.User != nil,
+		"also": d.Also != "", "restart": d.Hooks.Restart != "", "lifetime": d.Key.Lifetime > 0,
+		"later": d.Limits.Later > 0, "filler": strings.Contains(*d.Request.Body, "{{filler"),
+	}[c.Needs] {
+		return 1
+	}
+	return 0
 }
 
 // lacks says what a description has to have for the case.

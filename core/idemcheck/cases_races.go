@@ -54,20 +54,20 @@ func flight(judge func(t *trial, m message, second answer) error) func(*trial) e
 		if err := t.pause(underWay); err != nil {
 			return err
 		}
-		select {
-		case got := <-first:
-			return unjudged("the slow request was answered within %v: %s", underWay, got)
-		default:
-		}
-		err := judge(t, m, t.send(m))
-		if got := <-first; !got.ok() {
+		second := t.send(m)
+		err := judge(t, m, second)
+		got := <-first
+		switch {
+		case !got.ok():
 			return unjudged("the first request was answered %s", got)
+		case got.came.Sub(second.sent) < underWay:
+			return unjudged("the slow request was not under way for %v when the second one was sent", underWay)
 		}
 		return err
 	}
 }
 
-// underWay is after how long a slow request certainly is under way, and is not yet done.
+// underWay is for how long a slow request is under way before and after another one is sent.
 const underWay = 300 * time.Millisecond
 
 func (t *trial) race(crowd int) error {

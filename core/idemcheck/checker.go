@@ -40,13 +40,27 @@ type Checker struct {
 	mostFor time.Duration // for one request
 }
 
-// Plan is what a run will do at most.
+// Plan is what a run will do.
 type Plan struct {
-	Target   string
-	Cases    []Case
-	Requests int
-	// Lasts leaves out how long the API takes to answer.
-	Lasts time.Duration
+	Target string
+	Cases  []Case
+	// Requests are sent to an API that answers at once, and takes Lasts where it does so in no time. MostRequests and
+	// MostLasts are bounds: what would need more is not judged.
+	Requests, MostRequests int
+	Lasts, MostLasts       time.Duration
+}
+
+// A case may take this much more than it needs by itself, for retries and for counting effects.
+const (
+	moreRequests = 60
+	moreSettles  = 3
+	moreTime     = 30 * time.Second
+)
+
+// bounds are the most requests and time of a case.
+func (c *Checker) bounds(tt Case) (int, time.Duration) {
+	return tt.Requests*tt.given(c.Description) + moreRequests,
+		tt.waits(c.Description) + moreSettles*time.Duration(c.Description.Limits.Settle) + moreTime
 }
 
 // Plan says what Run will do. The error is about the description, the address or the names of cases.
@@ -67,8 +81,11 @@ func (c *Checker) Plan() (Plan, error) {
 		}
 		plan.Cases = append(plan.Cases, tt)
 		if n := tt.given(c.Description); n > 0 {
+			requests, lasts := c.bounds(tt)
 			plan.Requests += n * tt.Requests
 			plan.Lasts += tt.waits(c.Description)
+			plan.MostRequests += requests
+			plan.MostLasts += lasts
 		}
 	}
 	plan.Lasts += time.Duration(float64(plan.Requests) / c.Description.Limits.Rate * float64(time.Second))
@@ -148,19 +165,25 @@ func clientOf(transport *http.Transport) *http.Client {
 func (c *Checker) try(ctx context.Context, tt Case) Result {
 	result := Result{Case: tt, Level: tt.Levels[c.Profile], Outcome: OutcomePassed}
 	begun := time.Now()
-	t := c.trial(ctx, tt.Name)
+	requests, lasts := c.bounds(tt)
+	ctx, cancel := context.WithTimeout(ctx, lasts)
+	defer cancel()
+	t := c.trial(ctx, tt.Name, requests)
 	err := unjudged("%s", tt.lacks())
 	if tt.given(c.Description) > 0 {
 		err = tries()[tt.Name](t) //nolint:contextcheck // the trial has it
 	}
 	_, isUnjudged := errors.AsType[unjudgedError](err)
-	if life := time.Duration(c.Description.Key.Lifetime); life > 0 && tt.Needs != "lifetime" &&
-		time.Since(begun) > life/2 && err != nil {
-		isUnjudged, err = true, unjudged("the keys may have expired meanwhile; try again with longer lives: %v", err)
+	life := time.Duration(c.Description.Key.Lifetime)
+	if err != nil && life > 0 && tt.Name != "expiry/after" && time.Since(begun) > life*3/4 {
+		isUnjudged, err = true, unjudged("the key may have expired meanwhile; try again with longer lives: %v", err)
 	}
 	switch {
 	case err == nil:
-	case isUnjudged, ctx.Err() != nil:
+	case t.left.Load() < 0, ctx.Err() != nil:
+		result.Outcome = OutcomeUnjudged
+		result.Reason = "it took more requests or time than were announced: " + err.Error()
+	case isUnjudged:
 		result.Outcome, result.Reason = OutcomeUnjudged, err.Error()
 	case result.Level == LevelDiffers:
 		result.Outcome, result.Reason = OutcomeDiffers, err.Error()
@@ -172,10 +195,12 @@ func (c *Checker) try(ctx context.Context, tt Case) Result {
 }
 
 // trial makes what one case needs: a key and a reference that no other one has.
-func (c *Checker) trial(ctx context.Context, name string) *trial {
+func (c *Checker) trial(ctx context.Context, name string, requests int) *trial {
 	digest := fnv.New64a()
 	fmt.Fprintf(digest, "%d %s", c.Seed, name)
-	return &trial{
+	t := &trial{
 		Checker: c, ctx: ctx, name: fmt.Sprintf("idem-%016x", digest.Sum64()), shown: make(map[string]map[string]bool),
 	}
+	t.left.Store(int64(requests))
+	return t
 }

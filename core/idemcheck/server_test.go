@@ -19,7 +19,7 @@ import (
 )
 
 // lifetime is how long the shop remembers a key, where it forgets keys.
-const lifetime = 400 * time.Millisecond
+const lifetime = time.Second
 
 // shop is an API that places orders under keys. It is correct but for the fault that was planted.
 type shop struct {

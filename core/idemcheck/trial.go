@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -23,6 +24,9 @@ type trial struct {
 
 	ctx  context.Context //nolint:containedctx // a trial is one call
 	name string
+
+	// left is how many more requests the trial may send.
+	left atomic.Int64
 
 	mu   sync.Mutex // guards what follows
 	seen []Exchange
@@ -76,10 +80,10 @@ func (t *trial) saw(m message, got answer) {
 func (t *trial) exchange(m message) answer { return t.exchangeBy(t.ctx, t.client, m) }
 
 func (t *trial) exchangeBy(ctx context.Context, client *http.Client, m message) answer {
-	if err := t.limit.Wait(ctx); err != nil {
+	if err := t.allow(ctx); err != nil {
 		return answer{err: err}
 	}
-	t.sent.Add(1)
+	sent := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, t.mostFor)
 	defer cancel()
 	request, err := m.request(ctx, t.Description.Key.Header, t.Lookup)
@@ -93,8 +97,24 @@ func (t *trial) exchangeBy(ctx context.Context, client *http.Client, m message) 
 		}
 		return answer{err: err}
 	}
-	return answerOf(response)
+	got := answerOf(response)
+	got.sent, got.came = sent, time.Now()
+	return got
 }
+
+// allow waits until another request may be sent.
+func (t *trial) allow(ctx context.Context) error {
+	if t.left.Add(-1) < 0 {
+		return errBound
+	}
+	if err := t.limit.Wait(ctx); err != nil {
+		return err
+	}
+	t.sent.Add(1)
+	return nil
+}
+
+var errBound = errors.New("as many requests were sent as were announced")
 
 func answerOf(response *http.Response) answer {
 	defer response.Body.Close()
@@ -119,7 +139,7 @@ func (t *trial) settle(m message) answer {
 	until := time.Now().Add(time.Duration(t.Description.Limits.Settle))
 	for pause := firstPause; ; pause = min(2*pause, mostPause) {
 		got := t.send(m)
-		if !got.busy() || time.Now().After(until) || t.pause(pause) != nil {
+		if !got.busy() || errors.Is(got.err, errBound) || time.Now().After(until) || t.pause(pause) != nil {
 			return got
 		}
 	}
@@ -198,10 +218,9 @@ func (t *trial) wire(m message, edit func([]byte) []byte, waits, halfCloses bool
 }
 
 func (t *trial) wired(m message, edit func([]byte) []byte, waits, halfCloses bool) answer {
-	if err := t.limit.Wait(t.ctx); err != nil {
+	if err := t.allow(t.ctx); err != nil {
 		return answer{err: err}
 	}
-	t.sent.Add(1)
 	ctx, cancel := context.WithTimeout(t.ctx, t.mostFor)
 	defer cancel()
 	request, err := m.request(ctx, t.Description.Key.Header, t.Lookup)
