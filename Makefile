@@ -113,6 +113,7 @@ mutants: ## plant bugs one by one and see the test of each fail, ONLY=name for s
 lint: $(LINT) ## check layers, shapes, names and formats
 	$(LINT) run $(PKG)
 	cd core/coretest/bench/peers && go vet .
+	cd config/peers && go vet .
 	cd config/release && $(LINT) run
 	for program in $(PROGRAMS); do (cd validations/programs/$$program && $(LINT) run) || exit 1; done
 
