@@ -181,7 +181,8 @@ func (c *checking) confirm(plan idemcheck.Plan) error {
 		return nil
 	}
 	if !cli.IsTerminal(c.command.InOrStdin()) {
-		return cli.Misuse("%s is not of this machine: say --yes to send up to %d requests to it", host, plan.MostRequests)
+		return cli.Misuse("%s is not of this machine: say --yes to send up to %d requests there", host,
+			plan.MostRequests)
 	}
 	c.command.PrintErrf("%s is not of this machine. Send up to %d requests to it? [y/N] ", host, plan.MostRequests)
 	answer, _ := bufio.NewReader(c.command.InOrStdin()).ReadString('\n') // No answer is no.

@@ -171,7 +171,7 @@ func TestExitCodes(t *testing.T) {
 		says string
 	}{
 		"Passed":         {[]string{good, "-r", file, "--only", "mismatch/body"}, 0, ""},
-		"NobodyAnswers":  {[]string{"http://127.0.0.1:1", "-r", file, "--only", "replay"}, cli.ExitUnable, "judged"},
+		"NobodyAnswers":  {[]string{"http://127.0.0.1:1", "-r", file, "--only", "replay"}, cli.ExitUnable, "refused"},
 		"NoFile":         {[]string{good, "-r", file + "x"}, cli.ExitUsage, "idemcheck init"},
 		"NoDescription":  {[]string{good}, cli.ExitUsage, "--request FILE"},
 		"AnotherMachine": {[]string{"https://api.example.com", "-r", file}, cli.ExitUsage, "--yes"},

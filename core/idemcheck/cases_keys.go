@@ -147,7 +147,7 @@ func (t *trial) lettersDiffer() error {
 
 // controlCharacters sends what no honest HTTP library sends.
 func (t *trial) controlCharacters() error {
-	header := http.CanonicalHeaderKey(t.Description.Key.Header) + ": "
+	header := http.CanonicalHeaderKey(t.header) + ": "
 	for i, sent := range []string{"a\x00b", "a\x07b", "a\x7fb", "a\rb", "\"a\x07\""} {
 		m := t.message(i).key("line")
 		got := t.wire(m, func(text []byte) []byte {

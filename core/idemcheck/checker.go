@@ -34,6 +34,7 @@ type Checker struct {
 	Progress func(done, all int, name string)
 
 	target  string
+	header  string // of the key
 	client  *http.Client
 	limit   *rate.Limiter
 	sent    atomic.Int64
@@ -97,7 +98,8 @@ func matches(pattern, name string) bool {
 	return err == nil && (whole || pattern == path.Dir(name))
 }
 
-// Run tries the cases of the plan. An error is about the whole: the hook that clears has failed, or the context ended.
+// Run tries the cases of the plan. An error is about the whole: the hook that clears has failed, the request does not
+// succeed at all, or the context ended.
 func (c *Checker) Run(ctx context.Context) (Report, error) {
 	plan, err := c.Plan()
 	if err != nil {
@@ -109,6 +111,10 @@ func (c *Checker) Run(ctx context.Context) (Report, error) {
 		if _, err := c.shell(ctx, hook); err != nil {
 			return Report{}, fmt.Errorf("hooks.clear has failed: %w", err)
 		}
+	}
+	probe := c.trial(ctx, "probe", moreRequests)
+	if got := probe.send(probe.message(0)); !got.ok() {
+		return Report{}, fmt.Errorf("the request of the description was answered %s; nothing else was tried", got)
 	}
 	report := Report{Target: plan.Target, Profile: c.Profile, Seed: c.Seed, At: time.Now()}
 	report.Results = make([]Result, len(plan.Cases))
@@ -142,7 +148,7 @@ func (c *Checker) Run(ctx context.Context) (Report, error) {
 }
 
 func (c *Checker) prepare(target string) {
-	c.target = target
+	c.target, c.header = target, expand(c.Description.Key.Header, c.Lookup)
 	c.limit = rate.NewLimiter(rate.Limit(c.Description.Limits.Rate), mostAtOnce)
 	c.mostFor = time.Duration(c.Description.Limits.Settle) + patience
 	c.client = clientOf(&http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: mostAtOnce})

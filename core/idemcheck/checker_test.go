@@ -29,7 +29,7 @@ user: {headers: {Authorization: Bearer a-other}}
 also: ${ALSO}
 hooks: {restart: 'curl -sf "$SHOP/restart"', clear: "true"}
 limits: {settle: 3s, rate: 1000, later: 100ms}
-key: {lifetime: LIFETIME, required: REQUIRED}
+key: {lifetime: LIFETIME, required: REQUIRED, quoted: QUOTED}
 `
 
 // check checks a shop with the fault.
@@ -48,7 +48,9 @@ func check(t *testing.T, fault string, profile idemcheck.Profile, only ...string
 		life = lifetime.String()
 	}
 	required := strconv.FormatBool(fault == "required" || fault == "optional")
-	text := strings.NewReplacer("LIFETIME", life, "REQUIRED", required, `$SHOP`, s.url).Replace(shopDescription)
+	quoted := strconv.FormatBool(fault == "refuses-bare")
+	text := strings.NewReplacer("LIFETIME", life, "REQUIRED", required, "QUOTED", quoted, `$SHOP`, s.url).
+		Replace(shopDescription)
 	d, err := idemcheck.Read([]byte(text), lookup)
 	if err != nil {
 		t.Fatal(err)

@@ -24,7 +24,7 @@ import (
 var Schema []byte
 
 // Description says how requests to an API look and how their effects are counted. Texts may have ${NAME}, a variable of
-// the environment, and {{ref}}, {{uuid}} and {{filler}}: values that the checker chooses.
+// the environment, and {{ref}}, {{uuid}}, {{number}} and {{filler}}: values that the checker chooses.
 type Description struct {
 	Request Change  `yaml:"request"`
 	Key     Key     `yaml:"key"`
@@ -140,8 +140,8 @@ func Read(text []byte, lookup func(name string) (string, bool)) (*Description, e
 		}
 	}
 	for _, found := range value.FindAllSubmatch(text, -1) {
-		if !slices.Contains([]string{"ref", "uuid", "filler"}, string(found[1])) {
-			return nil, fmt.Errorf("the description names {{%s}}; there are {{ref}}, {{uuid}} and {{filler}}", found[1])
+		if !slices.Contains([]string{"ref", "uuid", "number", "filler"}, string(found[1])) {
+			return nil, fmt.Errorf("there is no {{%s}}, only {{ref}}, {{uuid}}, {{number}} and {{filler}}", found[1])
 		}
 	}
 	if err := d.check(); err != nil {

@@ -177,13 +177,7 @@ func resetAfter(p *Passage) {
 	}
 }
 
-// hang never answers and forwards nothing; late forwards the request and never answers.
-func hang(p *Passage) {
-	if p.Read() == nil {
-		p.Await()
-	}
-}
-
+// late forwards the request and never answers.
 func late(p *Passage) {
 	if p.Perform() {
 		p.Await()
@@ -239,6 +233,6 @@ func cut(p *Passage) {
 func Faults() map[string]Fault {
 	return map[string]Fault{
 		"buffer": pass, "drop_before": dropBefore, "reset_before": resetBefore, "drop_after": dropAfter,
-		"reset_after": resetAfter, "cut": cut, "hang": hang, "late": late, "duplicate": duplicate, "delay": delay,
+		"reset_after": resetAfter, "cut": cut, "late": late, "duplicate": duplicate, "delay": delay,
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -30,13 +31,15 @@ type message struct {
 type values struct{ ref, filler string }
 
 func (v values) fill(text string) string {
-	id := uuid.NewSHA1(uuid.NameSpaceURL, []byte(v.ref)).String()
+	id := uuid.NewSHA1(uuid.NameSpaceURL, []byte(v.ref))
 	return value.ReplaceAllStringFunc(text, func(found string) string {
 		switch strings.Trim(found, "{} \t") {
 		case "ref":
 			return v.ref
 		case "uuid":
-			return id
+			return id.String()
+		case "number":
+			return strconv.FormatUint(uint64(id.ID())|1<<31, 10) // It has ten digits.
 		default:
 			return v.filler
 		}

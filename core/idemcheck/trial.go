@@ -74,7 +74,7 @@ func (t *trial) saw(m message, got answer) {
 	t.remember(m, got)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.seen = append(t.seen, Exchange{Curl: m.curl(t.target, t.Description.Key.Header), Answer: got.String()})
+	t.seen = append(t.seen, Exchange{Curl: m.curl(t.target, t.header), Answer: got.String()})
 }
 
 func (t *trial) exchange(m message) answer { return t.exchangeBy(t.ctx, t.client, m) }
@@ -86,7 +86,7 @@ func (t *trial) exchangeBy(ctx context.Context, client *http.Client, m message) 
 	sent := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, t.mostFor)
 	defer cancel()
-	request, err := m.request(ctx, t.Description.Key.Header, t.Lookup)
+	request, err := m.request(ctx, t.header, t.Lookup)
 	if err != nil {
 		return answer{err: err}
 	}
@@ -223,7 +223,7 @@ func (t *trial) wired(m message, edit func([]byte) []byte, waits, halfCloses boo
 	}
 	ctx, cancel := context.WithTimeout(t.ctx, t.mostFor)
 	defer cancel()
-	request, err := m.request(ctx, t.Description.Key.Header, t.Lookup)
+	request, err := m.request(ctx, t.header, t.Lookup)
 	if err != nil {
 		return answer{err: err}
 	}

@@ -136,6 +136,8 @@ func (p *Proxy) act(passage *idemcheck.Passage, fault Fault) {
 	switch fault.Do {
 	case answer:
 		fault.write(passage.W, p.Evil)
+	case hang:
+		passage.Await()
 	case answerAfter:
 		if passage.Perform() {
 			fault.write(passage.W, p.Evil)

@@ -29,6 +29,7 @@ func TestSnippets(t *testing.T) {
 		"console": func(testing.TB, block) {}, // TestSessions executes them.
 		"text":    func(testing.TB, block) {},
 		"ts":      func(testing.TB, block) {}, // TestTabs and the test of the client's guide run them.
+		"js":      func(testing.TB, block) {}, // TestIdemcheckGuide runs them.
 		"http":    checkMessage,
 		"sh":      checkShell,
 		"json":    checkJSON,
