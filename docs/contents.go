@@ -37,7 +37,7 @@ type part struct {
 
 func outline() []part {
 	return []part{
-		{title: "Start here", pages: []string{"guides/tutorial", "guides/retries", "guides/pipelines"}},
+		{title: "Start here", pages: []string{"guides/tutorial", "guides/retries", "guides/pipelines", "guides/idemcheck"}},
 		{
 			title: "Guides", folder: "guides/",
 			pages: []string{
@@ -55,7 +55,7 @@ func outline() []part {
 		},
 		{
 			title: "Design",
-			pages: []string{"guides/guarantees", "guides/architecture", "guides/performance"},
+			pages: []string{"guides/guarantees", "guides/architecture", "guides/performance", "guides/comparison"},
 		},
 		{title: "Decisions", folder: "adr/"},
 		{title: "Errors", folder: "errors/", folded: true},

@@ -54,14 +54,15 @@ type Plan struct {
 // A case may take this much more than it needs by itself, for retries and for counting effects.
 const (
 	moreRequests = 60
-	moreSettles  = 3
+	moreSettles  = 2
 	moreTime     = 30 * time.Second
 )
 
 // bounds are the most requests and time of a case.
 func (c *Checker) bounds(tt Case) (int, time.Duration) {
-	return tt.Requests*tt.given(c.Description) + moreRequests,
-		tt.waits(c.Description) + moreSettles*time.Duration(c.Description.Limits.Settle) + moreTime
+	settles := moreSettles * time.Duration(c.Description.Limits.Settle)
+	return tt.Requests*tt.given(c.Description) + moreRequests + int(settles/mostPause),
+		tt.waits(c.Description) + settles + moreTime
 }
 
 // Plan says what Run will do. The error is about the description, the address or the names of cases.
@@ -86,6 +87,9 @@ func (c *Checker) Plan() (Plan, error) {
 			plan.Requests += n * tt.Requests
 			plan.Lasts += tt.waits(c.Description)
 			plan.MostRequests += requests
+			if !tt.Alone {
+				lasts /= time.Duration(max(1, c.Jobs))
+			}
 			plan.MostLasts += lasts
 		}
 	}
@@ -130,18 +134,15 @@ func (c *Checker) Run(ctx context.Context) (Report, error) {
 			c.Progress(done, len(plan.Cases), plan.Cases[i].Name)
 		}
 	}
-	var group errgroup.Group
-	group.SetLimit(max(1, c.Jobs))
-	for i, tt := range plan.Cases {
-		if !tt.Alone {
-			group.Go(func() error { try(i); return nil })
+	for _, alone := range []bool{false, true} {
+		var group errgroup.Group
+		group.SetLimit(map[bool]int{false: max(1, c.Jobs), true: 1}[alone])
+		for i, tt := range plan.Cases {
+			if tt.Alone == alone {
+				group.Go(func() error { try(i); return nil })
+			}
 		}
-	}
-	_ = group.Wait() // No case returns an error.
-	for i, tt := range plan.Cases {
-		if tt.Alone {
-			try(i)
-		}
+		_ = group.Wait() // No case returns an error.
 	}
 	report.Requests = c.sent.Load()
 	return report, ctx.Err()
