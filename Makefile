@@ -47,7 +47,7 @@ test: ## run the tests on a private PostgreSQL, with the race detector where gor
 	@.ci/setup gcc postgresql redis xmllint curl python3 promtool npm ssh-keygen
 	@trap 'exit 130' INT TERM; failed=0; \
 	$(if $(PLAIN),$(TEST) -skip '^TestCrowd' $(PLAIN) || failed=$$?;) \
-	$(if $(RACED),$(TEST) -race -skip '^TestContract$$' $(RACED) || failed=$$?;) exit $$failed
+	$(if $(RACED),$(TEST) -race -skip '^Test(Contract|Idemcheck)$$' $(RACED) || failed=$$?;) exit $$failed
 
 .PHONY: test-all
 test-all: ## run the tests and the slow ones (crashes, failovers, browsers), all with the race detector
