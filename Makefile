@@ -113,7 +113,6 @@ mutants: ## plant bugs one by one and see the test of each fail, ONLY=name for s
 lint: $(LINT) ## check layers, shapes, names and formats
 	$(LINT) run $(PKG)
 	cd core/coretest/bench/peers && go vet .
-	cd config/peers && go vet .
 	cd config/release && $(LINT) run
 	for program in $(PROGRAMS); do (cd validations/programs/$$program && $(LINT) run) || exit 1; done
 
@@ -147,8 +146,12 @@ test-programs: ## run the tests of the programs, which are modules of their own
 test-all: PROGRAM_TAGS = slow
 ifeq ($(PKG),./...)
 test test-all: test-release
-test-all: test-programs
+test-all: test-programs vet-peers
 endif
+
+.PHONY: vet-peers
+vet-peers:
+	cd config/peers && go vet ./...
 
 .PHONY: settle
 settle: ## record the migrations as they are now, which is part of a release: from then on they never change

@@ -37,10 +37,10 @@ var topics = []struct {
 }{
 	{"replay", "Retries", []string{
 		"replay/effect", "replay/connection", "lost/request", "lost/answer", "lost/reset", "lost/half-", "lost/late",
-		"lost/client-gone", "body/chunked",
+		"body/chunked",
 	}},
 	{"replay", "Same answer", []string{"replay/body", "replay/status"}},
-	{"in_flight", "At once", []string{"flight/", "race/2", "race/10", "lost/duplicate", "lost/storm"}},
+	{"in_flight", "At once", []string{"flight/", "race/2", "race/10", "lost/duplicate", "lost/client-gone", "lost/storm"}},
 	{"mismatch", "Another body", []string{"mismatch/", "body/large", "race/mixed"}},
 	{"tenants", "Tenants", []string{"tenant/"}},
 	{"restart", "Restart", []string{"replay/restart"}},
@@ -144,6 +144,9 @@ func (p peer) results() ([]result, error) {
 	return read.Results, err
 }
 
+// shownCases is how many cases a cell names.
+const shownCases = 2
+
 // verdict is a cell: whether what must hold does. What is not promised is nothing to hold against anybody.
 func verdict(promised bool, cases []string, results []result) string {
 	var broken []string
@@ -170,6 +173,9 @@ func verdict(promised bool, cases []string, results []result) string {
 	case !promised:
 		return "not promised"
 	default:
+		if more := len(broken) - shownCases; more > 0 {
+			broken = append(broken[:shownCases], fmt.Sprintf("and %d more", more))
+		}
 		return "**fails**: " + strings.Join(broken, ", ")
 	}
 }

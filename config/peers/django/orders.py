@@ -52,6 +52,7 @@ urlpatterns = [path("orders", orders)]
 
 settings.configure(
     ALLOWED_HOSTS=["127.0.0.1", "localhost"],
+    IDEMPOTENCY_KEY={"CONFLICT_STATUS_CODE": 201},
     MIDDLEWARE=["__main__.authenticate", "idempotency_key.middleware.IdempotencyKeyMiddleware"],
     ROOT_URLCONF="__main__",
     SECRET_KEY="only for this peer",
