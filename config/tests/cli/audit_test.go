@@ -23,7 +23,8 @@ const (
 		webhooks delete, webhooks deliveries, webhooks list, webhooks listen, webhooks resend, webhooks rotate,
 		webhooks set, webhooks test, whoami,
 		workflows export, workflows import, workflows list`
-	loneCommands = `check, config show, infer, openapi, version, workflows bundle, workflows lint`
+	loneCommands = `check, config show, idemcheck cases, idemcheck init, idemcheck schema, infer, openapi, version, ` +
+		`workflows bundle, workflows lint`
 )
 
 // unrecordedCommands are commands that leave no audit record of their own, by the reason.
