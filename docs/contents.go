@@ -37,7 +37,10 @@ type part struct {
 
 func outline() []part {
 	return []part{
-		{title: "Start here", pages: []string{"guides/tutorial", "guides/retries", "guides/pipelines", "guides/idemcheck"}},
+		{
+			title: "Start here",
+			pages: []string{"guides/tutorial", "guides/retries", "guides/pipelines", "guides/idemcheck"},
+		},
 		{
 			title: "Guides", folder: "guides/",
 			pages: []string{
