@@ -48,9 +48,7 @@ const (
 func UnknownMember(pointer string, of reflect.Type) ConfigError {
 	fault := NewConfigError(pointer, codeUnknown, "is not known here")
 	fault.Meant = Nearest(jsontext.Pointer(pointer).LastToken(), memberNames(of))
-	if fault.Meant != "" {
-		fault.Detail += "; did you mean " + fault.Meant + "?"
-	}
+	fault.Detail += DidYouMean(fault.Meant)
 	return fault
 }
 

@@ -166,12 +166,17 @@ func AtMost(got, want int, one, many string) string {
 	return fmt.Sprintf("has %s, at most %d allowed", Plural(got, one, many), want)
 }
 
+// DidYouMean ends a message about a mistyped name. It is empty where nothing is meant.
+func DidYouMean(meant string) string {
+	if meant == "" {
+		return ""
+	}
+	return "; did you mean " + Clip(meant) + "?"
+}
+
 // NotAllowed is the message of a name that is not known, with the one that may be meant.
 func NotAllowed(name string, candidates []string) string {
-	if meant := Nearest(name, candidates); meant != "" {
-		return "not allowed; did you mean " + Clip(meant) + "?"
-	}
-	return "not allowed"
+	return "not allowed" + DidYouMean(Nearest(name, candidates))
 }
 
 // BundleHint says how to put a file into a workflow whose name stands where its text belongs. It is empty for others.

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/url"
 	"slices"
@@ -87,10 +88,8 @@ func notThere(keyword, written, address string) (string, string) {
 			"simplevalidations workflows bundle"
 	}
 	use := "; use one like " + draftAddresses[0] + ", or leave it out"
-	if meant := engine.Nearest(written, draftAddresses); meant != "" {
-		use = "; did you mean " + meant + "?"
-	}
-	return "schema.draft", engine.Quote(written) + " is not a known draft" + use
+	meant := engine.DidYouMean(engine.Nearest(written, draftAddresses))
+	return "schema.draft", engine.Quote(written) + " is not a known draft" + cmp.Or(meant, use)
 }
 
 // draftAddresses are what $schema may be, newest first.

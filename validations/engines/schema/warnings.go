@@ -104,10 +104,8 @@ func (d *doubter) reason(name string, draft int) (string, string) {
 		return "", ""
 	}
 	detail := engine.Quote(name) + " is not a keyword of JSON Schema, so it is ignored"
-	if meant := engine.Nearest(name, slices.Sorted(maps.Keys(keywords))); meant != "" {
-		detail += "; did you mean " + meant + "?"
-	}
-	return "schema.unknown_keyword", detail
+	meant := engine.Nearest(name, slices.Sorted(maps.Keys(keywords)))
+	return "schema.unknown_keyword", detail + engine.DidYouMean(meant)
 }
 
 func (d *doubter) add(doubt *engine.ConfigError) {

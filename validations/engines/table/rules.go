@@ -171,11 +171,8 @@ func (r *datasetRule) read(c *ruleCompiler, e *expression.Expression, counts map
 }
 
 func (c *ruleCompiler) noField(name string) string {
-	words := "there is no field " + engine.Quote(name)
-	if likely := engine.Nearest(name, namesOfColumns(c.columns)); likely != "" {
-		words += "; did you mean " + likely + "?"
-	}
-	return words
+	return "there is no field " + engine.Quote(name) +
+		engine.DidYouMean(engine.Nearest(name, namesOfColumns(c.columns)))
 }
 
 // columnsOf are the columns that an expression reads of a row: all where it uses the row as a whole.

@@ -314,9 +314,7 @@ func (b *Bundle) reference(d *document, n *node) (reference, *engine.ReadError) 
 	}
 	if (given || !r.imports) && r.target < 0 || r.target == 0 && d.address == base {
 		message := element + " names " + engine.Quote(written) + `, which is not among the "schemas" of this step`
-		if meant := engine.Nearest(written, b.Names()[1:]); meant != "" {
-			message += "; did you mean " + meant + "?"
-		}
+		message += engine.DidYouMean(engine.Nearest(written, b.Names()[1:]))
 		return r, engine.ReadErrorAt(codeReference, message, n.start)
 	}
 	return r, nil

@@ -117,7 +117,7 @@ func (r *Findings) unknownField(o *Object, f *Field) {
 		// EnergyPlus ignores the field. A misspelt one loses a value that was meant for another.
 		found.Check = CheckIgnoredFields
 	}
-	found.Message = fmt.Sprintf("%s has no field %s", o.Spec.Name, engine.Quote(f.Name)) + didYouMean(meant)
+	found.Message = fmt.Sprintf("%s has no field %s", o.Spec.Name, engine.Quote(f.Name)) + engine.DidYouMean(meant)
 	r.Find(found)
 }
 
@@ -198,5 +198,5 @@ func noneOf(text string, choices []string) string {
 	if len(choices) <= mostListed {
 		return "not one of " + strings.Join(choices, ", ")
 	}
-	return fmt.Sprintf("not one of its %d choices", len(choices)) + didYouMean(engine.Nearest(text, choices))
+	return fmt.Sprintf("not one of its %d choices", len(choices)) + engine.DidYouMean(engine.Nearest(text, choices))
 }

@@ -72,18 +72,10 @@ func (r *Findings) checkClasses() {
 		}
 		message := fmt.Sprintf("EnergyPlus %s has no class %s", r.Model.dictionary.Version, engine.Quote(o.Class))
 		if !r.Full("unknown_class") {
-			message += didYouMean(engine.Nearest(o.Class, names))
+			message += engine.DidYouMean(engine.Nearest(o.Class, names))
 		}
 		r.Add(CheckClasses, "unknown_class", o, nil, message)
 	}
-}
-
-// didYouMean ends a message about a mistyped name.
-func didYouMean(meant string) string {
-	if meant == "" {
-		return ""
-	}
-	return "; did you mean " + engine.Clip(meant) + "?"
 }
 
 // checkRequired looks for objects that must be there, and for those that may be there only once.
