@@ -10,6 +10,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/model"
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+	"github.com/simplevalidations/simplevalidations/validations/engines/expression"
 )
 
 // stepConfig is the configuration of an energyplus step.
@@ -19,16 +20,9 @@ type stepConfig struct {
 	// Checks gives checks another severity than their own, or turns them off.
 	Checks map[string]string `json:"checks,omitempty"`
 	// RequiredObjects lists classes of which a model needs an object. Of the classes of one entry any will do.
-	RequiredObjects [][]string        `json:"required_objects,omitempty"`
-	Rules           []modelRuleConfig `json:"rules,omitempty"`
-}
-
-// modelRuleConfig is a rule on the facts of a model.
-type modelRuleConfig struct {
-	ID       string          `json:"id"`
-	Assert   string          `json:"assert"`
-	Message  string          `json:"message,omitempty"`
-	Severity engine.Severity `json:"severity,omitempty"`
+	RequiredObjects [][]string `json:"required_objects,omitempty"`
+	// Rules are about the facts of a model.
+	Rules []expression.RuleConfig `json:"rules,omitempty"`
 }
 
 // checkOff turns a check off.
