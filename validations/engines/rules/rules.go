@@ -66,26 +66,17 @@ func Compile(config json.RawMessage, limits engine.Limits) (*Engine, []engine.Co
 
 // Run checks one document.
 func (e *Engine) Run(ctx context.Context, doc engine.Document) (engine.Report, error) {
-	if err := ctx.Err(); err != nil {
-		return engine.Report{}, fmt.Errorf("check by rules: %w", err)
-	}
-	c := engine.NewCollector(e.limits)
-	t, unreadable, err := tree.ReadAny(doc, e.limits)
-	if err != nil {
-		return engine.Report{}, err
-	}
-	if unreadable != nil {
-		c.Add("", *unreadable)
-		return c.Finish(), nil
-	}
-	run := &run{document: t, limits: e.limits, work: expression.NewWork(e.limits)}
-	for i := range e.rules {
-		if err := run.check(ctx, &e.rules[i]); err != nil {
-			return engine.Report{}, err
+	read := func() (*tree.Tree, *engine.Finding, error) { return tree.ReadAny(doc, e.limits) }
+	return engine.Judge(ctx, e.limits, read, func(t *tree.Tree, c *engine.Collector) error {
+		run := &run{document: t, limits: e.limits, work: expression.NewWork(e.limits)}
+		for i := range e.rules {
+			if err := run.check(ctx, &e.rules[i]); err != nil {
+				return err
+			}
 		}
-	}
-	run.report(c)
-	return c.Finish(), nil
+		run.report(c)
+		return nil
+	})
 }
 
 // check applies one rule to each place of its path. Its error is the context's.

@@ -75,16 +75,15 @@ func ReadAny(doc engine.Document, limits engine.Limits) (*Tree, *engine.Finding,
 }
 
 func readFormat(doc engine.Document, format format, limits engine.Limits) (*Tree, *engine.Finding, error) {
-	var t *Tree
-	read := func(content []byte) ([]byte, *engine.ReadError) {
+	read := func(content []byte) (*Tree, []byte, *engine.ReadError) {
 		text, fault := format.decode(content)
-		if fault == nil {
-			t, fault = format.parse(text, limits)
+		if fault != nil {
+			return nil, text, fault
 		}
-		return text, fault
+		t, fault := format.parse(text, limits)
+		return t, text, fault
 	}
-	unreadable, err := engine.ReadText(doc, format.limit, format.name, limits, read)
-	return t, unreadable, err
+	return engine.ReadText(doc, format.limit, format.name, limits, read)
 }
 
 // formatOf is YAML where the document says so, and JSON otherwise.
