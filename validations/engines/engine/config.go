@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,7 +29,7 @@ func DecodeConfig[T any](config json.RawMessage, target *T) []ConfigError {
 		if errors.Is(err, jsonv2.ErrUnknownName) {
 			return []ConfigError{UnknownMember(string(semantic.JSONPointer), semantic.GoType)}
 		}
-		detail := fmt.Sprintf("a JSON %s is not allowed here", kindName(semantic.JSONKind))
+		detail := fmt.Sprintf("a JSON %s is not allowed here", cmp.Or(kindNames[semantic.JSONKind], "value"))
 		return Refuse(string(semantic.JSONPointer), codeType, detail)
 	}
 	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
@@ -130,23 +131,9 @@ func ValueAt(value any, tokens iter.Seq[string]) (any, bool) {
 	return value, true
 }
 
-func kindName(kind jsontext.Kind) string {
-	switch kind {
-	case '{':
-		return "object"
-	case '[':
-		return "array"
-	case '"':
-		return "string"
-	case '0':
-		return "number"
-	case 't', 'f':
-		return "boolean"
-	case 'n':
-		return "null"
-	default:
-		return "value"
-	}
+// kindNames are the types of values in JSON by their first characters.
+var kindNames = map[jsontext.Kind]string{
+	'{': "object", '[': "array", '"': "string", '0': "number", 't': "boolean", 'f': "boolean", 'n': "null",
 }
 
 // escapePointer escapes a token of a JSON pointer (RFC 6901).

@@ -13,30 +13,6 @@ const MaxMessage = 500
 // MaxQuoted is how much of a document's or configuration's own text a message repeats, in characters.
 const MaxQuoted = 60
 
-func firstRunes(text []byte, n int) []byte {
-	end := 0
-	for range n {
-		if end >= len(text) {
-			break
-		}
-		_, size := utf8.DecodeRune(text[end:])
-		end += size
-	}
-	return text[:end]
-}
-
-func lastRunes(text []byte, n int) []byte {
-	start := len(text)
-	for range n {
-		if start == 0 {
-			break
-		}
-		_, size := utf8.DecodeLastRune(text[:start])
-		start -= size
-	}
-	return text[start:]
-}
-
 // printable makes a text fit to be stored and shown: databases refuse NUL and broken UTF-8. Line breaks stay.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
@@ -54,9 +30,12 @@ func Clip(text string) string {
 
 // ClipTo cuts a text to so many characters and makes it printable.
 func ClipTo(text string, limit int) string {
-	head := text[:min(len(text), limit*utf8.UTFMax)]
-	if cut := firstRunes([]byte(head), limit); len(cut) < len(text) {
-		return printable(string(cut)) + "…"
+	if len(text) <= limit {
+		return printable(text)
+	}
+	head := []rune(text[:min(len(text), limit*utf8.UTFMax)])
+	if len(head) > limit || len(text) > limit*utf8.UTFMax {
+		return printable(string(head[:limit])) + "…"
 	}
 	return printable(text)
 }
