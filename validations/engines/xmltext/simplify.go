@@ -78,9 +78,12 @@ func (s simplifier) simplified(p *particle, repeated bool) *particle {
 func around(p *particle) *particle {
 	one := p.copied()
 	one.min, one.max = 1, 1
-	return &particle{
-		kind: sequence, node: p.node, plain: true, min: p.min, max: p.max, kids: []*particle{one},
-	}
+	return p.sequence(p.min, p.max, one)
+}
+
+// sequence returns a sequence in place of the particle.
+func (p *particle) sequence(least, most int, kids ...*particle) *particle {
+	return &particle{kind: sequence, node: p.node, plain: true, min: least, max: most, kids: kids}
 }
 
 // repeatedChoice simplifies a choice that may be taken any number of times. It is always a sequence that it returns.
@@ -144,8 +147,7 @@ func heavyMember(p *particle) (*particle, []*particle) {
 func (s simplifier) withHeavy(p, heavy *particle, others []*particle) *particle {
 	heavy = heavy.copied()
 	heavy.max = unbounded
-	run := s.writtenOut(heavy, false)
-	run = &particle{kind: sequence, node: p.node, plain: true, min: 0, max: 1, kids: []*particle{run}}
+	run := p.sequence(0, 1, s.writtenOut(heavy, false))
 	if len(others) == 0 {
 		return run
 	}
@@ -154,10 +156,7 @@ func (s simplifier) withHeavy(p, heavy *particle, others []*particle) *particle 
 	}
 	rest := p.copied()
 	rest.min, rest.max, rest.kids = 1, 1, others
-	again := &particle{
-		kind: sequence, node: p.node, plain: true, min: 0, max: unbounded, kids: []*particle{rest, run},
-	}
-	return &particle{kind: sequence, node: p.node, plain: true, min: 1, max: 1, kids: []*particle{run, again}}
+	return p.sequence(1, 1, run, p.sequence(0, unbounded, rest, run))
 }
 
 // writtenOut writes x{1,3} as x, (x, x?)? and x{2,} as x, x+ where that is short. Within a repetition, the end of
@@ -192,7 +191,7 @@ func (s simplifier) writtenOut(p *particle, repeated bool) *particle {
 	if last != nil {
 		kids = append(kids, last)
 	}
-	return &particle{kind: sequence, node: p.node, plain: true, min: 1, max: 1, kids: kids}
+	return p.sequence(1, 1, kids...)
 }
 
 // optionalTail returns (x, (x, x?)?)? for three times.
@@ -203,7 +202,7 @@ func optionalTail(one *particle, times int) *particle {
 		if tail != nil {
 			kids = append(kids, tail)
 		}
-		tail = &particle{kind: sequence, node: one.node, plain: true, min: 0, max: 1, kids: kids}
+		tail = one.sequence(0, 1, kids...)
 	}
 	return tail
 }
