@@ -130,12 +130,8 @@ func pairsCost(args []ref.Val) uint64 {
 
 // distinctCost is what distinct costs: it compares only the lists and objects with each other.
 func distinctCost(args []ref.Val) uint64 {
-	items, ok := args[0].(traits.Lister)
-	if !ok {
-		return 1
-	}
 	looked, compared, below := uint64(1), uint64(0), uint64(0)
-	for it := items.Iterator(); it.HasNext() == types.True; {
+	for it := listOf(args[0]).Iterator(); it.HasNext() == types.True; {
 		item := it.Next()
 		if _, simple := lookupKey(item); simple {
 			looked += 1 + weight(item)

@@ -54,11 +54,7 @@ type Members struct {
 
 // NewEnv declares the variables of one kind of rule. Nothing in it reads a clock or leaves the process.
 func NewEnv(limits engine.Limits, variables ...cel.EnvOption) (*cel.Env, error) {
-	library, err := libraryFunctions(limits)
-	if err != nil {
-		return nil, err
-	}
-	options := slices.Concat(library, []cel.EnvOption{
+	options := slices.Concat(libraryFunctions(limits), []cel.EnvOption{
 		cel.ParserExpressionSizeLimit(limits.MaxRuleChars),
 		cel.ParserRecursionLimit(maxExpressionDepth),
 		cel.CrossTypeNumericComparisons(true),
