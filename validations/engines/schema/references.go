@@ -26,7 +26,7 @@ func (r *resources) eachReference(visit func(one *resource, to reference)) {
 	r.walk(func(one *resource, s spot) {
 		for _, keyword := range []string{"$schema", "$ref", "$dynamicRef", "$recursiveRef"} {
 			if written, _ := s.object[keyword].(string); written != "" {
-				visit(one, reference{s, keyword, written, addressWithin(s.base, written)})
+				visit(one, reference{s, keyword, written, engine.ResolveAddress(s.base, written)})
 			}
 		}
 	})
@@ -109,7 +109,7 @@ func nameOf(address string) string {
 	if !ok {
 		return address
 	}
-	from, to := strings.Split(strings.TrimPrefix(schemaFolder, host), "/"), strings.Split(target, "/")
+	from, to := strings.Split(strings.TrimPrefix(engine.SchemaFolder, host), "/"), strings.Split(target, "/")
 	from = from[:len(from)-1]
 	for len(from) > 0 && len(to) > 1 && from[0] == to[0] {
 		from, to = from[1:], to[1:]

@@ -108,7 +108,7 @@ func (x *identifiers) begin(e *xmltext.Element, attributes []xml.Attr) *engine.R
 	one := &typed{element: e, kind: x.model.Child(parent, name, x.declaredType(attributes))}
 	x.open = append(x.open, one)
 	for _, a := range attributes {
-		if a.Name.Space == "xmlns" || a.Name.Space == "" && a.Name.Local == "xmlns" {
+		if xmltext.IsDeclaration(a.Name) {
 			continue
 		}
 		name := xml.Name{Local: a.Name.Local}
@@ -129,10 +129,7 @@ func (x *identifiers) declaredType(attributes []xml.Attr) xml.Name {
 		if namespace, _ := x.reader.NamespaceOf(a.Name.Space); namespace != xmltext.NamespaceInstance {
 			continue
 		}
-		prefix, local, prefixed := strings.Cut(strings.TrimSpace(a.Value), ":")
-		if !prefixed {
-			prefix, local = "", prefix
-		}
+		prefix, local := xmltext.SplitName(strings.TrimSpace(a.Value))
 		namespace, _ := x.reader.NamespaceOf(prefix)
 		return xml.Name{Space: namespace, Local: local}
 	}

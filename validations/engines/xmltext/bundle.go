@@ -5,16 +5,14 @@ import (
 	"encoding/xml"
 	"fmt"
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
 
-// base is where the schema of a step is believed to be, so that relative references have a base. It lies so deep that
-// they may also lead up. Nothing is loaded from it.
-const base = "https://schema.invalid/-/-/-/-/-/-/-/-/schema.xsd"
+// base is where the schema of a step is believed to be.
+const base = engine.SchemaFolder + "schema.xsd"
 
 // maxDocuments bounds the schemas of a step. Each is an open file of the program that checks by them.
 const maxDocuments = 100
@@ -76,11 +74,7 @@ func ReadBundle(
 	for _, name := range slices.Sorted(maps.Keys(schemas)) {
 		address := resolve(base, name)
 		if address == "" || b.find(address) >= 0 {
-			detail := "schemas are named by the address that refers to them, and " +
-				"" + engine.Quote(name) + " is not an address"
-			if address != "" {
-				detail = engine.Quote(name) + " is the address of another schema of this step"
-			}
+			detail := engine.AddressFault(name, address != "")
 			return nil, engine.Refuse(engine.Pointer("schemas", name), "schema.address", detail)
 		}
 		b.documents = append(b.documents, &document{name: name, address: address, text: []byte(schemas[name])})
@@ -343,14 +337,8 @@ func (d *document) fault(code string, line, column int, words string) engine.Con
 
 // resolve returns the address of a reference, or "" if it is invalid.
 func resolve(from, reference string) string {
-	within, err := url.Parse(from)
-	if err != nil || strings.TrimSpace(reference) == "" {
+	if strings.TrimSpace(reference) == "" {
 		return ""
 	}
-	address, err := within.Parse(strings.TrimSpace(reference))
-	if err != nil {
-		return ""
-	}
-	address.Fragment = ""
-	return address.String()
+	return engine.ResolveAddress(from, strings.TrimSpace(reference))
 }

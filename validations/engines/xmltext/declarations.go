@@ -1,9 +1,6 @@
 package xmltext
 
-import (
-	"encoding/xml"
-	"strings"
-)
+import "encoding/xml"
 
 // source is a document of a bundle, read for one namespace.
 type source struct {
@@ -113,10 +110,7 @@ func (s *source) nameIn(n *node, attribute string) (xml.Name, bool) {
 }
 
 func (s *source) resolve(n *node, written string) xml.Name {
-	prefix, local, prefixed := strings.Cut(written, ":")
-	if !prefixed {
-		prefix, local = "", written
-	}
+	prefix, local := SplitName(written)
 	name := xml.Name{Space: n.namespaceOf(prefix), Local: local}
 	if name.Space == "" && s.adopted {
 		name.Space = s.namespace

@@ -266,21 +266,35 @@ func (e *Element) count(name xml.Name) int {
 	return e.children[name]
 }
 
+// IsDeclaration reports whether an attribute declares a prefix or the namespace of names without one.
+func IsDeclaration(name xml.Name) bool {
+	return name.Space == "xmlns" || name.Space == "" && name.Local == "xmlns"
+}
+
 func declaredPrefixes(attributes []xml.Attr) map[string]string {
 	var prefixes map[string]string
 	for _, a := range attributes {
-		prefix := a.Name.Local
-		if a.Name.Space == "" && a.Name.Local == "xmlns" {
-			prefix = ""
-		} else if a.Name.Space != "xmlns" {
+		if !IsDeclaration(a.Name) {
 			continue
 		}
 		if prefixes == nil {
 			prefixes = map[string]string{}
 		}
-		prefixes[prefix] = a.Value
+		if a.Name.Space == "" {
+			a.Name.Local = ""
+		}
+		prefixes[a.Name.Local] = a.Value
 	}
 	return prefixes
+}
+
+// SplitName parts a name as a document has it.
+func SplitName(written string) (string, string) {
+	prefix, local, prefixed := strings.Cut(written, ":")
+	if !prefixed {
+		return "", written
+	}
+	return prefix, local
 }
 
 // spaced reports whether white space stands between the attributes of a start tag, which the decoder does not ask for.
