@@ -211,10 +211,7 @@ func Compile(name string, config json.RawMessage, limits Limits) (Engine, []Conf
 
 func unknownKind(name string) string {
 	detail := "unknown kind of validator " + engine.Quote(name)
-	var names []string
-	for _, k := range kinds {
-		names = append(names, k.name)
-	}
+	names := engine.Each(kinds, func(k kind) string { return k.name })
 	return detail + cmp.Or(engine.DidYouMean(engine.Nearest(name, names)), "; it is one of "+strings.Join(names, ", "))
 }
 

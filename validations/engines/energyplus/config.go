@@ -98,8 +98,5 @@ func Describe(config json.RawMessage) []engine.Requirement {
 			Subject: strings.Join(classes, " or "), Words: "the model has an object of this class",
 		})
 	}
-	for _, rule := range c.Rules {
-		requirements = append(requirements, engine.RuleRequirement(rule.ID, rule.Message, rule.Assert, rule.Severity))
-	}
-	return requirements
+	return append(requirements, engine.Each(c.Rules, expression.RuleConfig.Requirement)...)
 }

@@ -45,6 +45,15 @@ func Quote(text string) string {
 	return `"` + Clip(text) + `"`
 }
 
+// Each returns what a function makes of each item of a list.
+func Each[T, U any](list []T, of func(item T) U) []U {
+	made := make([]U, len(list))
+	for i, item := range list {
+		made[i] = of(item)
+	}
+	return made
+}
+
 // Plural returns the count with the word for it.
 func Plural(n int, one, many string) string {
 	if n == 1 {

@@ -51,6 +51,11 @@ type RuleConfig struct {
 	Severity engine.Severity `json:"severity,omitempty"`
 }
 
+// Requirement is what the rule demands.
+func (c RuleConfig) Requirement() engine.Requirement {
+	return engine.RuleRequirement(c.ID, c.Message, c.Assert, c.Severity)
+}
+
 // Rule is a compiled RuleConfig.
 type Rule struct {
 	ID       string

@@ -82,11 +82,7 @@ func (p treePath) visit(t *tree.Tree, found func(treePlace) error) error {
 
 // names are the tokens of a path without a star.
 func (p treePath) names() []string {
-	names := make([]string, len(p.steps))
-	for i, step := range p.steps {
-		names[i] = step.name
-	}
-	return names
+	return engine.Each(p.steps, func(step pathStep) string { return step.name })
 }
 
 // find follows a path without a star.

@@ -94,10 +94,7 @@ func (d *doubter) reason(name string, draft int) (string, string) {
 	case ok && draft >= known.since && draft <= known.until, d.containers[name]:
 		return "", ""
 	case ok && name != "id":
-		var names []string
-		for _, one := range drafts[known.since : known.until+1] {
-			names = append(names, one.name)
-		}
+		names := engine.Each(drafts[known.since:known.until+1], func(one dialect) string { return one.name })
 		return "schema.draft_keyword", fmt.Sprintf("%s is not a keyword of draft %s, so it is ignored; it is one of %s",
 			name, drafts[draft].name, strings.Join(names, ", "))
 	case isAnnotation(name):

@@ -82,11 +82,7 @@ func Layout(config json.RawMessage) (tablefile.Dialect, []string) {
 	if err := json.Unmarshal(config, &c); err != nil {
 		return tablefile.Dialect{}, nil
 	}
-	var names []string
-	for _, field := range c.Schema.Fields {
-		names = append(names, field.Name)
-	}
-	return c.Dialect, names
+	return c.Dialect, engine.Each(c.Schema.Fields, func(field tableschema.Field) string { return field.Name })
 }
 
 func columnIndex(columns []*tableschema.Column, name string) int {

@@ -209,11 +209,7 @@ func (r *run) checkMembers() {
 }
 
 func namesOfColumns(columns []*tableschema.Column) []string {
-	names := make([]string, 0, len(columns))
-	for _, c := range columns {
-		names = append(names, c.Name)
-	}
-	return names
+	return engine.Each(columns, func(c *tableschema.Column) string { return c.Name })
 }
 
 // fieldsMatch says how the columns of a file and the fields of the schema may differ, as Table Schema has it.

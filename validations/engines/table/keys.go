@@ -108,11 +108,7 @@ func keyColumns(raw json.RawMessage, columns []*tableschema.Column, at, code str
 }
 
 func namesOf(columns []*tableschema.Column, key []int) string {
-	names := make([]string, 0, len(key))
-	for _, i := range key {
-		names = append(names, columns[i].Name)
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(engine.Each(key, func(i int) string { return columns[i].Name }), ", ")
 }
 
 // keyOf writes the values of some columns into r.key. It answers which of them is missing, -1 for none, and whether the

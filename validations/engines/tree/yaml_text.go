@@ -140,8 +140,8 @@ func (w nodeWriter) node(node *yaml.Node) error {
 	default:
 		value, err := scalar(node)
 		encoded, failed := json.Marshal(value)
-		if err = cmp.Or(err, failed); err != nil {
-			return err
+		if err != nil || failed != nil {
+			return cmp.Or(err, failed)
 		}
 		return w.WriteValue(encoded)
 	}

@@ -126,11 +126,7 @@ func (b *Bundle) Fault(index, line int, message string) engine.ConfigError {
 
 // Names returns the names of the documents, by the indexes of their texts.
 func (b *Bundle) Names() []string {
-	names := make([]string, len(b.documents))
-	for i, d := range b.documents {
-		names[i] = d.name
-	}
-	return names
+	return engine.Each(b.documents, func(d *document) string { return d.name })
 }
 
 // Texts returns the texts of the bundle, the schema first, with the locations of these texts in their references.
@@ -158,10 +154,9 @@ func (b *Bundle) Texts(location func(index int) string) [][]byte {
 		}
 		texts = append(texts, append(text, d.text[at:]...))
 	}
-	for _, namespace := range b.inserts {
-		texts = append(texts, b.combination(namespace, location))
-	}
-	return texts
+	return append(texts, engine.Each(b.inserts, func(namespace string) []byte {
+		return b.combination(namespace, location)
+	})...)
 }
 
 // combination is a schema that includes all documents that are imported for a namespace: libxml2 reads only the first.

@@ -6,6 +6,7 @@ import (
 	"regexp/syntax"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // plainPattern returns an expression that means the same, in which no class is negated within another one. libxml2
@@ -98,6 +99,9 @@ func (p *patternReader) classRange() string {
 // classPart is a property, an escape of one letter, or a character.
 var classPart = regexp.MustCompile(`(?s)^(?:\\([pP])\{([^}]*)\}|\\(.)|[^\\\[\]])`)
 
+// meaningless are letters and digits whose escapes mean nothing.
+var meaningless = regexp.MustCompile(`^[^\PLnrt]|\p{Nd}$`)
+
 // classAtom reads a part of a class, and says whether it is one character.
 func (p *patternReader) classAtom() (string, bool) {
 	found := classPart.FindStringSubmatch(p.rest)
@@ -110,14 +114,14 @@ func (p *patternReader) classAtom() (string, bool) {
 	case found[1] != "":
 		return p.property(found[2], found[1] == "P"), false
 	case letter == "":
-		return escaped([]rune(found[0])[0]), true
+		c, _ := utf8.DecodeRuneInString(found[0])
+		return escaped(c), true
 	case several[letter] != "":
 		return several[letter], false
 	case several[string(letter[0]^' ')] != "":
 		return p.allBut(several[string(letter[0]^' ')]), false
 	default:
-		meaningless := strings.ContainsFunc(letter, func(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) })
-		p.failed = p.failed || meaningless && !strings.Contains("nrt", letter)
+		p.failed = p.failed || meaningless.MatchString(letter)
 		return found[0], true
 	}
 }

@@ -28,6 +28,14 @@ func (o *Object) Value(name string) (float64, bool) {
 	return f.Number()
 }
 
+// Text is the text in a field, empty where it is blank or missing.
+func (o *Object) Text(name string) string {
+	if f := o.Field(name); f != nil {
+		return f.Text
+	}
+	return ""
+}
+
 // Is reports whether a field has a text, in any case.
 func (o *Object) Is(name, text string) bool {
 	f := o.Field(name)

@@ -109,9 +109,7 @@ func (r *Findings) unknownField(o *Object, f *Field) {
 	} else if o.Spec.Repeated != nil {
 		names = append(names, o.Spec.Repeated.Name)
 	}
-	for _, spec := range specs {
-		names = append(names, spec.Name)
-	}
+	names = append(names, engine.Each(specs, func(spec *FieldSpec) string { return spec.Name })...)
 	meant := engine.Nearest(f.Name, names)
 	if meant == "" {
 		// EnergyPlus ignores the field. A misspelt one loses a value that was meant for another.

@@ -82,10 +82,5 @@ func isLoose(o *Object, f *FieldSpec) bool {
 	if c, known := unreadUnless[o.Spec.Name][f.Name]; known && !c.holds(o) {
 		return true
 	}
-	for _, list := range looseLists {
-		if strings.EqualFold(f.Refers[0], list) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(looseLists, func(list string) bool { return strings.EqualFold(f.Refers[0], list) })
 }

@@ -66,9 +66,7 @@ func (r *Findings) checkClasses() {
 			continue
 		}
 		if len(names) == 0 {
-			for _, class := range r.Model.dictionary.Classes {
-				names = append(names, class.Name)
-			}
+			names = engine.Each(r.Model.dictionary.Classes, func(class *Class) string { return class.Name })
 		}
 		message := fmt.Sprintf("EnergyPlus %s has no class %s", r.Model.dictionary.Version, engine.Quote(o.Class))
 		if !r.Full("unknown_class") {

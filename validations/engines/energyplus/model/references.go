@@ -336,9 +336,7 @@ func (b *nameBook) candidates(lists []string) []string {
 			names = slices.AppendSeq(names, maps.Values(b.labels[class]))
 		}
 		names = slices.AppendSeq(names, maps.Values(b.given[Fold(list)]))
-		for _, class := range b.dictionary.Types(list) {
-			names = append(names, class.Name)
-		}
+		names = append(names, engine.Each(b.dictionary.Types(list), func(class *Class) string { return class.Name })...)
 	}
 	return names
 }

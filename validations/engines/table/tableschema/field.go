@@ -50,11 +50,7 @@ func (l *labeled) UnmarshalJSON(text []byte) error {
 type MissingValues []labeled
 
 func (m MissingValues) texts() []string {
-	texts := make([]string, len(m))
-	for i, value := range m {
-		texts[i] = scalarText(json.RawMessage(value))
-	}
-	return texts
+	return engine.Each(m, func(value labeled) string { return scalarText(json.RawMessage(value)) })
 }
 
 // Constraints are those of a field.
