@@ -70,20 +70,18 @@ func (r *modelRun) checkRules(ctx context.Context, c *engine.Collector) error {
 // facts are what rules know of a model. Counts are by the classes as the model writes them, and by those that the rule
 // names, in its spelling.
 func (r *modelRun) facts(classes []string) map[string]any {
-	counts := map[string]int64{}
-	byKey := map[string]int64{}
-	spelling := map[string]string{}
+	counts, spelling := map[string]int64{}, map[string]string{}
 	for _, o := range r.Model.Objects {
 		if _, known := spelling[o.Key]; !known {
 			spelling[o.Key] = o.Class
 		}
-		byKey[o.Key]++
-	}
-	for class, n := range byKey {
-		counts[spelling[class]] = n
+		counts[spelling[o.Key]]++
 	}
 	for _, class := range classes {
-		counts[class] = byKey[model.Fold(class)]
+		written, known := spelling[model.Fold(class)]
+		if counts[class] = counts[written]; !known {
+			counts[class] = 0
+		}
 	}
 	major, minor := versionNumbers(r.version)
 	return map[string]any{

@@ -72,6 +72,17 @@ func memberNames(of reflect.Type) []string {
 	return names
 }
 
+// FewWarnings are the first of the warnings about members that check nothing, and how many more there are.
+func FewWarnings(warnings []ConfigError, code string) []ConfigError {
+	const most = 20
+	more := len(warnings) - most
+	if more <= 0 {
+		return warnings
+	}
+	words := Plural(more, "more member checks nothing", "more members check nothing")
+	return append(warnings[:most], NewConfigError("/schema", code, words))
+}
+
 // Repair returns a configuration without the members that are unknown or of the wrong type, so that the rest can be
 // checked as well. A member whose name is a slip gets the name that is meant. It returns false if there is nothing to
 // repair.

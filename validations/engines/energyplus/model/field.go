@@ -38,8 +38,7 @@ func (o *Object) Text(name string) string {
 
 // Is reports whether a field has a text, in any case.
 func (o *Object) Is(name, text string) bool {
-	f := o.Field(name)
-	return f != nil && strings.EqualFold(f.Text, text)
+	return strings.EqualFold(o.Text(name), text)
 }
 
 // IsExpression reports whether the value is that of a parametric model, which has expressions in place of values.
