@@ -127,19 +127,26 @@ func repairMember(root any, fault ConfigError) bool {
 func ValueAt(value any, tokens iter.Seq[string]) (any, bool) {
 	for token := range tokens {
 		there := false
-		switch inside := value.(type) {
-		case map[string]any:
-			value, there = inside[token]
-		case []any:
-			if i, err := strconv.Atoi(token); err == nil && i >= 0 && i < len(inside) {
-				value, there = inside[i], true
-			}
-		}
-		if !there {
+		if value, there = Member(value, token); !there {
 			return nil, false
 		}
 	}
 	return value, true
+}
+
+// Member returns a member of an object or an element of a list by its token.
+func Member(value any, token string) (any, bool) {
+	switch inside := value.(type) {
+	case map[string]any:
+		member, there := inside[token]
+		return member, there
+	case []any:
+		i, err := strconv.Atoi(token)
+		if err == nil && i >= 0 && i < len(inside) && strconv.Itoa(i) == token {
+			return inside[i], true
+		}
+	}
+	return nil, false
 }
 
 // kindNames are the types of values in JSON by their first characters.
@@ -147,17 +154,13 @@ var kindNames = map[jsontext.Kind]string{
 	'{': "object", '[': "array", '"': "string", '0': "number", 't': "boolean", 'f': "boolean", 'n': "null",
 }
 
-// escapePointer escapes a token of a JSON pointer (RFC 6901).
-var escapePointer = strings.NewReplacer("~", "~0", "/", "~1")
-
 // Pointer joins tokens to a JSON pointer.
 func Pointer(tokens ...string) string {
-	var b strings.Builder
+	var pointer jsontext.Pointer
 	for _, token := range tokens {
-		b.WriteByte('/')
-		b.WriteString(escapePointer.Replace(token))
+		pointer = pointer.AppendToken(token)
 	}
-	return b.String()
+	return string(pointer)
 }
 
 // ItemPointer points at a member of an item of a list, as in /rules/0/assert.

@@ -96,7 +96,7 @@ func (e *treeExpression) explain(at *ruleSpot, reason string) string {
 			base, value = at.place.tokens, at.place.value
 		}
 		for i, name := range n.names {
-			next, known := member(value, name)
+			next, known := engine.Member(value, name)
 			if !known && hasSize(value) && name == "length" {
 				break
 			}
@@ -130,7 +130,7 @@ func hint(value any, n need, i int) string {
 	if len(list) == 0 {
 		return ""
 	}
-	if _, known := member(list[0], name); !known {
+	if _, known := engine.Member(list[0], name); !known {
 		return ""
 	}
 	written := strings.Join(append([]string{n.variable}, n.names[:i]...), ".")

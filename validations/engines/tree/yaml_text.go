@@ -47,9 +47,6 @@ func ReadYAML(content []byte, limits engine.Limits) (YAMLText, *engine.Finding) 
 	return YAMLText{JSON: written, Document: &document, root: document.Content[0], content: content}, nil
 }
 
-// unescapePointer is the inverse of the escapes of JSON pointers (RFC 6901).
-var unescapePointer = strings.NewReplacer("~1", "/", "~0", "~")
-
 // Place returns the line and the column of the value that a JSON pointer leads to, or of the nearest value around it
 // if that does not exist. Both count from 1.
 func (t YAMLText) Place(at string) (int, int) {
@@ -82,8 +79,8 @@ func (t YAMLText) PlaceInside(at string, line, column int) (int, int, bool) {
 // node returns the value that a JSON pointer leads to, or the nearest one around it.
 func (t YAMLText) node(at string) *yaml.Node {
 	node := t.root
-	for token := range strings.SplitSeq(strings.TrimPrefix(at, "/"), "/") {
-		below := childNode(node, unescapePointer.Replace(token))
+	for token := range jsontext.Pointer(at).Tokens() {
+		below := childNode(node, token)
 		if below == nil {
 			break
 		}
