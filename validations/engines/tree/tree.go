@@ -4,6 +4,7 @@ package tree
 import (
 	"mime"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -103,18 +104,14 @@ func decodeUTF8(format string) func(content []byte) ([]byte, *engine.ReadError) 
 	}
 }
 
+// typeForm is that of media types of which documents are trees.
+var typeForm = regexp.MustCompile(`(?:[/+]|/x-)(json|yaml|xml)$`)
+
 // isNamed reports whether a document is of a format, by its media type and, where that names none, by its file's name.
 func isNamed(doc engine.Document, format string, extensions ...string) bool {
 	mediaType, _, err := mime.ParseMediaType(doc.MediaType)
-	if err != nil {
-		mediaType = ""
-	}
-	for _, known := range []string{"json", "yaml", "xml"} {
-		if slices.ContainsFunc([]string{"/", "+", "/x-"}, func(mark string) bool {
-			return strings.HasSuffix(mediaType, mark+known)
-		}) {
-			return known == format
-		}
+	if named := typeForm.FindStringSubmatch(mediaType); err == nil && named != nil {
+		return named[1] == format
 	}
 	return slices.Contains(extensions, strings.ToLower(path.Ext(doc.Filename)))
 }

@@ -24,13 +24,7 @@ type identifiers struct {
 	most   int
 	faults []*identifierFault
 	// repeats are the complaints of xmllint about attributes whose ID another attribute has.
-	repeats map[duplicateID]string
-}
-
-// duplicateID identifies an attribute as xmllint does: by local names and the line in which the start tag ends.
-type duplicateID struct {
-	line               int
-	element, attribute string
+	repeats map[valuePlace]string
 }
 
 // typed is an open element and its type. The text is collected if it is an ID or refers to one.
@@ -68,7 +62,7 @@ func (s *schema) readIdentifiers(text []byte) (*identifiers, error) {
 	x := &identifiers{
 		model: xmltext.NewModel(s.bundle), reader: xmltext.NewReader(text, s.limits),
 		lines: engine.NewLines(text, s.limits.MaxExcerpt),
-		named: map[string]idDecl{}, repeats: map[duplicateID]string{},
+		named: map[string]idDecl{}, repeats: map[valuePlace]string{},
 		most: s.limits.MaxValues,
 	}
 	x.reader.Visit, x.reader.Follow = x.begin, x.follow
@@ -92,7 +86,7 @@ func (s *schema) readIdentifiers(text []byte) (*identifiers, error) {
 // rephrase says of the attributes with an ID that occurs twice where it is: xmllint says that it is not a valid value.
 func (x *identifiers) rephrase(found []*complaint) {
 	for _, one := range found {
-		if message, known := x.repeats[duplicateID{one.line, one.element, one.attribute}]; known {
+		if message, known := x.repeats[valuePlace{one.lintPlace, one.attribute, ""}]; known {
 			one.finding.Message = message
 		}
 	}
@@ -179,8 +173,8 @@ func (x *identifiers) name(u idRef, e *xmltext.Element) {
 	}
 	message := fmt.Sprintf("%s repeats the ID %s of line %d", u, engine.Quote(u.id), x.lines.Line(first.element))
 	if first.inAttribute && u.attribute != "" {
-		local := u.attribute[strings.IndexByte(u.attribute, ':')+1:]
-		x.repeats[duplicateID{x.lines.Line(e.End - 1), e.Name.Local, local}] = message
+		_, local := xmltext.SplitName(u.attribute)
+		x.repeats[valuePlace{lintPlace{x.lines.Line(e.End - 1), e.Name.Local}, local, ""}] = message
 		return
 	}
 	x.fault(u, message)

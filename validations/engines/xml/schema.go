@@ -27,8 +27,8 @@ type schema struct {
 
 // complaint is one line of xmllint's output that is about the document.
 type complaint struct {
-	line      int
-	element   string
+	lintPlace
+
 	attribute string
 	// subject and sentence are what the complaint is about and what xmllint says of it, empty for other complaints. The
 	// space is the namespace of the subject.
@@ -306,8 +306,7 @@ func (c *complaints) locate(text []byte, identifiers []*identifierFault, limits 
 			one.finding.Message += fmt.Sprintf(" (after line %d, where xmllint stops counting)", lastLintLine-1)
 			continue
 		}
-		key := lintPlace{one.line, one.element}
-		wanted[key] = append(wanted[key], one)
+		wanted[one.lintPlace] = append(wanted[one.lintPlace], one)
 	}
 	lines := engine.NewLines(text, limits.MaxExcerpt)
 	r := xmltext.NewReader(text, limits)

@@ -86,7 +86,7 @@ func readComplaint(line string) (*complaint, bool) {
 		// These are opinions on what is allowed, such as a namespace without a scheme.
 		return nil, false
 	}
-	one := &complaint{line: number, element: found[2], finding: engine.Failure("xml.schema", "")}
+	one := &complaint{lintPlace: lintPlace{number, found[2]}, finding: engine.Failure("xml.schema", "")}
 	if !strings.HasPrefix(found[3], "Schemas") {
 		one.finding.Code = "xml.malformed"
 		one.finding.Message = "not valid XML: " + engine.ClipTo(found[4], engine.MaxMessage)
