@@ -15,7 +15,8 @@ import (
 // exact is a number without rounding, in a form in which equal numbers are equal: 0.digits times ten to the exponent,
 // where the digits neither start nor end with zero.
 type exact struct {
-	negative bool
+	// sign is -1, 0 or 1.
+	sign     int
 	digits   string
 	exponent int
 }
@@ -32,28 +33,19 @@ func newExact(literal string) exact {
 	digits := strings.TrimLeft(whole+fraction, "0")
 	exponent += len(digits) - len(fraction)
 	digits = strings.TrimRight(digits, "0")
-	if digits == "" {
+	switch {
+	case digits == "":
 		return exact{}
+	case negative:
+		return exact{-1, digits, exponent}
+	default:
+		return exact{1, digits, exponent}
 	}
-	return exact{negative, digits, exponent}
 }
 
 func (d exact) compare(other exact) int {
-	if d.sign() != other.sign() {
-		return cmp.Compare(d.sign(), other.sign())
-	}
-	return d.sign() * cmp.Or(cmp.Compare(d.exponent, other.exponent), cmp.Compare(d.digits, other.digits))
-}
-
-func (d exact) sign() int {
-	switch {
-	case d.digits == "":
-		return 0
-	case d.negative:
-		return -1
-	default:
-		return 1
-	}
+	return cmp.Or(cmp.Compare(d.sign, other.sign),
+		d.sign*cmp.Compare(d.exponent, other.exponent), d.sign*cmp.Compare(d.digits, other.digits))
 }
 
 func (d exact) whole() bool {
@@ -63,7 +55,7 @@ func (d exact) whole() bool {
 // text is a literal of the number.
 func (d exact) text() string {
 	sign := ""
-	if d.negative {
+	if d.sign < 0 {
 		sign = "-"
 	}
 	return sign + "0." + d.digits + "e" + strconv.Itoa(d.exponent)

@@ -138,15 +138,15 @@ func (s *schema) fault(line string) (engine.ConfigError, bool) {
 	if found == nil {
 		return engine.ConfigError{}, false
 	}
-	index, err := strconv.Atoi(found[1])
-	number, alsoErr := strconv.Atoi(found[2])
-	if err != nil || alsoErr != nil || index < program.FirstFile {
+	index, _ := strconv.Atoi(found[1]) // They are digits.
+	number, _ := strconv.Atoi(found[2])
+	if index < program.FirstFile {
 		return engine.ConfigError{}, false
 	}
 	names := s.bundle.Names()
 	sentence := schemaFile.ReplaceAllStringFunc(found[3], func(file string) string {
-		number, err := strconv.Atoi(file[strings.LastIndexByte(file, '/')+1:])
-		if err != nil || number <= program.FirstFile || number-program.FirstFile >= len(names) {
+		number, _ := strconv.Atoi(file[strings.LastIndexByte(file, '/')+1:])
+		if number <= program.FirstFile || number-program.FirstFile >= len(names) {
 			return "schema"
 		}
 		return names[number-program.FirstFile]

@@ -78,10 +78,7 @@ func readComplaint(line string) (*complaint, bool) {
 	if found == nil {
 		return nil, false
 	}
-	number, err := strconv.Atoi(found[1])
-	if err != nil {
-		return nil, false
-	}
+	number, _ := strconv.Atoi(found[1]) // They are digits.
 	if strings.HasSuffix(found[3], "warning") && !strings.HasPrefix(found[3], "Schemas") {
 		// These are opinions on what is allowed, such as a namespace without a scheme.
 		return nil, false
