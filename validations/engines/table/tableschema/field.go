@@ -93,12 +93,8 @@ func (f Field) Words() string {
 			words = append(words, part.words)
 		}
 	}
-	for i, value := range c.Enum {
-		if i == 0 {
-			words = append(words, "one of "+engine.Plain(value))
-			continue
-		}
-		words = append(words, engine.Plain(value))
+	if len(c.Enum) > 0 {
+		words = append(words, "one of "+strings.Join(engine.Each(c.Enum, engine.Plain), ", "))
 	}
 	return strings.Join(words, ", ")
 }
