@@ -136,9 +136,12 @@ func (b *Bundle) Texts(location func(index int) string) [][]byte {
 		var text []byte
 		at := 0
 		if i == 0 {
+			// The schema itself includes what others import for its own namespace, the first of which it is. libxml2
+			// would skip such an import, because it has read a schema of that namespace.
 			at = b.opened
+			include := Written(xml.Name{Space: b.prefix, Local: "include"})
 			text = append(text, d.text[:at]...)
-			text = append(text, b.includes(location)...)
+			text = append(text, includes(include, b.imported(d.namespace)[1:], location)...)
 		}
 		for _, r := range d.references {
 			target := r.target
@@ -165,28 +168,15 @@ func (b *Bundle) combination(namespace string, location func(index int) string) 
 	text.WriteString(`<schema xmlns="` + namespaceSchema + `" targetNamespace="`)
 	// Writing to a builder does not fail.
 	_ = xml.EscapeText(&text, []byte(namespace))
-	text.WriteString(`">`)
-	for _, target := range b.imported(namespace) {
-		text.WriteString(`<include schemaLocation="` + location(target) + `"/>`)
-	}
-	text.WriteString(`</schema>`)
+	text.WriteString(`">` + includes("include", b.imported(namespace), location) + `</schema>`)
 	return []byte(text.String())
 }
 
-// includes are elements for the schema itself that include what others import for its own namespace. libxml2 would skip
-// such an import, because it has read a schema of that namespace.
-func (b *Bundle) includes(location func(index int) string) string {
-	element := "include"
-	if b.prefix != "" {
-		element = b.prefix + ":include"
-	}
-	var text strings.Builder
-	for _, target := range b.imported(b.documents[0].namespace) {
-		if target > 0 {
-			text.WriteString("<" + element + ` schemaLocation="` + location(target) + `"/>`)
-		}
-	}
-	return text.String()
+// includes are elements that include documents.
+func includes(element string, targets []int, location func(index int) string) string {
+	return strings.Join(engine.Each(targets, func(target int) string {
+		return "<" + element + ` schemaLocation="` + location(target) + `"/>`
+	}), "")
 }
 
 // combine finds the namespaces that several documents are imported for. The schema itself includes those of its own.

@@ -176,25 +176,14 @@ func named(n *node) bool {
 	return ok
 }
 
-// prefix is the prefix of the element that a particle comes from, with its colon.
-func (p *particle) prefix() string {
-	if p.node.name.Space == "" {
-		return ""
-	}
-	return p.node.name.Space + ":"
-}
-
 // occurs writes the occurrences of a particle as attributes.
 func (p *particle) occurs() string {
-	var b strings.Builder
+	least, most := "", ""
 	if p.min != 1 {
-		b.WriteString(` minOccurs="` + strconv.Itoa(p.min) + `"`)
+		least = ` minOccurs="` + strconv.Itoa(p.min) + `"`
 	}
-	switch {
-	case p.max == unbounded:
-		b.WriteString(` maxOccurs="unbounded"`)
-	case p.max != 1:
-		b.WriteString(` maxOccurs="` + strconv.Itoa(p.max) + `"`)
+	if p.max != 1 {
+		most = ` maxOccurs="` + strconv.Itoa(p.max) + `"`
 	}
-	return b.String()
+	return least + strings.Replace(most, strconv.Itoa(unbounded), "unbounded", 1)
 }
