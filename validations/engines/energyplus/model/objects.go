@@ -126,7 +126,6 @@ func (r *Findings) CheckNames() {
 // checkNames looks for names that are missing or used twice.
 func (r *Findings) checkNames() {
 	type scopedName struct{ scope, name string }
-	scopes := map[*Class]string{}
 	first := map[scopedName]*Object{}
 	for _, o := range r.Model.Objects {
 		if o.Spec == nil || o.Spec.Label == nil {
@@ -139,12 +138,7 @@ func (r *Findings) checkNames() {
 			}
 			continue
 		}
-		scope, known := scopes[o.Spec]
-		if !known {
-			scope = scopeOf(o.Spec)
-			scopes[o.Spec] = scope
-		}
-		at := scopedName{scope, Fold(o.Label.Text)}
+		at := scopedName{scopeOf(o.Spec), Fold(o.Label.Text)}
 		if other, taken := first[at]; taken {
 			message := r.duplicate(o.Label.Text, other)
 			r.Add(CheckUniqueNames, "duplicate_name", o, nil, message)
