@@ -15,7 +15,7 @@ import (
 
 // readHeader reports whether there is nothing to read after it.
 func (r *run) readHeader(ctx context.Context) (bool, error) {
-	_, isKeyed := r.records.(tablefile.Keyed)
+	_, isKeyed := r.records.(*tablefile.JSONLines)
 	if isKeyed || !r.engine.dialect.HasHeader() {
 		for i := range r.engine.columns {
 			r.order = append(r.order, i)
@@ -194,7 +194,7 @@ func (r *run) checkOrder(names []tablefile.Value) {
 
 // checkMembers reports the names of a record's members that no column has, each once.
 func (r *run) checkMembers() {
-	records, isKeyed := r.records.(tablefile.Keyed)
+	records, isKeyed := r.records.(*tablefile.JSONLines)
 	if !isKeyed || r.engine.match.allowsUnknown {
 		return
 	}

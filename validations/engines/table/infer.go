@@ -60,7 +60,7 @@ func Infer(ctx context.Context, doc engine.Document, limits engine.Limits) (engi
 	}
 	rows, header := 0, 1
 	err = sample(ctx, doc, dialect, names, limits, func(records tablefile.Source) error {
-		if _, isKeyed := records.(tablefile.Keyed); !isKeyed && header > 0 {
+		if _, isKeyed := records.(*tablefile.JSONLines); !isKeyed && header > 0 {
 			header--
 			return nil
 		}
@@ -145,7 +145,7 @@ func sampleNames(
 ) ([]string, error) {
 	names := []string{}
 	err := sample(ctx, doc, dialect, nil, limits, func(records tablefile.Source) error {
-		objects, isKeyed := records.(tablefile.Keyed)
+		objects, isKeyed := records.(*tablefile.JSONLines)
 		if !isKeyed {
 			var err error
 			names, err = headerNames(records)

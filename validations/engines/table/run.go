@@ -146,7 +146,7 @@ func (r *run) end() {
 			Message: "only the last row lacks " + r.lacks + "; if it has totals, the table must end before it",
 		})
 	}
-	if _, isKeyed := r.records.(tablefile.Keyed); isKeyed && r.row == 0 {
+	if _, isKeyed := r.records.(*tablefile.JSONLines); isKeyed && r.row == 0 {
 		r.collector.Add("", engine.Failure("csv.empty", "the table is empty"))
 	}
 }

@@ -7,7 +7,8 @@ import (
 
 // writer writes a schema with simplified content models.
 type writer struct {
-	simplifier
+	// mostCopies is how many particles one particle may become.
+	mostCopies int
 
 	text []byte
 	out  bytes.Buffer

@@ -36,13 +36,6 @@ type Source interface {
 	Place(f engine.Finding, start int) engine.Finding
 }
 
-// Keyed is a source whose records name their values. Its values are those of the schema's columns.
-type Keyed interface {
-	Source
-	// Unknown are the members of the current record that the schema does not know.
-	Unknown() []Value
-}
-
 // Value is one value of a record.
 type Value struct {
 	Text []byte
@@ -180,7 +173,7 @@ func Close(records Source) {
 // CheckEnd makes sure that a table of text that ended was read to the end of its document.
 func CheckEnd(records Source, content *io.SectionReader) error {
 	switch records.(type) {
-	case *CSV, *jsonLines:
+	case *CSV, *JSONLines:
 		if at, err := content.Seek(0, io.SeekCurrent); err != nil || at < content.Size() {
 			return fmt.Errorf("read table: %w", errors.Join(err, io.ErrUnexpectedEOF))
 		}
