@@ -53,7 +53,7 @@ type RuleConfig struct {
 
 // Requirement is what the rule demands.
 func (c RuleConfig) Requirement() engine.Requirement {
-	return engine.RuleRequirement(c.ID, c.Message, c.Assert, c.Severity)
+	return engine.Requirement{Subject: c.ID, Expression: c.Assert, Otherwise: c.Message, Severity: c.Severity}
 }
 
 // Rule is a compiled RuleConfig.

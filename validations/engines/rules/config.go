@@ -20,13 +20,11 @@ type stepConfig struct {
 
 // ruleConfig is a rule on each place of a path for which When holds. It has an operator or an expression.
 type ruleConfig struct {
-	ID string `json:"id"`
+	expression.RuleConfig
 	assertionConfig
-	Assert   string          `json:"assert,omitempty"`
-	When     string          `json:"when,omitempty"`
-	Missing  string          `json:"missing,omitempty"`
-	Severity engine.Severity `json:"severity,omitempty"`
-	Message  string          `json:"message,omitempty"`
+
+	When    string `json:"when,omitempty"`
+	Missing string `json:"missing,omitempty"`
 }
 
 // assertionConfig is an operator on a path with what it compares with.

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"errors"
 	"io"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -19,10 +18,8 @@ import (
 type JSONLines struct {
 	source  lineReader
 	columns map[string]int
-	limits  engine.Limits
 
-	record
-	raw    []byte
+	textRecord
 	others []Value
 }
 
@@ -30,9 +27,8 @@ func newJSONLines(content io.Reader, columns []string, limits engine.Limits) *JS
 	r := &JSONLines{
 		source:  lineReader{bufio.NewReaderSize(content, window), limits.MaxRecordBytes},
 		columns: map[string]int{},
-		limits:  limits,
-		record:  record{cells: make([]Value, len(columns))},
 	}
+	r.limits, r.cells = limits, make([]Value, len(columns))
 	for i, name := range columns {
 		r.columns[name] = i
 	}
@@ -47,15 +43,6 @@ func (r *JSONLines) Blank() bool {
 // Unknown are the members of the current record that the schema does not know.
 func (r *JSONLines) Unknown() []Value {
 	return r.others
-}
-
-// Place implements Source.
-func (r *JSONLines) Place(f engine.Finding, start int) engine.Finding {
-	start = min(start, len(r.raw))
-	f.Line = r.line
-	f.Column = utf8.RuneCount(r.raw[:start]) + 1
-	f.Excerpt = engine.Excerpt(r.raw, start, r.limits.MaxExcerpt)
-	return f
 }
 
 // Next implements Source.
@@ -130,9 +117,6 @@ func (r *JSONLines) readMember(decoder *jsontext.Decoder) error {
 	}
 	f, err := scalar(value)
 	f.Start = int(decoder.InputOffset()) - len(value)
-	if f.Native == NativeJSON {
-		f.Text = bytes.Clone(value)
-	}
 	if err != nil {
 		return err
 	}

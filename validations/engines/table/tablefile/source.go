@@ -207,23 +207,21 @@ func (r lineReader) read(line []byte) ([]byte, error) {
 	}
 }
 
-// scalar reads a value of JSON. Of an object or an array it returns the type alone.
+// scalar reads a value of JSON.
 func scalar(value jsontext.Value) (Value, error) {
-	var err error
-	f := Value{}
 	switch value.Kind() {
 	case jsontext.KindNull:
-		f.Native = NativeNull
+		return Value{Native: NativeNull}, nil
 	case jsontext.KindTrue, jsontext.KindFalse:
-		f.Native, f.Text = NativeTruth, bytes.Clone(value)
+		return Value{Native: NativeTruth, Text: bytes.Clone(value)}, nil
 	case jsontext.KindNumber:
-		f.Native, f.Text = NativeNumber, bytes.Clone(value)
+		return Value{Native: NativeNumber, Text: bytes.Clone(value)}, nil
 	case jsontext.KindBeginObject, jsontext.KindBeginArray:
-		f.Native = NativeJSON
+		return Value{Native: NativeJSON, Text: bytes.Clone(value)}, nil
 	default:
-		f.Text, err = jsontext.AppendUnquote(nil, value)
+		text, err := jsontext.AppendUnquote(nil, value)
+		return Value{Text: text}, err
 	}
-	return f, err
 }
 
 // parseMoment reads a time of one of the layouts. A time without a zone is one in UTC.
