@@ -18,7 +18,7 @@ type stepConfig struct {
 	// Versions are the versions of EnergyPlus that models may be for, as "23.2".
 	Versions []string `json:"versions,omitempty"`
 	// Checks gives checks another severity than their own, or turns them off.
-	Checks map[string]string `json:"checks,omitempty"`
+	Checks map[string]engine.Severity `json:"checks,omitempty"`
 	// RequiredObjects lists classes of which a model needs an object. Of the classes of one entry any will do.
 	RequiredObjects [][]string `json:"required_objects,omitempty"`
 	// Rules are about the facts of a model.
@@ -34,13 +34,8 @@ var configuredVersion = regexp.MustCompile(`^\d{1,3}\.\d{1,3}$`)
 // severities are those of the checks that are on.
 func (c stepConfig) severities() map[string]engine.Severity {
 	severities := maps.Clone(model.Severities)
-	for name, severity := range c.Checks {
-		if severity == checkOff {
-			delete(severities, name)
-			continue
-		}
-		severities[name] = engine.Severity(severity)
-	}
+	maps.Copy(severities, c.Checks)
+	maps.DeleteFunc(severities, func(_ string, severity engine.Severity) bool { return severity == checkOff })
 	return severities
 }
 
@@ -64,7 +59,7 @@ func (c stepConfig) checkChecks() []engine.ConfigError {
 			detail := "there is no such check; the checks are " + strings.Join(known, ", ")
 			faults = append(faults, engine.NewConfigError(at, "checks.unknown", detail))
 		}
-		if severity := c.Checks[name]; severity != checkOff && !engine.Severity(severity).Known() {
+		if severity := c.Checks[name]; severity != checkOff && !severity.Known() {
 			faults = append(faults, engine.NewConfigError(at, "checks.severity", "use ERROR, WARNING, INFO or OFF"))
 		}
 	}

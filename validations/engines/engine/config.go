@@ -126,10 +126,11 @@ func repairMember(root any, fault ConfigError) bool {
 // ValueAt returns the value that tokens lead to, through objects and lists.
 func ValueAt(value any, tokens iter.Seq[string]) (any, bool) {
 	for token := range tokens {
-		there := false
-		if value, there = Member(value, token); !there {
+		member, there := Member(value, token)
+		if !there {
 			return nil, false
 		}
+		value = member
 	}
 	return value, true
 }

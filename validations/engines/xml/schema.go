@@ -175,15 +175,11 @@ func (s *schema) check(ctx context.Context, text []byte, c *engine.Collector) er
 	for _, one := range found.list {
 		c.Add(one.element, one.finding)
 	}
-	key := engine.CheckKey{Code: "xml.schema", Severity: engine.SeverityError}
-	if found.unlisted > 0 {
-		c.AddUnlisted(key, found.unlisted)
-	}
 	for _, one := range ids.faults {
 		c.Add(one.local, one.finding)
 	}
-	if unlisted > 0 {
-		c.AddUnlisted(key, unlisted)
+	if more := found.unlisted + unlisted; more > 0 {
+		c.AddUnlisted(engine.CheckKey{Code: "xml.schema", Severity: engine.SeverityError}, more)
 	}
 	return nil
 }
