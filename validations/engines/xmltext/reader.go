@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -332,24 +333,14 @@ func Written(name xml.Name) string {
 	return name.Space + ":" + name.Local
 }
 
+var attributeForm = regexp.MustCompile(`([^\s=]+)\s*=\s*("[^"]*"|'[^']*')`)
+
 // AttributeValue returns where the value of an attribute stands in a start tag, with its quotes.
 func AttributeValue(tag []byte, name string) (int, int) {
-	for at := 0; at < len(tag); {
-		equals := bytes.IndexByte(tag[at:], '=')
-		if equals < 0 {
-			break
+	for _, at := range attributeForm.FindAllSubmatchIndex(tag, -1) {
+		if string(tag[at[2]:at[3]]) == name {
+			return at[4], at[5]
 		}
-		found := bytes.TrimRight(tag[at:at+equals], " \t\r\n")
-		if space := bytes.LastIndexAny(found, " \t\r\n"); space >= 0 {
-			found = found[space+1:]
-		}
-		begin := at + equals + bytes.IndexAny(tag[at+equals:], `"'`)
-		length := bytes.IndexByte(tag[begin+1:], tag[begin])
-		end := begin + length + 2
-		if string(found) == name {
-			return begin, end
-		}
-		at = end
 	}
 	return 0, 0
 }
