@@ -318,8 +318,8 @@ func styleOf(id string, formats map[string]string) cellStyle {
 	return cellStyle{isTime: within(14, 22) || within(27, 36) || within(45, 47) || within(50, 58)}
 }
 
-// formatPart is a text, an escaped character, an elapsed time, something else in brackets, the word General, the end of a
-// section, or a letter of dates and times.
+// formatPart is a text, an escaped character, an elapsed time, something else in brackets, the word General, the end of
+// a section, or a letter of dates and times.
 var formatPart = regexp.MustCompile(
 	`(?is)"[^"]*"?|[\\_*].?|(\[[hms]+(?:\]|$))|\[[^\]]*\]?|general|(;)|([dmyhs])`)
 
