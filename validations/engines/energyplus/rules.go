@@ -28,7 +28,7 @@ func compileModelRules(
 		detail := fmt.Sprintf("at most %d rules are allowed", limits.MaxRules)
 		return nil, engine.Refuse("/rules", "rule.too_many", detail)
 	}
-	env, err := expression.NewEnv(limits,
+	env := expression.NewEnv(limits,
 		cel.Variable("format", cel.StringType),
 		cel.Variable("version", cel.StringType),
 		cel.Variable("major", cel.IntType),
@@ -36,9 +36,6 @@ func compileModelRules(
 		cel.Variable("objects", cel.IntType),
 		cel.Variable("counts", cel.MapType(cel.StringType, cel.IntType)),
 	)
-	if err != nil {
-		return nil, engine.Refuse("", "rule.invalid", err.Error())
-	}
 	compiler := expression.NewRules(limits)
 	rules := make([]modelRule, 0, len(configs))
 	for i, config := range configs {

@@ -60,9 +60,6 @@ func HasMember(of reflect.Type, name string) bool {
 
 // memberNames are the names that the members of a struct have in JSON.
 func memberNames(of reflect.Type) []string {
-	if of == nil || of.Kind() != reflect.Struct {
-		return nil
-	}
 	var names []string
 	for _, field := range reflect.VisibleFields(of) {
 		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" && name != "-" {

@@ -52,8 +52,9 @@ type Members struct {
 	Whole bool
 }
 
-// NewEnv declares the variables of one kind of rule. Nothing in it reads a clock or leaves the process.
-func NewEnv(limits engine.Limits, variables ...cel.EnvOption) (*cel.Env, error) {
+// NewEnv declares the variables of one kind of rule. Nothing in it reads a clock or leaves the process, and nothing
+// depends on a configuration, so that it fits together always or never.
+func NewEnv(limits engine.Limits, variables ...cel.EnvOption) *cel.Env {
 	options := slices.Concat(libraryFunctions(limits), []cel.EnvOption{
 		cel.ParserExpressionSizeLimit(limits.MaxRuleChars),
 		cel.ParserRecursionLimit(maxExpressionDepth),
@@ -64,11 +65,8 @@ func NewEnv(limits engine.Limits, variables ...cel.EnvOption) (*cel.Env, error) 
 			cel.ValidateComprehensionNestingLimit(maxComprehensions),
 			cel.ValidateBindNestingLimit(maxBindings)),
 	}, variables)
-	env, err := cel.NewCustomEnv(options...)
-	if err != nil {
-		return nil, fmt.Errorf("declare variables of rules: %w", err)
-	}
-	return env, nil
+	env, _ := cel.NewCustomEnv(options...)
+	return env
 }
 
 // compile checks an expression and what it may cost.

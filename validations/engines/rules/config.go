@@ -51,16 +51,12 @@ type treeRuleCompiler struct {
 	operators map[string]operatorCompiler
 }
 
-func newTreeRuleCompiler(limits engine.Limits) (*treeRuleCompiler, error) {
+func newTreeRuleCompiler(limits engine.Limits) *treeRuleCompiler {
 	// An expression on a document may go through long lists, while one on a row of a table runs for each of many rows.
 	limits.MaxRuleCost = limits.MaxDocumentRuleCost
-	env, err := newTreeEnv(limits)
-	if err != nil {
-		return nil, err
-	}
 	rules := expression.NewRules(limits)
 	rules.Cheaper = "set path to the elements of one list, as in /zones/*, and loop over the other list only"
-	return &treeRuleCompiler{Rules: rules, env: env, operators: operators}, nil
+	return &treeRuleCompiler{Rules: rules, env: newTreeEnv(limits), operators: operators}
 }
 
 func (c *treeRuleCompiler) rule(raw json.RawMessage, i int) treeRule {

@@ -53,10 +53,7 @@ func Compile(config json.RawMessage, limits engine.Limits) (*Engine, []engine.Co
 		detail := fmt.Sprintf("a step has 1 to %d rules", limits.MaxRules)
 		return nil, engine.Refuse("/rules", "rule.too_many", detail)
 	}
-	compiler, err := newTreeRuleCompiler(limits)
-	if err != nil {
-		return nil, engine.Refuse("", "rule.invalid", err.Error())
-	}
+	compiler := newTreeRuleCompiler(limits)
 	e := &Engine{limits: limits}
 	for i, raw := range c.Rules {
 		e.rules = append(e.rules, compiler.rule(raw, i))

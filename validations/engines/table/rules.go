@@ -56,24 +56,17 @@ type ruleCompiler struct {
 	dataset *cel.Env
 }
 
-func newRuleCompiler(columns []*tableschema.Column, limits engine.Limits) (*ruleCompiler, error) {
+func newRuleCompiler(columns []*tableschema.Column, limits engine.Limits) *ruleCompiler {
 	texts := cel.MapType(cel.StringType, cel.DynType)
-	row, err := expression.NewEnv(limits, cel.Variable("row", texts), cel.Variable("previous", texts))
-	if err != nil {
-		return nil, err
-	}
-	dataset, err := expression.NewEnv(limits,
+	row := expression.NewEnv(limits, cel.Variable("row", texts), cel.Variable("previous", texts))
+	dataset := expression.NewEnv(limits,
 		cel.Variable("rows", cel.IntType),
 		cel.Variable("count", cel.IntType),
 		cel.Variable("counts", cel.MapType(cel.StringType, cel.IntType)),
 		cel.Variable("columns", cel.MapType(cel.StringType, cel.MapType(cel.StringType, cel.DynType))),
 		cel.Variable("group", texts),
 	)
-	if err != nil {
-		return nil, err
-	}
-	c := &ruleCompiler{expression.NewRules(limits), columns, row, dataset}
-	return c, nil
+	return &ruleCompiler{expression.NewRules(limits), columns, row, dataset}
 }
 
 func (c *ruleCompiler) rowRule(config rowRuleConfig, i int) rowRule {

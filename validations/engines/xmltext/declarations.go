@@ -62,11 +62,7 @@ func (d *declarations) add(key sourceKey) {
 		}
 		d.add(sourceKey{r.target, namespace})
 	}
-	root, fault := readTree(doc.text, d.bundle.limits)
-	if fault != nil {
-		// ReadBundle has read the same text before.
-		return
-	}
+	root, _ := readTree(doc.text, d.bundle.limits) // ReadBundle has read the same text before.
 	s := &source{root: root, namespace: key.namespace, adopted: doc.namespace == "" && key.namespace != ""}
 	for _, child := range root.children {
 		if child.is("redefine") {

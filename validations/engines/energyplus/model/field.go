@@ -28,6 +28,14 @@ func (o *Object) Value(name string) (float64, bool) {
 	return f.Number()
 }
 
+// ValueOr is the number in a field, or another one where there is none.
+func (o *Object) ValueOr(name string, otherwise float64) float64 {
+	if value, isNumber := o.Value(name); isNumber {
+		return value
+	}
+	return otherwise
+}
+
 // Text is the text in a field, empty where it is blank or missing.
 func (o *Object) Text(name string) string {
 	if f := o.Field(name); f != nil {
