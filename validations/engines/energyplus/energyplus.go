@@ -28,7 +28,7 @@ type Engine struct {
 	severities map[string]engine.Severity
 	rules      []modelRule
 	// dictionaries read the dictionary of a version once, at its first model.
-	dictionaries map[string]func() (*model.Dictionary, error)
+	dictionaries map[string]func() *model.Dictionary
 }
 
 // modelRun is the state of one run over one model.
@@ -56,12 +56,10 @@ func Compile(config json.RawMessage, limits engine.Limits) (*Engine, []engine.Co
 		required:     c.RequiredObjects,
 		severities:   c.severities(),
 		rules:        rules,
-		dictionaries: map[string]func() (*model.Dictionary, error){},
+		dictionaries: map[string]func() *model.Dictionary{},
 	}
 	for _, version := range model.Versions() {
-		e.dictionaries[version] = sync.OnceValues(func() (*model.Dictionary, error) {
-			return model.LoadDictionary(version)
-		})
+		e.dictionaries[version] = sync.OnceValue(func() *model.Dictionary { return model.LoadDictionary(version) })
 	}
 	if len(c.Versions) == 0 {
 		e.versions = model.Versions()
@@ -81,12 +79,9 @@ func (e *Engine) judge(ctx context.Context, m *model.Model, c *engine.Collector)
 	r := &modelRun{
 		Findings: model.NewFindings(m, e.severities, e.limits), engine: e, compared: map[[2]*construction]bool{},
 	}
-	known, err := r.readVersion()
-	if err != nil {
-		return err
-	}
+	var err error
 	// Without a dictionary of its version, or with fields that are not those that were meant, nothing else is certain.
-	certain := known && r.CheckCommas()
+	certain := r.readVersion() && r.CheckCommas()
 	if certain {
 		err = r.check(ctx)
 	}

@@ -286,10 +286,7 @@ func (b *Bundle) reference(d *document, n *node) (reference, *engine.ReadError) 
 		r.target = b.find(resolve(d.address, written))
 	}
 	if r.target < 0 && r.imports {
-		var fault *engine.ReadError
-		if r.target, fault = b.known(r.namespace); fault != nil {
-			return r, fault
-		}
+		r.target = b.known(r.namespace)
 	}
 	if (given || !r.imports) && r.target < 0 || r.target == 0 && d.address == base {
 		message := element + " names " + engine.Quote(written) + `, which is not among the "schemas" of this step`
