@@ -62,10 +62,7 @@ func Compile(config json.RawMessage, limits engine.Limits) (*Engine, []engine.Co
 func (e *Engine) Run(ctx context.Context, doc engine.Document) (engine.Report, error) {
 	read := func() (*tree.Tree, *engine.Finding, error) { return tree.Read(doc, e.limits) }
 	return engine.Judge(ctx, e.limits, read, func(t *tree.Tree, c *engine.Collector) error {
-		compiled, err := e.take()
-		if err != nil {
-			return err
-		}
+		compiled := e.take()
 		defer e.put(compiled)
 		failure, err := compiled.validate(ctx, t.Value, doc.Size)
 		switch meter := compiled.meter; {
@@ -84,17 +81,14 @@ func (e *Engine) Run(ctx context.Context, doc engine.Document) (engine.Report, e
 	})
 }
 
-func (e *Engine) take() (*compiledSchema, error) {
+func (e *Engine) take() *compiledSchema {
 	select {
 	case idle := <-e.idle:
-		return idle, nil
+		return idle
 	default:
+		compiled, _ := e.source.compile(e.limits) // It was compiled before.
+		return compiled
 	}
-	compiled, fault := e.source.compile(e.limits)
-	if fault != nil {
-		return nil, fmt.Errorf("compile schema again: %s", fault.Detail)
-	}
-	return compiled, nil
 }
 
 func (e *Engine) put(compiled *compiledSchema) {

@@ -66,9 +66,7 @@ func (s *schema) readIdentifiers(text []byte) (*identifiers, error) {
 		most: s.limits.MaxValues,
 	}
 	x.reader.Visit, x.reader.Follow = x.begin, x.follow
-	if fault := x.reader.Read(); fault != nil {
-		return nil, fmt.Errorf("read the IDs of a document: %w", fault)
-	}
+	_ = x.reader.Read() // It was read before.
 	switch {
 	case x.model.Exhausted():
 		return nil, exhausted("has types that take too much work to find its IDs")

@@ -169,9 +169,7 @@ func (s *schema) check(ctx context.Context, text []byte, c *engine.Collector) er
 	}
 	ids.rephrase(found.list)
 	unlisted := ids.sort(s.limits.MaxFindings)
-	if fault := found.locate(text, ids.faults, s.limits); fault != nil {
-		return fmt.Errorf("read a document again: %w", fault)
-	}
+	found.locate(text, ids.faults, s.limits)
 	for _, one := range found.list {
 		c.Add(one.element, one.finding)
 	}
@@ -230,10 +228,7 @@ func (s *schema) lintRewritten(
 	if len(refused) > maxAcceptable {
 		return nil, 0, exhausted("has more than %d values with white space around them", maxAcceptable)
 	}
-	rewritten, numbers, err := rewrite(text, refused, s.limits)
-	if err != nil {
-		return nil, 0, err
-	}
+	rewritten, numbers := rewrite(text, refused, s.limits)
 	found, end, err := s.lintBySimplest(ctx, rewritten)
 	if found != nil {
 		for _, one := range found.list {
@@ -292,9 +287,9 @@ func (c *complaints) finish() {
 
 // locate fills in paths and columns: those of identifiers, which are in the order of the document, and those of
 // complaints where only one element fits the line and the name that xmllint gives.
-func (c *complaints) locate(text []byte, identifiers []*identifierFault, limits engine.Limits) *engine.ReadError {
+func (c *complaints) locate(text []byte, identifiers []*identifierFault, limits engine.Limits) {
 	if len(c.list) == 0 && len(identifiers) == 0 {
-		return nil
+		return
 	}
 	wanted := map[lintPlace][]*complaint{}
 	for _, one := range c.list {
@@ -322,13 +317,10 @@ func (c *complaints) locate(text []byte, identifiers []*identifierFault, limits 
 		}
 		return nil
 	}
-	if fault := r.Read(); fault != nil {
-		return fault
-	}
+	_ = r.Read() // It was read before.
 	for _, one := range c.list {
 		one.placeByLine(lines)
 	}
-	return nil
 }
 
 // placeByLine leaves the complaint the line that xmllint gives where no one element was found.
