@@ -15,14 +15,16 @@ var addressFuture = regexp.MustCompile(`^[vV][0-9A-Fa-f]+\.[A-Za-z0-9._~!$&'()*+
 //nolint:gochecknoglobals // They are constants that take a while to make.
 var (
 	uriForms = sync.OnceValue(func() addressForms { return newAddressForms("", "") })
-	iriForms = sync.OnceValue(func() addressForms {
-		return newAddressForms(
-			`\x{A0}-\x{D7FF}\x{F900}-\x{FDCF}\x{FDF0}-\x{FFEF}\x{10000}-\x{1FFFD}\x{20000}-\x{2FFFD}\x{30000}-\x{3FFFD}`+
-				`\x{40000}-\x{4FFFD}\x{50000}-\x{5FFFD}\x{60000}-\x{6FFFD}\x{70000}-\x{7FFFD}\x{80000}-\x{8FFFD}`+
-				`\x{90000}-\x{9FFFD}\x{A0000}-\x{AFFFD}\x{B0000}-\x{BFFFD}\x{C0000}-\x{CFFFD}\x{D0000}-\x{DFFFD}`+
-				`\x{E1000}-\x{EFFFD}`,
-			`\x{E000}-\x{F8FF}\x{F0000}-\x{FFFFD}\x{100000}-\x{10FFFD}`)
-	})
+	iriForms = sync.OnceValue(func() addressForms { return newAddressForms(iriLetters, iriPrivate) })
+)
+
+// The letters of RFC 3987, and those for private use.
+const (
+	iriLetters = `\x{A0}-\x{D7FF}\x{F900}-\x{FDCF}\x{FDF0}-\x{FFEF}\x{10000}-\x{1FFFD}\x{20000}-\x{2FFFD}` +
+		`\x{30000}-\x{3FFFD}\x{40000}-\x{4FFFD}\x{50000}-\x{5FFFD}\x{60000}-\x{6FFFD}\x{70000}-\x{7FFFD}` +
+		`\x{80000}-\x{8FFFD}\x{90000}-\x{9FFFD}\x{A0000}-\x{AFFFD}\x{B0000}-\x{BFFFD}\x{C0000}-\x{CFFFD}` +
+		`\x{D0000}-\x{DFFFD}\x{E1000}-\x{EFFFD}`
+	iriPrivate = `\x{E000}-\x{F8FF}\x{F0000}-\x{FFFFD}\x{100000}-\x{10FFFD}`
 )
 
 // newAddressForms makes the forms with more letters everywhere, and with private ones in the query.

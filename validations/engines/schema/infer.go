@@ -43,7 +43,10 @@ func Infer(_ context.Context, doc engine.Document, limits engine.Limits) (engine
 	root.add(t.Value)
 	notes := map[string]string{}
 	config := map[string]any{"schema": root.schema("/schema", notes)}
-	text, _ := json.Marshal(config) // It has nothing that cannot be written.
+	text, err := json.Marshal(config)
+	if err != nil {
+		return engine.Inferred{}, fmt.Errorf("write a schema: %w", err)
+	}
 	if len(text) > limits.MaxSchemaBytes {
 		return engine.Inferred{}, errors.New("the sample has too many different members for a schema")
 	}

@@ -33,8 +33,8 @@ func Versions() []string {
 	}
 }
 
-// LoadDictionary reads the dictionary of one of the Versions. It takes milliseconds, so keep the result. That the tables
-// can be read is shown by tests, which read all of them.
+// LoadDictionary reads the dictionary of one of the Versions. It takes milliseconds, so keep the result. That the
+// tables can be read is shown by tests, which read all of them.
 func LoadDictionary(version string) *Dictionary {
 	bit := slices.Index(Versions(), version)
 	plain, _ := gzip.NewReader(strings.NewReader(tables))
