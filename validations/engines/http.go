@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,7 +29,7 @@ const (
 	maxParameterBytes     = 64 << 10
 	maxSeverities         = 500
 
-	// nameChars may stand in the labels of host names and in the names of headers.
+	// nameChars may stand in the names of headers.
 	nameChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
 )
 
@@ -146,15 +147,11 @@ func isHost(host string) bool {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return !strings.Contains(host, "%")
 	}
-	labels := strings.Split(strings.TrimSuffix(host, "."), ".")
-	for _, label := range labels {
-		if label == "" || strings.Trim(label, nameChars) != "" {
-			return false
-		}
-	}
-	last := labels[len(labels)-1]
-	return last[0] > '9'
+	return hostName.MatchString(host)
 }
+
+// hostName is a name whose last label begins with no digit.
+var hostName = regexp.MustCompile(`^(?:[\w-]+\.)*[A-Za-z_][\w-]*\.?$`)
 
 func isPort(address *url.URL) bool {
 	port := address.Port()

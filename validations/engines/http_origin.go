@@ -1,7 +1,6 @@
 package engines
 
 import (
-	"cmp"
 	"encoding/json"
 	"net"
 	"net/url"
@@ -37,19 +36,12 @@ func origin(address string) string {
 	}
 	scheme := strings.ToLower(parsed.Scheme)
 	host := strings.TrimSuffix(strings.ToLower(parsed.Hostname()), ".")
-	port := cmp.Or(strings.TrimLeft(parsed.Port(), "0"), defaultPort(scheme))
-	if port != defaultPort(scheme) {
-		return scheme + "://" + net.JoinHostPort(host, port)
-	}
-	if strings.Contains(host, ":") {
+	port := strings.TrimLeft(parsed.Port(), "0")
+	switch isDefault := port == map[string]string{"http": "80", "https": "443"}[scheme]; {
+	case port != "" && !isDefault:
+		host = net.JoinHostPort(host, port)
+	case strings.Contains(host, ":"):
 		host = "[" + host + "]"
 	}
 	return scheme + "://" + host
-}
-
-func defaultPort(scheme string) string {
-	if scheme == "http" {
-		return "80"
-	}
-	return "443"
 }

@@ -1,6 +1,7 @@
 package engines
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -125,44 +126,23 @@ var kinds = []kind{
 }
 
 // KindTitle is what people call a kind; a kind that is not known is called by its name.
-func KindTitle(name string) string {
-	if k, ok := kindOf(name); ok {
-		return k.title
-	}
-	return name
-}
+func KindTitle(name string) string { return kindOf(name).title }
 
 // V1Type is the type of a step of the kind for clients of /api/v1/, which fail on types that they do not know.
-func V1Type(name string) string {
-	if k, ok := kindOf(name); ok {
-		return k.v1Type
-	}
-	return name
-}
+func V1Type(name string) string { return kindOf(name).v1Type }
 
 // SchemaOf says where the configurations of a kind hold a schema.
-func SchemaOf(name string) SchemaMember {
-	if k, ok := kindOf(name); ok {
-		return k.schema
-	}
-	return SchemaMember{Language: SchemaNone}
-}
+func SchemaOf(name string) SchemaMember { return kindOf(name).schema }
 
 // Weight estimates how many bytes of memory an engine needs for a document, at most. Engines that read documents as
 // streams, such as tables of text, need none that is worth counting.
 func Weight(name, mediaType string, size int64) int64 {
-	if k, ok := kindOf(name); ok {
-		return k.weigh(mediaType, size)
-	}
-	return 0
+	return kindOf(name).weigh(mediaType, size)
 }
 
 // Describe says what a step of the kind demands. It says nothing about a configuration that cannot be read.
 func Describe(name string, config json.RawMessage) []Requirement {
-	if k, ok := kindOf(name); ok {
-		return k.describe(config)
-	}
-	return nil
+	return kindOf(name).describe(config)
 }
 
 // Check checks a configuration as Compile does, and lets child processes judge what only they can: whether xmllint can
@@ -226,32 +206,28 @@ func behind(
 //
 //nolint:ireturn // which engine it is depends on the kind
 func Compile(name string, config json.RawMessage, limits Limits) (Engine, []ConfigError) {
-	k, ok := kindOf(name)
-	if !ok {
-		return nil, engine.Refuse("", CodeUnknownKind, unknownKind(name))
-	}
-	return k.compile(config, limits)
+	return kindOf(name).compile(config, limits)
 }
 
 func unknownKind(name string) string {
 	detail := "unknown kind of validator " + engine.Quote(name)
-	var names []string
-	for _, k := range kinds {
-		names = append(names, k.name)
-	}
-	if meant := engine.Nearest(name, names); meant != "" {
-		return detail + "; did you mean " + meant + "?"
-	}
-	return detail + "; it is one of " + strings.Join(names, ", ")
+	names := engine.Each(kinds, func(k kind) string { return k.name })
+	return detail + cmp.Or(engine.DidYouMean(engine.Nearest(name, names)), "; it is one of "+strings.Join(names, ", "))
 }
 
-func kindOf(name string) (kind, bool) {
-	for _, k := range kinds {
-		if k.name == name {
-			return k, true
-		}
+// kindOf returns a kind. One that is not known is called by its name, compiles nothing and has nothing to say.
+func kindOf(name string) kind {
+	if at := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name }); at >= 0 {
+		return kinds[at]
 	}
-	return kind{}, false
+	return kind{
+		title: name, v1Type: name, schema: SchemaMember{Language: SchemaNone},
+		compile: func(json.RawMessage, Limits) (Engine, []ConfigError) {
+			return nil, engine.Refuse("", CodeUnknownKind, unknownKind(name))
+		},
+		describe: func(json.RawMessage) []Requirement { return nil },
+		weigh:    func(string, int64) int64 { return 0 },
+	}
 }
 
 // compiler turns the constructor of one engine into that of any, which returns the engine only where its configuration
@@ -275,8 +251,8 @@ func MissingSchemas(config json.RawMessage, limits Limits) ([]schema.Missing, []
 
 // Warnings says what a configuration that compiles probably does not mean. It never is a reason to refuse one.
 func Warnings(name string, config json.RawMessage, limits Limits) []ConfigError {
-	if k, ok := kindOf(name); ok && k.warn != nil {
-		return k.warn(config, limits)
+	if warn := kindOf(name).warn; warn != nil {
+		return warn(config, limits)
 	}
 	return nil
 }

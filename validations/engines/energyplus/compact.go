@@ -31,8 +31,10 @@ type compactSchedule struct {
 	// wantsValue says that a time came before, afterDays that the days did.
 	wantsValue, afterDays bool
 	interpolated          bool
-	faulty                bool
 }
+
+// unreadable is the fault of an expression in place of a date, days or a time: what follows cannot be understood.
+const unreadable = "an expression"
 
 // checkCompact reports the first fault of a Schedule:Compact: what follows cannot be understood any more.
 func (r *modelRun) checkCompact(o *model.Object, step int) {
@@ -44,99 +46,93 @@ func (r *modelRun) checkCompact(o *model.Object, step int) {
 		if f.Spec == nil || f.Group == model.Outside || f.Text == "" {
 			continue
 		}
-		if f.Group != group {
-			c.fail(f, "the preceding field is blank")
+		fault := "the preceding field is blank"
+		if f.Group == group {
+			fault = c.read(f)
+		}
+		if fault != "" {
+			c.report(f, fault)
 			return
 		}
 		group++
-		c.read(f)
-		if c.faulty {
-			return
-		}
 		last = f
 	}
-	if last == nil {
-		c.fail(nil, "the schedule has no values")
-		return
-	}
-	c.finish(last)
+	c.report(last, c.finish(last))
 }
 
-// finish checks what is only known at the end.
-func (c *compactSchedule) finish(last *model.Field) {
+func (c *compactSchedule) report(f *model.Field, fault string) {
+	if fault != "" && fault != unreadable {
+		c.run.findSchedule(c.object, f, fault)
+	}
+}
+
+// finish says what is only known at the end.
+func (c *compactSchedule) finish(last *model.Field) string {
+	if last == nil {
+		return "the schedule has no values"
+	}
 	c.checkCovered()
 	switch {
 	case c.wantsValue:
-		c.fail(last, "a value is missing after this time")
+		return "a value is missing after this time"
 	case c.until < minutesPerDay:
-		c.fail(last, "the day does not end with Until: 24:00")
+		return "the day does not end with Until: 24:00"
 	case c.through != lastDay:
-		c.fail(last, "the schedule does not reach Through: 12/31")
-	default:
-		c.dayClock.finish()
+		return "the schedule does not reach Through: 12/31"
 	}
+	c.dayClock.finish()
+	return ""
 }
 
-func (c *compactSchedule) fail(f *model.Field, message string) {
-	c.faulty = true
-	c.run.findSchedule(c.object, f, message)
-}
-
-func (c *compactSchedule) read(f *model.Field) {
-	if _, isNumber := f.Number(); isNumber {
-		if !c.wantsValue {
-			c.fail(f, "a time such as Until: 8:00 is missing before this value")
-		}
-		c.wantsValue = false
-		return
-	}
-	if c.wantsValue && !f.IsExpression() {
-		c.fail(f, engine.Quote(f.Text)+" is not a number")
-		return
-	}
-	afterDays := c.afterDays
-	c.afterDays = false
+// read reads the next field, and says what is wrong with it.
+func (c *compactSchedule) read(f *model.Field) string {
+	_, isNumber := f.Number()
+	wantsValue, afterDays := c.wantsValue, c.afterDays
+	c.wantsValue, c.afterDays = false, false
 	switch {
+	case isNumber && !wantsValue:
+		return "a time such as Until: 8:00 is missing before this value"
+	case isNumber, wantsValue && f.IsExpression():
+		return ""
+	case wantsValue:
+		return engine.Quote(f.Text) + " is not a number"
 	case f.IsExpression():
-		// In place of a date, days or a time, what follows cannot be understood.
-		c.faulty = !c.wantsValue
-		c.wantsValue = false
+		return unreadable
 	case throughWord.MatchString(f.Text):
-		c.readThrough(f, strings.TrimSpace(throughWord.FindStringSubmatch(f.Text)[1]))
+		return c.readThrough(f, strings.TrimSpace(throughWord.FindStringSubmatch(f.Text)[1]))
 	case forWord.MatchString(f.Text):
-		c.readDays(f)
+		return c.readDays(f)
 	case untilWord.MatchString(f.Text):
-		c.readTime(f, untilWord.FindStringSubmatch(f.Text)[1])
+		return c.readTime(f, untilWord.FindStringSubmatch(f.Text)[1])
 	case afterDays:
-		c.readInterpolation(f)
+		return c.readInterpolation(f)
 	default:
-		c.failWord(f)
+		return unknownWord(f)
 	}
 }
 
-func (c *compactSchedule) failWord(f *model.Field) {
-	c.fail(f, engine.Quote(f.Text)+" is not Through, For, Interpolate, Until or a number")
+func unknownWord(f *model.Field) string {
+	return engine.Quote(f.Text) + " is not Through, For, Interpolate, Until or a number"
 }
 
-func (c *compactSchedule) readThrough(f *model.Field, date string) {
+func (c *compactSchedule) readThrough(f *model.Field, date string) string {
 	if c.until < minutesPerDay {
-		c.fail(f, "the preceding day does not end with Until: 24:00")
-		return
+		return "the preceding day does not end with Until: 24:00"
 	}
 	c.checkCovered()
 	c.date, c.covered = f, 0
 	day, kind := readDate(date)
 	switch {
 	case kind != dayOfYear:
-		c.fail(f, engine.Quote(date)+" is not a day of a year")
+		return engine.Quote(date) + " is not a day of a year"
 	case c.through == lastDay && day == lastDay:
-		c.fail(f, "the year has ended with Through: 12/31 before")
+		return "the year has ended with Through: 12/31 before"
 	case c.through != lastDay && day <= c.through:
-		c.fail(f, engine.Quote(date)+" is not after the preceding date")
-	case c.through != lastDay:
-		c.through = day
+		return engine.Quote(date) + " is not after the preceding date"
 	}
 	// EnergyPlus ignores earlier dates behind the last day of the year.
+	c.through = max(c.through, day)
+	return ""
 }
 
 // checkCovered warns of days without values in the part of the year that ends.
@@ -147,44 +143,38 @@ func (c *compactSchedule) checkCovered() {
 	c.warn(c.date, "no For names "+c.covered.missing()+"; EnergyPlus takes 0 for these days")
 }
 
-func (c *compactSchedule) readDays(f *model.Field) {
+func (c *compactSchedule) readDays(f *model.Field) string {
 	if c.until < minutesPerDay {
-		c.fail(f, "the preceding day does not end with Until: 24:00")
-		return
+		return "the preceding day does not end with Until: 24:00"
 	}
 	if c.date == nil {
-		c.fail(f, "a date such as Through: 12/31 is missing before these days")
-		return
+		return "a date such as Through: 12/31 is missing before these days"
 	}
 	covered, fault := c.covered.with(f.Text)
-	if fault != "" {
-		c.fail(f, fault)
-		return
+	if fault == "" {
+		c.covered = covered
+		c.until, c.afterDays, c.interpolated = 0, true, false
 	}
-	c.covered = covered
-	c.until, c.afterDays, c.interpolated = 0, true, false
+	return fault
 }
 
-func (c *compactSchedule) readInterpolation(f *model.Field) {
+func (c *compactSchedule) readInterpolation(f *model.Field) string {
 	text, found := strings.CutPrefix(model.Fold(f.Text), "interpolate")
 	named := slices.IndexFunc(interpolations, func(word string) bool { return strings.Contains(text, word) })
 	switch {
 	case named < 0 && found:
-		c.fail(f, engine.Quote(f.Text)+" is not Interpolate: No, Average or Linear")
+		return engine.Quote(f.Text) + " is not Interpolate: No, Average or Linear"
 	case named < 0:
-		c.failWord(f)
+		return unknownWord(f)
 	}
 	c.interpolated = named > 0
+	return ""
 }
 
-func (c *compactSchedule) readTime(f *model.Field, text string) {
+func (c *compactSchedule) readTime(f *model.Field, text string) string {
 	if c.covered == 0 {
-		c.fail(f, "days such as For: AllDays are missing before this time")
-		return
-	}
-	if fault := c.advance(f, text, c.interpolated); fault != "" {
-		c.fail(f, fault)
-		return
+		return "days such as For: AllDays are missing before this time"
 	}
 	c.wantsValue = true
+	return c.advance(f, text, c.interpolated)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/energyplus/model"
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+	"github.com/simplevalidations/simplevalidations/validations/engines/expression"
 )
 
 // stepConfig is the configuration of an energyplus step.
@@ -17,18 +18,11 @@ type stepConfig struct {
 	// Versions are the versions of EnergyPlus that models may be for, as "23.2".
 	Versions []string `json:"versions,omitempty"`
 	// Checks gives checks another severity than their own, or turns them off.
-	Checks map[string]string `json:"checks,omitempty"`
+	Checks map[string]engine.Severity `json:"checks,omitempty"`
 	// RequiredObjects lists classes of which a model needs an object. Of the classes of one entry any will do.
-	RequiredObjects [][]string        `json:"required_objects,omitempty"`
-	Rules           []modelRuleConfig `json:"rules,omitempty"`
-}
-
-// modelRuleConfig is a rule on the facts of a model.
-type modelRuleConfig struct {
-	ID       string          `json:"id"`
-	Assert   string          `json:"assert"`
-	Message  string          `json:"message,omitempty"`
-	Severity engine.Severity `json:"severity,omitempty"`
+	RequiredObjects [][]string `json:"required_objects,omitempty"`
+	// Rules are about the facts of a model.
+	Rules []expression.RuleConfig `json:"rules,omitempty"`
 }
 
 // checkOff turns a check off.
@@ -40,13 +34,8 @@ var configuredVersion = regexp.MustCompile(`^\d{1,3}\.\d{1,3}$`)
 // severities are those of the checks that are on.
 func (c stepConfig) severities() map[string]engine.Severity {
 	severities := maps.Clone(model.Severities)
-	for name, severity := range c.Checks {
-		if severity == checkOff {
-			delete(severities, name)
-			continue
-		}
-		severities[name] = engine.Severity(severity)
-	}
+	maps.Copy(severities, c.Checks)
+	maps.DeleteFunc(severities, func(_ string, severity engine.Severity) bool { return severity == checkOff })
 	return severities
 }
 
@@ -70,7 +59,7 @@ func (c stepConfig) checkChecks() []engine.ConfigError {
 			detail := "there is no such check; the checks are " + strings.Join(known, ", ")
 			faults = append(faults, engine.NewConfigError(at, "checks.unknown", detail))
 		}
-		if severity := c.Checks[name]; severity != checkOff && !engine.Severity(severity).Known() {
+		if severity := c.Checks[name]; severity != checkOff && !severity.Known() {
 			faults = append(faults, engine.NewConfigError(at, "checks.severity", "use ERROR, WARNING, INFO or OFF"))
 		}
 	}
@@ -104,8 +93,5 @@ func Describe(config json.RawMessage) []engine.Requirement {
 			Subject: strings.Join(classes, " or "), Words: "the model has an object of this class",
 		})
 	}
-	for _, rule := range c.Rules {
-		requirements = append(requirements, engine.RuleRequirement(rule.ID, rule.Message, rule.Assert, rule.Severity))
-	}
-	return requirements
+	return append(requirements, engine.Each(c.Rules, expression.RuleConfig.Requirement)...)
 }

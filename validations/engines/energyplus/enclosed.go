@@ -2,6 +2,7 @@ package energyplus
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 
@@ -77,12 +78,7 @@ func isOpen(surfaces []*polygon) bool {
 			}
 		}
 	}
-	for _, n := range uses {
-		if n%2 != 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(slices.Collect(maps.Values(uses)), func(n int) bool { return n%2 != 0 })
 }
 
 // countParts counts the parts of an edge between the vertices that lie on it.

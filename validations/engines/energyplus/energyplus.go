@@ -28,7 +28,7 @@ type Engine struct {
 	severities map[string]engine.Severity
 	rules      []modelRule
 	// dictionaries read the dictionary of a version once, at its first model.
-	dictionaries map[string]func() (*model.Dictionary, error)
+	dictionaries map[string]func() *model.Dictionary
 }
 
 // modelRun is the state of one run over one model.
@@ -56,12 +56,10 @@ func Compile(config json.RawMessage, limits engine.Limits) (*Engine, []engine.Co
 		required:     c.RequiredObjects,
 		severities:   c.severities(),
 		rules:        rules,
-		dictionaries: map[string]func() (*model.Dictionary, error){},
+		dictionaries: map[string]func() *model.Dictionary{},
 	}
 	for _, version := range model.Versions() {
-		e.dictionaries[version] = sync.OnceValues(func() (*model.Dictionary, error) {
-			return model.LoadDictionary(version)
-		})
+		e.dictionaries[version] = sync.OnceValue(func() *model.Dictionary { return model.LoadDictionary(version) })
 	}
 	if len(c.Versions) == 0 {
 		e.versions = model.Versions()
@@ -71,27 +69,19 @@ func Compile(config json.RawMessage, limits engine.Limits) (*Engine, []engine.Co
 
 // Run checks one document.
 func (e *Engine) Run(ctx context.Context, doc engine.Document) (engine.Report, error) {
-	if err := ctx.Err(); err != nil {
-		return engine.Report{}, fmt.Errorf("check model: %w", err)
-	}
-	c := engine.NewCollector(e.limits)
-	m, unreadable, err := e.read(doc)
-	if err != nil {
-		return engine.Report{}, err
-	}
-	if unreadable != nil {
-		c.Add("", *unreadable)
-		return c.Finish(), nil
-	}
+	read := func() (*model.Model, *engine.Finding, error) { return e.read(doc) }
+	return engine.Judge(ctx, e.limits, read, func(m *model.Model, c *engine.Collector) error {
+		return e.judge(ctx, m, c)
+	})
+}
+
+func (e *Engine) judge(ctx context.Context, m *model.Model, c *engine.Collector) error {
 	r := &modelRun{
 		Findings: model.NewFindings(m, e.severities, e.limits), engine: e, compared: map[[2]*construction]bool{},
 	}
-	known, err := r.readVersion()
-	if err != nil {
-		return engine.Report{}, err
-	}
+	var err error
 	// Without a dictionary of its version, or with fields that are not those that were meant, nothing else is certain.
-	certain := known && r.CheckCommas()
+	certain := r.readVersion() && r.CheckCommas()
 	if certain {
 		err = r.check(ctx)
 	}
@@ -99,10 +89,7 @@ func (e *Engine) Run(ctx context.Context, doc engine.Document) (engine.Report, e
 	if certain && err == nil {
 		err = r.checkRules(ctx, c)
 	}
-	if err != nil {
-		return engine.Report{}, err
-	}
-	return c.Finish(), nil
+	return err
 }
 
 // check looks for all faults.
@@ -133,15 +120,12 @@ func (e *Engine) read(doc engine.Document) (*model.Model, *engine.Finding, error
 		m, unreadable := model.ReadEpJSON(t)
 		return m, unreadable, nil
 	}
-	var m *model.Model
-	read := func(content []byte) ([]byte, *engine.ReadError) {
-		var fault *engine.ReadError
+	read := func(content []byte) (*model.Model, []byte, *engine.ReadError) {
 		content = engine.TrimBOM(content)
-		m, fault = model.ReadIDF(content, e.limits)
-		return content, fault
+		m, fault := model.ReadIDF(content, e.limits)
+		return m, content, fault
 	}
-	unreadable, err := engine.ReadText(doc, e.limits.MaxTreeBytes, "energyplus", e.limits, read)
-	return m, unreadable, err
+	return engine.ReadText(doc, e.limits.MaxTreeBytes, "energyplus", e.limits, read)
 }
 
 func looksLikeIDF(doc engine.Document) (bool, error) {

@@ -13,12 +13,8 @@ func (r *modelRun) checkZones() {
 		if !model.IsSurface(o.Spec) {
 			continue
 		}
-		if zone := o.Field(model.ZoneName); zone != nil {
-			bounded[model.Fold(zone.Text)] = true
-		}
-		if other := o.Field(boundaryObject); other != nil {
-			bounded[model.Fold(other.Text)] = true
-		}
+		bounded[model.Fold(o.Text(model.ZoneName))] = true
+		bounded[model.Fold(o.Text(boundaryObject))] = true
 	}
 	for _, o := range r.Model.Objects {
 		if o.Key == model.ZoneKey && o.Label.Text != "" && !bounded[model.Fold(o.Label.Text)] {

@@ -128,17 +128,11 @@ func (r *modelRun) layers() map[string]layer {
 
 // resistanceOf is that of a material, NaN where it is not known.
 func resistanceOf(o *model.Object) float64 {
-	value := func(name string) float64 {
-		if value, isNumber := o.Value(name); isNumber {
-			return value
-		}
-		return math.NaN()
-	}
 	switch o.Key {
 	case "material":
-		return value("thickness") / value("conductivity")
+		return o.ValueOr("thickness", math.NaN()) / o.ValueOr("conductivity", math.NaN())
 	case "material:nomass", "material:airgap":
-		return value("thermal_resistance")
+		return o.ValueOr("thermal_resistance", math.NaN())
 	default:
 		return math.NaN()
 	}

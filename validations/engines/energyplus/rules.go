@@ -13,22 +13,22 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines/expression"
 )
 
-// modelRule is a compiled modelRuleConfig.
+// modelRule is a rule on the facts of a model.
 type modelRule struct {
-	id       string
-	severity engine.Severity
-	assert   *expression.Expression
-	message  *expression.Template
+	expression.Rule
+
 	// classes are those whose counts the rule names; a class that the model lacks has the count 0.
 	classes []string
 }
 
-func compileModelRules(configs []modelRuleConfig, limits engine.Limits) ([]modelRule, []engine.ConfigError) {
+func compileModelRules(
+	configs []expression.RuleConfig, limits engine.Limits,
+) ([]modelRule, []engine.ConfigError) {
 	if len(configs) > limits.MaxRules {
 		detail := fmt.Sprintf("at most %d rules are allowed", limits.MaxRules)
 		return nil, engine.Refuse("/rules", "rule.too_many", detail)
 	}
-	env, err := expression.NewEnv(limits,
+	env := expression.NewEnv(limits,
 		cel.Variable("format", cel.StringType),
 		cel.Variable("version", cel.StringType),
 		cel.Variable("major", cel.IntType),
@@ -36,18 +36,11 @@ func compileModelRules(configs []modelRuleConfig, limits engine.Limits) ([]model
 		cel.Variable("objects", cel.IntType),
 		cel.Variable("counts", cel.MapType(cel.StringType, cel.IntType)),
 	)
-	if err != nil {
-		return nil, engine.Refuse("", "rule.invalid", err.Error())
-	}
 	compiler := expression.NewRules(limits)
 	rules := make([]modelRule, 0, len(configs))
 	for i, config := range configs {
-		const list = "rules"
-		rule := modelRule{id: config.ID, severity: compiler.Identity(list, i, config.ID, config.Severity)}
-		rule.assert = compiler.Condition(env, config.Assert, engine.ItemPointer(list, i, "assert"))
-		at := engine.ItemPointer(list, i, "message")
-		rule.message = compiler.Message(env, rule.assert, config.Message, config.ID, at)
-		for _, e := range append(rule.message.Expressions(), rule.assert) {
+		rule := modelRule{Rule: compiler.Rule(env, "rules", i, config)}
+		for _, e := range append(rule.Message.Expressions(), rule.Assert) {
 			if e != nil {
 				rule.classes = append(rule.classes, e.Reads("counts").Names...)
 			}
@@ -60,22 +53,13 @@ func compileModelRules(configs []modelRuleConfig, limits engine.Limits) ([]model
 func (r *modelRun) checkRules(ctx context.Context, c *engine.Collector) error {
 	work := expression.NewWork(r.engine.limits)
 	for _, rule := range r.engine.rules {
-		f := engine.Finding{Severity: rule.severity, Code: "rule." + rule.id, AssertionID: rule.id}
-		variables := r.facts(rule.classes)
-		holds, reason, err := rule.assert.Holds(ctx, work, variables)
-		switch {
-		case err != nil:
+		found, _, err := rule.Judge(ctx, work, r.facts(rule.classes))
+		if err != nil {
 			return err
-		case reason != "":
-			f.Severity, f.Message = engine.SeverityError, "not evaluated: "+reason
-		case holds:
-			continue
-		default:
-			if f.Message, err = rule.message.Render(ctx, work, variables); err != nil {
-				return err
-			}
 		}
-		c.Add("", f)
+		if found != nil {
+			c.Add("", *found)
+		}
 	}
 	return nil
 }
@@ -83,20 +67,18 @@ func (r *modelRun) checkRules(ctx context.Context, c *engine.Collector) error {
 // facts are what rules know of a model. Counts are by the classes as the model writes them, and by those that the rule
 // names, in its spelling.
 func (r *modelRun) facts(classes []string) map[string]any {
-	counts := map[string]int64{}
-	byKey := map[string]int64{}
-	spelling := map[string]string{}
+	counts, spelling := map[string]int64{}, map[string]string{}
 	for _, o := range r.Model.Objects {
 		if _, known := spelling[o.Key]; !known {
 			spelling[o.Key] = o.Class
 		}
-		byKey[o.Key]++
-	}
-	for class, n := range byKey {
-		counts[spelling[class]] = n
+		counts[spelling[o.Key]]++
 	}
 	for _, class := range classes {
-		counts[class] = byKey[model.Fold(class)]
+		written, known := spelling[model.Fold(class)]
+		if counts[class] = counts[written]; !known {
+			counts[class] = 0
+		}
 	}
 	major, minor := versionNumbers(r.version)
 	return map[string]any{

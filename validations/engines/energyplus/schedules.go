@@ -56,16 +56,10 @@ type valueLimits struct {
 func (r *modelRun) scheduleLimits() map[string]valueLimits {
 	found := map[string]valueLimits{}
 	for o := range r.Model.Known("scheduletypelimits") {
-		limit := valueLimits{
-			name: o.Label.Text, lower: math.Inf(-1), upper: math.Inf(1), discrete: o.Is("numeric_type", "Discrete"),
+		found[model.Fold(o.Label.Text)] = valueLimits{
+			name: o.Label.Text, discrete: o.Is("numeric_type", "Discrete"),
+			lower: o.ValueOr("lower_limit_value", math.Inf(-1)), upper: o.ValueOr("upper_limit_value", math.Inf(1)),
 		}
-		if value, isNumber := o.Value("lower_limit_value"); isNumber {
-			limit.lower = value
-		}
-		if value, isNumber := o.Value("upper_limit_value"); isNumber {
-			limit.upper = value
-		}
-		found[model.Fold(o.Label.Text)] = limit
 	}
 	return found
 }

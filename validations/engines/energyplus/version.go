@@ -10,7 +10,7 @@ import (
 
 // readVersion describes the model by the dictionary of its version. It says whether there is one. EnergyPlus simulates
 // a model that states no version, so the latest one allowed is taken for it.
-func (r *modelRun) readVersion() (bool, error) {
+func (r *modelRun) readVersion() bool {
 	version, stated := r.Model.StatedVersion()
 	latest := latestOf(r.engine.versions)
 	if stated {
@@ -22,13 +22,9 @@ func (r *modelRun) readVersion() (bool, error) {
 	if !known {
 		load = r.engine.dictionaries[latest]
 	}
-	d, err := load()
-	if err != nil {
-		return false, fmt.Errorf("check model: %w", err)
-	}
-	r.Model.Describe(d)
+	r.Model.Describe(load())
 	r.judgeVersion(version, latest, stated, known)
-	return known, nil
+	return known
 }
 
 // judgeVersion reports a version that is missing, invalid or not allowed. It is always an error if the model cannot be

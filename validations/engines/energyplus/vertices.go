@@ -203,16 +203,13 @@ func (r *modelRun) checkFacing(polygons map[string]*polygon) {
 		if !known || p.object != o {
 			continue
 		}
-		base := o.Field("building_surface_name")
-		if base == nil {
-			continue
-		}
-		wall, known := polygons[model.Fold(base.Text)]
-		if !known {
+		base := o.Text(baseSurface)
+		wall, known := polygons[model.Fold(base)]
+		if base == "" || !known {
 			continue
 		}
 		found := model.Finding{Check: model.CheckGeometry, Code: "vertex_order", Object: o}
-		found.Message = "faces the other way than " + engine.Clip(base.Text) + " by the order of its vertices"
+		found.Message = "faces the other way than " + engine.Clip(base) + " by the order of its vertices"
 		const opposite = -0.5
 		cosine := wall.normal.dot(p.normal) / wall.normal.length() / p.normal.length()
 		if cosine < opposite {

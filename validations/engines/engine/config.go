@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,7 +29,7 @@ func DecodeConfig[T any](config json.RawMessage, target *T) []ConfigError {
 		if errors.Is(err, jsonv2.ErrUnknownName) {
 			return []ConfigError{UnknownMember(string(semantic.JSONPointer), semantic.GoType)}
 		}
-		detail := fmt.Sprintf("a JSON %s is not allowed here", kindName(semantic.JSONKind))
+		detail := fmt.Sprintf("a JSON %s is not allowed here", cmp.Or(kindNames[semantic.JSONKind], "value"))
 		return Refuse(string(semantic.JSONPointer), codeType, detail)
 	}
 	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
@@ -48,9 +49,7 @@ const (
 func UnknownMember(pointer string, of reflect.Type) ConfigError {
 	fault := NewConfigError(pointer, codeUnknown, "is not known here")
 	fault.Meant = Nearest(jsontext.Pointer(pointer).LastToken(), memberNames(of))
-	if fault.Meant != "" {
-		fault.Detail += "; did you mean " + fault.Meant + "?"
-	}
+	fault.Detail += DidYouMean(fault.Meant)
 	return fault
 }
 
@@ -61,9 +60,6 @@ func HasMember(of reflect.Type, name string) bool {
 
 // memberNames are the names that the members of a struct have in JSON.
 func memberNames(of reflect.Type) []string {
-	if of == nil || of.Kind() != reflect.Struct {
-		return nil
-	}
 	var names []string
 	for _, field := range reflect.VisibleFields(of) {
 		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" && name != "-" {
@@ -71,6 +67,17 @@ func memberNames(of reflect.Type) []string {
 		}
 	}
 	return names
+}
+
+// FewWarnings are the first of the warnings about members that check nothing, and how many more there are.
+func FewWarnings(warnings []ConfigError, code string) []ConfigError {
+	const most = 20
+	more := len(warnings) - most
+	if more <= 0 {
+		return warnings
+	}
+	words := Plural(more, "more member checks nothing", "more members check nothing")
+	return append(warnings[:most], NewConfigError("/schema", code, words))
 }
 
 // Repair returns a configuration without the members that are unknown or of the wrong type, so that the rest can be
@@ -116,52 +123,42 @@ func repairMember(root any, fault ConfigError) bool {
 // ValueAt returns the value that tokens lead to, through objects and lists.
 func ValueAt(value any, tokens iter.Seq[string]) (any, bool) {
 	for token := range tokens {
-		there := false
-		switch inside := value.(type) {
-		case map[string]any:
-			value, there = inside[token]
-		case []any:
-			if i, err := strconv.Atoi(token); err == nil && i >= 0 && i < len(inside) {
-				value, there = inside[i], true
-			}
-		}
+		member, there := Member(value, token)
 		if !there {
 			return nil, false
 		}
+		value = member
 	}
 	return value, true
 }
 
-func kindName(kind jsontext.Kind) string {
-	switch kind {
-	case '{':
-		return "object"
-	case '[':
-		return "array"
-	case '"':
-		return "string"
-	case '0':
-		return "number"
-	case 't', 'f':
-		return "boolean"
-	case 'n':
-		return "null"
-	default:
-		return "value"
+// Member returns a member of an object or an element of a list by its token.
+func Member(value any, token string) (any, bool) {
+	switch inside := value.(type) {
+	case map[string]any:
+		member, there := inside[token]
+		return member, there
+	case []any:
+		i, err := strconv.Atoi(token)
+		if err == nil && i >= 0 && i < len(inside) && strconv.Itoa(i) == token {
+			return inside[i], true
+		}
 	}
+	return nil, false
 }
 
-// escapePointer escapes a token of a JSON pointer (RFC 6901).
-var escapePointer = strings.NewReplacer("~", "~0", "/", "~1")
+// kindNames are the types of values in JSON by their first characters.
+var kindNames = map[jsontext.Kind]string{
+	'{': "object", '[': "array", '"': "string", '0': "number", 't': "boolean", 'f': "boolean", 'n': "null",
+}
 
 // Pointer joins tokens to a JSON pointer.
 func Pointer(tokens ...string) string {
-	var b strings.Builder
+	var pointer jsontext.Pointer
 	for _, token := range tokens {
-		b.WriteByte('/')
-		b.WriteString(escapePointer.Replace(token))
+		pointer = pointer.AppendToken(token)
 	}
-	return b.String()
+	return string(pointer)
 }
 
 // ItemPointer points at a member of an item of a list, as in /rules/0/assert.

@@ -55,10 +55,7 @@ func IsUTF16(text []byte) bool {
 
 // TrimBOM cuts the byte order mark of UTF-8 off.
 func TrimBOM(content []byte) []byte {
-	if len(content) >= len(BOM) && string(content[:len(BOM)]) == BOM {
-		return content[len(BOM):]
-	}
-	return content
+	return bytes.TrimPrefix(content, []byte(BOM))
 }
 
 // BadTextAt returns the offset of the first NUL or invalid UTF-8, or -1.

@@ -124,11 +124,8 @@ func DefaultLimits() Limits {
 func programs() string {
 	//nolint:forbidigo // As PATH says where xmllint is, this says where the programs are.
 	if folder := os.Getenv("SV_PROGRAMS"); folder != "" {
-		// A program is started in another folder than this one.
-		absolute, err := filepath.Abs(folder)
-		if err != nil {
-			return folder
-		}
+		// A program is started in another folder than this one, which is not gone.
+		absolute, _ := filepath.Abs(folder)
 		return absolute
 	}
 	this, err := os.Executable()

@@ -3,7 +3,6 @@ package engine
 import (
 	"bytes"
 	"slices"
-	"sort"
 	"unicode/utf8"
 )
 
@@ -12,18 +11,15 @@ type Lines struct {
 	text       []byte
 	starts     []int
 	maxExcerpt int
-	// marks cache the number of characters before each stride of the text. They are made when a line is long: otherwise
-	// a document without line ends would be counted from its beginning for each finding.
-	marks []mark
+	// last is the place that was counted last. Findings mostly come in the order of the document, and one without line
+	// ends would be counted from its beginning for each of them.
+	last counted
 }
 
-// mark is a place between two characters.
-type mark struct {
-	offset, chars int
+// counted is a place between two characters: the beginning of its line, its offset, and the characters between the two.
+type counted struct {
+	start, offset, chars int
 }
-
-// markStride is the distance of the marks in bytes, and the length from which on a line is long.
-const markStride = 64 << 10
 
 // NewLines indexes a text. Excerpts have at most maxExcerpt characters.
 func NewLines(text []byte, maxExcerpt int) *Lines {
@@ -69,51 +65,34 @@ func (x *Lines) PlaceLine(f Finding, line, column int) Finding {
 	return f
 }
 
-// chars is the number of characters between two offsets of one line.
-func (x *Lines) chars(start, end int) int {
-	if end-start < markStride {
-		return utf8.RuneCount(x.text[start:end])
+// near returns the last place, or the beginning of a line where the last place is not in this line or too far on.
+func (x *Lines) near(start int, isBehind func(last counted) bool) counted {
+	if x.last.start != start || isBehind(x.last) {
+		return counted{start: start, offset: start}
 	}
-	x.mark()
-	return x.charsBefore(end) - x.charsBefore(start)
+	return x.last
 }
 
-func (x *Lines) charsBefore(offset int) int {
-	near := x.marks[offset/markStride]
-	return near.chars + utf8.RuneCount(x.text[near.offset:offset])
+// chars is the number of characters between two offsets of one line.
+func (x *Lines) chars(start, end int) int {
+	at := x.near(start, func(last counted) bool { return last.offset > end })
+	at.chars += utf8.RuneCount(x.text[at.offset:end])
+	at.offset = end
+	if end < len(x.text) && utf8.RuneStart(x.text[end]) {
+		x.last = at
+	}
+	return at.chars
 }
 
 // skip is the length in bytes of the first n characters behind start, of which there are length bytes at most.
 func (x *Lines) skip(start, length, n int) int {
-	offset, end := start, start+length
-	if n >= markStride && length >= markStride {
-		x.mark()
-		n += x.charsBefore(start)
-		behind := sort.Search(len(x.marks), func(i int) bool { return x.marks[i].chars > n })
-		near := x.marks[behind-1]
-		offset, n = near.offset, n-near.chars
+	at := x.near(start, func(last counted) bool { return last.chars > n })
+	for ; at.chars < n && at.offset < start+length; at.chars++ {
+		_, size := utf8.DecodeRune(x.text[at.offset:])
+		at.offset += size
 	}
-	for ; n > 0 && offset < end; n-- {
-		_, size := utf8.DecodeRune(x.text[offset:])
-		offset += size
-	}
-	return min(offset, end) - start
-}
-
-func (x *Lines) mark() {
-	if x.marks != nil {
-		return
-	}
-	x.marks = append(x.marks, mark{})
-	for at := markStride; at <= len(x.text); at += markStride {
-		last := x.marks[len(x.marks)-1]
-		offset := at
-		for back := 1; back < utf8.UTFMax && offset < len(x.text) && !utf8.RuneStart(x.text[offset]); back++ {
-			offset--
-		}
-		chars := last.chars + utf8.RuneCount(x.text[last.offset:offset])
-		x.marks = append(x.marks, mark{offset, chars})
-	}
+	x.last = at
+	return min(at.offset-start, length)
 }
 
 func (x *Lines) lineText(line int) []byte {
@@ -128,8 +107,10 @@ func (x *Lines) lineText(line int) []byte {
 func Excerpt(line []byte, at, limit int) string {
 	line = bytes.TrimRight(line, "\r\n")
 	at = min(at, len(line))
-	before := lastRunes(line[:at], limit/2)
-	after := firstRunes(line[at:], limit-utf8.RuneCount(before))
-	cut := append(slices.Clone(before), after...)
-	return printable(string(cut))
+	longest := utf8.UTFMax * limit
+	before := []rune(string(line[max(0, at-longest):at]))
+	before = before[max(0, len(before)-limit/2):]
+	after := []rune(string(line[at:min(len(line), at+longest)]))
+	after = after[:min(len(after), limit-len(before))]
+	return printable(string(before) + string(after))
 }

@@ -10,7 +10,7 @@ import (
 
 func TestColumnsOfLongLines(t *testing.T) {
 	t.Parallel()
-	text := []byte("\naaaaa" + strings.Repeat("€é", markStride) + "\xff\xbf" + strings.Repeat("z", 9))
+	text := []byte("\naaaaa" + strings.Repeat("€é", 64<<10) + "\xff\xbf" + strings.Repeat("z", 9))
 	lines := NewLines(text, 10)
 	for offset := 1; offset < len(text); offset += 997 {
 		want := utf8.RuneCount(text[1:offset]) + 1

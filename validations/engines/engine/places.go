@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 )
 
@@ -30,28 +31,50 @@ func (f *ReadError) Error() string {
 	return f.Message
 }
 
-// ReadText reads a document of at most so many bytes, which read turns into UTF-8 and whatever it keeps. The finding,
+// ReadText reads a document of at most so many bytes, which read turns into what it stands for and UTF-8. The finding,
 // if any, says why the document cannot be read; its code begins with the format.
-//
-//nolint:nilnil // no finding is the good case
-func ReadText(
-	doc Document, most int64, format string, limits Limits, read func(content []byte) ([]byte, *ReadError),
-) (*Finding, error) {
+func ReadText[T any](
+	doc Document, most int64, format string, limits Limits, read func(content []byte) (T, []byte, *ReadError),
+) (T, *Finding, error) {
+	var none T
 	if doc.Size > most {
 		message := fmt.Sprintf("the document has %d bytes, at most %d are checked", doc.Size, most)
 		f := Failure(format+".too_large", message)
-		return &f, nil
+		return none, &f, nil
 	}
 	content, err := doc.ReadAll()
 	if err != nil {
-		return nil, err
+		return none, nil, err
 	}
-	text, fault := read(content)
+	value, text, fault := read(content)
 	if fault == nil {
-		return nil, nil
+		return value, nil, nil
 	}
 	f := NewLines(text, limits.MaxExcerpt).PlaceAt(Failure(fault.Code, fault.Message), fault.At)
-	return &f, nil
+	return none, &f, nil
+}
+
+// Judge makes the report of a document. Read returns what the document stands for, or a finding that says why it cannot
+// be read and is all of the report; check judges what was read.
+func Judge[T any](
+	ctx context.Context, limits Limits, read func() (T, *Finding, error), check func(value T, c *Collector) error,
+) (Report, error) {
+	if err := ctx.Err(); err != nil {
+		return Report{}, fmt.Errorf("check a document: %w", err)
+	}
+	c := NewCollector(limits)
+	value, unreadable, err := read()
+	switch {
+	case err != nil:
+	case unreadable != nil:
+		c.Add("", *unreadable)
+	default:
+		err = check(value, c)
+	}
+	if err != nil {
+		return Report{}, err
+	}
+	return c.Finish(), nil
 }
 
 // PlaceAt fills in line, column and excerpt of a finding.

@@ -1,8 +1,6 @@
 package engine
 
-import (
-	"encoding/json"
-)
+import "encoding/json"
 
 // Requirement is one thing that a step demands of documents, for people to read.
 type Requirement struct {
@@ -14,11 +12,6 @@ type Requirement struct {
 	// Otherwise is what the rule says of a document that does not keep it, with its placeholders.
 	Otherwise string
 	Severity  Severity
-}
-
-// RuleRequirement is what a rule demands.
-func RuleRequirement(id, message, expression string, severity Severity) Requirement {
-	return Requirement{Subject: id, Expression: expression, Otherwise: message, Severity: severity}
 }
 
 // Conditional adds to an expression when it has to hold.

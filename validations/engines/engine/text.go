@@ -13,30 +13,6 @@ const MaxMessage = 500
 // MaxQuoted is how much of a document's or configuration's own text a message repeats, in characters.
 const MaxQuoted = 60
 
-func firstRunes(text []byte, n int) []byte {
-	end := 0
-	for range n {
-		if end >= len(text) {
-			break
-		}
-		_, size := utf8.DecodeRune(text[end:])
-		end += size
-	}
-	return text[:end]
-}
-
-func lastRunes(text []byte, n int) []byte {
-	start := len(text)
-	for range n {
-		if start == 0 {
-			break
-		}
-		_, size := utf8.DecodeLastRune(text[:start])
-		start -= size
-	}
-	return text[start:]
-}
-
 // printable makes a text fit to be stored and shown: databases refuse NUL and broken UTF-8. Line breaks stay.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
@@ -54,9 +30,12 @@ func Clip(text string) string {
 
 // ClipTo cuts a text to so many characters and makes it printable.
 func ClipTo(text string, limit int) string {
-	head := text[:min(len(text), limit*utf8.UTFMax)]
-	if cut := firstRunes([]byte(head), limit); len(cut) < len(text) {
-		return printable(string(cut)) + "…"
+	if len(text) <= limit {
+		return printable(text)
+	}
+	head := []rune(text[:min(len(text), limit*utf8.UTFMax)])
+	if len(head) > limit || len(text) > limit*utf8.UTFMax {
+		return printable(string(head[:limit])) + "…"
 	}
 	return printable(text)
 }
@@ -64,6 +43,15 @@ func ClipTo(text string, limit int) string {
 // Quote is clip in double quotes.
 func Quote(text string) string {
 	return `"` + Clip(text) + `"`
+}
+
+// Each returns what a function makes of each item of a list.
+func Each[T, U any](list []T, of func(item T) U) []U {
+	made := make([]U, len(list))
+	for i, item := range list {
+		made[i] = of(item)
+	}
+	return made
 }
 
 // Plural returns the count with the word for it.
@@ -166,12 +154,17 @@ func AtMost(got, want int, one, many string) string {
 	return fmt.Sprintf("has %s, at most %d allowed", Plural(got, one, many), want)
 }
 
+// DidYouMean ends a message about a mistyped name. It is empty where nothing is meant.
+func DidYouMean(meant string) string {
+	if meant == "" {
+		return ""
+	}
+	return "; did you mean " + Clip(meant) + "?"
+}
+
 // NotAllowed is the message of a name that is not known, with the one that may be meant.
 func NotAllowed(name string, candidates []string) string {
-	if meant := Nearest(name, candidates); meant != "" {
-		return "not allowed; did you mean " + Clip(meant) + "?"
-	}
-	return "not allowed"
+	return "not allowed" + DidYouMean(Nearest(name, candidates))
 }
 
 // BundleHint says how to put a file into a workflow whose name stands where its text belongs. It is empty for others.

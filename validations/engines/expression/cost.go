@@ -33,14 +33,13 @@ var setOverloads = []string{
 // costModels are what functions cost, by the lengths of their lists, when a rule is saved. Those of the libraries that
 // are replaced here assume the worst, which would refuse most of their uses: what they really cost is counted.
 func costModels() []cel.EnvOption {
-	target := cost.Length(cost.Target())
+	target, result := cost.Length(cost.Target()), cost.Length(cost.Result())
 	models := []cost.OverloadModel{
-		cost.Overload("lists_range", cost.EvalCost(cost.Sum(cost.Const(cost.CallCost), cost.Length(cost.Result()))),
-			cost.ResultSize(cost.AtMost(cost.Const(expectedSize)))),
-		cost.MemberOverload("list_distinct", cost.EvalCost(cost.Sum(cost.Const(cost.CallCost),
-			cost.Scale(target, stepCost))), cost.ResultSize(cost.AtMost(target))),
-		cost.MemberOverload("list_flatten", cost.EvalCost(cost.Sum(cost.Const(cost.CallCost),
-			cost.Length(cost.Result()))), cost.ResultSize(cost.AtMost(cost.Scale(target, stepCost)))),
+		cost.Overload("lists_range", calling(result), cost.ResultSize(cost.AtMost(cost.Const(expectedSize)))),
+		cost.MemberOverload("list_distinct", calling(cost.Scale(target, stepCost)),
+			cost.ResultSize(cost.AtMost(target))),
+		cost.MemberOverload("list_flatten", calling(result),
+			cost.ResultSize(cost.AtMost(cost.Scale(target, stepCost)))),
 	}
 	for _, id := range setOverloads {
 		first, second := cost.Arg(0), cost.Arg(1)
@@ -48,12 +47,11 @@ func costModels() []cel.EnvOption {
 		if strings.HasPrefix(id, "list_has") {
 			first, second, model = cost.Target(), cost.Arg(0), cost.MemberOverload
 		}
-		models = append(models, model(id, cost.EvalCost(cost.Sum(cost.Const(cost.CallCost),
-			cost.Scale(cost.Sum(cost.Length(first), cost.Length(second)), stepCost)))))
+		both := cost.Sum(cost.Length(first), cost.Length(second))
+		models = append(models, model(id, calling(cost.Scale(both, stepCost))))
 	}
 	for _, id := range []string{"sum_list", "min_list", "max_list", "avg_list", "mean_list", "percentile_list_dyn"} {
-		models = append(models, cost.Overload(id, cost.EvalCost(cost.Sum(cost.Const(cost.CallCost),
-			cost.Scale(cost.Length(cost.Arg(0)), stepCost)))))
+		models = append(models, cost.Overload(id, calling(cost.Scale(cost.Length(cost.Arg(0)), stepCost))))
 	}
 	for _, name := range timeParts {
 		for _, id := range []string{"string_" + name, "string_" + name + "_with_tz"} {
@@ -61,6 +59,11 @@ func costModels() []cel.EnvOption {
 		}
 	}
 	return []cel.EnvOption{cel.CostModel(models...)}
+}
+
+// calling is the cost of a call beside that of the work in it.
+func calling(work cost.QuantityExpr) cost.OverloadModelOption {
+	return cost.EvalCost(cost.Sum(cost.Const(cost.CallCost), work))
 }
 
 // costTrackers count what CEL's own count takes for one step although it goes through whole values.
@@ -130,12 +133,8 @@ func pairsCost(args []ref.Val) uint64 {
 
 // distinctCost is what distinct costs: it compares only the lists and objects with each other.
 func distinctCost(args []ref.Val) uint64 {
-	items, ok := args[0].(traits.Lister)
-	if !ok {
-		return 1
-	}
 	looked, compared, below := uint64(1), uint64(0), uint64(0)
-	for it := items.Iterator(); it.HasNext() == types.True; {
+	for it := listOf(args[0]).Iterator(); it.HasNext() == types.True; {
 		item := it.Next()
 		if _, simple := lookupKey(item); simple {
 			looked += 1 + weight(item)

@@ -12,8 +12,6 @@ import (
 // BenchmarkNewEnv is what each step with rules pays when it is compiled.
 func BenchmarkNewEnv(b *testing.B) {
 	for b.Loop() {
-		if _, err := expression.NewEnv(engine.DefaultLimits(), cel.Variable("value", cel.DynType)); err != nil {
-			b.Fatalf("declare: %v", err)
-		}
+		_ = expression.NewEnv(engine.DefaultLimits(), cel.Variable("value", cel.DynType))
 	}
 }

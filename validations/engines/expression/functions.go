@@ -25,18 +25,9 @@ const (
 
 // libraryFunctions are those that all expressions have beside the standard ones. What this package declares after a
 // library replaces functions of the library whose memory or time would have no bound.
-func libraryFunctions(limits engine.Limits) ([]cel.EnvOption, error) {
-	bounded, err := guarded(limits)
-	if err != nil {
-		return nil, err
-	}
-	standard, err := standardLibrary()
-	if err != nil {
-		return nil, err
-	}
-	return slices.Concat(standard, libraries(limits), bounded, timeFunctions(),
-		shareFunctions(), argumentConversions(),
-		[]cel.EnvOption{matching{limits: limits}.declared()}, costModels()), nil
+func libraryFunctions(limits engine.Limits) []cel.EnvOption {
+	return slices.Concat(standardLibrary(), libraries(limits), guarded(limits), timeFunctions(),
+		shareFunctions(), argumentConversions(), []cel.EnvOption{matching{limits: limits}.declared()}, costModels())
 }
 
 func libraries(limits engine.Limits) []cel.EnvOption {

@@ -27,16 +27,16 @@ func listFunctions() []cel.EnvOption {
 		cel.Function("percentile", cel.Overload("percentile_list_dyn", []*cel.Type{list, cel.DynType}, cel.DoubleType,
 			cel.BinaryBinding(percentile))),
 		cel.Function("contains", cel.MemberOverload("list_contains", []*cel.Type{anything, cel.TypeParamType("T")},
-			cel.BoolType, cel.BinaryBinding(func(list, item ref.Val) ref.Val {
-				items, ok := list.(traits.Lister)
-				if !ok {
-					return types.MaybeNoSuchOverloadErr(list)
-				}
-				return items.Contains(item)
-			}))),
+			cel.BoolType, cel.BinaryBinding(func(list, item ref.Val) ref.Val { return listOf(list).Contains(item) }))),
 		cel.Function("distinct", cel.MemberOverload("list_distinct", []*cel.Type{anything}, anything,
 			cel.UnaryBinding(distinct))),
 	}
+}
+
+// listOf is an argument that CEL has found to be a list, before it calls the function.
+func listOf(value ref.Val) traits.Lister {
+	list, _ := value.(traits.Lister)
+	return list
 }
 
 func total(numbers []float64) float64 {
@@ -63,13 +63,8 @@ func ofSome(result func(numbers []float64) float64) func(numbers []float64) ref.
 
 // ofNumbers calls a function on a list of numbers, or of texts that are numbers, as those of XML.
 func ofNumbers(list ref.Val, result func(numbers []float64) ref.Val) ref.Val {
-	items, ok := list.(traits.Lister)
-	if !ok {
-		return types.MaybeNoSuchOverloadErr(list)
-	}
-	count, _ := items.Size().(types.Int)
-	numbers := make([]float64, 0, int(count))
-	for it := items.Iterator(); it.HasNext() == types.True; {
+	numbers := make([]float64, 0, count(list))
+	for it := listOf(list).Iterator(); it.HasNext() == types.True; {
 		number, ok := it.Next().ConvertToType(types.DoubleType).(types.Double)
 		if !ok {
 			return types.NewErr("a list holds something that is not a number")
@@ -98,12 +93,8 @@ func percentile(list, percent ref.Val) ref.Val {
 
 // distinct are the different elements of a list. Lists and objects are compared with each other, all else is looked up.
 func distinct(list ref.Val) ref.Val {
-	items, ok := list.(traits.Lister)
-	if !ok {
-		return types.MaybeNoSuchOverloadErr(list)
-	}
 	known, kept, compared := map[any]bool{}, []ref.Val{}, []ref.Val{}
-	for it := items.Iterator(); it.HasNext() == types.True; {
+	for it := listOf(list).Iterator(); it.HasNext() == types.True; {
 		item := it.Next()
 		key, simple := lookupKey(item)
 		switch {

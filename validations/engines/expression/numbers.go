@@ -28,7 +28,7 @@ var calculating = []string{
 // keeps decimals and whole numbers apart, while people write avg(x) / 2 and year % 2 == 0. A whole number beside a
 // decimal counts as a decimal, and a quotient is one: JSON has one type of numbers, so 7 / 2 is 3.5. Times are texts in
 // documents, so a text beside a time is one.
-func standardLibrary() ([]cel.EnvOption, error) {
+func standardLibrary() []cel.EnvOption {
 	standard := map[string]*decls.FunctionDecl{}
 	for _, function := range stdlib.Functions() {
 		standard[function.Name()] = function
@@ -38,11 +38,7 @@ func standardLibrary() ([]cel.EnvOption, error) {
 	var options []cel.EnvOption
 	for _, name := range calculating {
 		subset.AddExcludedFunctions(env.NewFunction(name))
-		of, err := operator(standard[name])
-		if err != nil {
-			return nil, err
-		}
-		options = append(options, cel.Function(name, of...))
+		options = append(options, cel.Function(name, operator(standard[name])...))
 	}
 	a, text := cel.TypeParamType("A"), cel.StringType
 	subset.AddExcludedFunctions(env.NewFunction(operators.In))
@@ -52,7 +48,7 @@ func standardLibrary() ([]cel.EnvOption, error) {
 		cel.Overload("in_text", []*cel.Type{text, text}, cel.BoolType),
 		cel.SingletonBinaryBinding(in)))
 	return append(options, cel.StdLib(cel.StdLibSubset(subset)), cel.Function(operators.Index,
-		cel.Overload("index_list_double", []*cel.Type{cel.ListType(a), cel.DoubleType}, a))), nil
+		cel.Overload("index_list_double", []*cel.Type{cel.ListType(a), cel.DoubleType}, a)))
 }
 
 // in says whether a list or an object contains something, or a text a part.
@@ -69,11 +65,8 @@ func in(part, whole ref.Val) ref.Val {
 
 // operator declares an operator for the types that CEL has it for, for all pairs of numbers, and for a text in place of
 // a time.
-func operator(standard *decls.FunctionDecl) ([]cel.FunctionOpt, error) {
-	bindings, err := standard.Bindings()
-	if err != nil {
-		return nil, fmt.Errorf("read operator %s: %w", standard.Name(), err)
-	}
+func operator(standard *decls.FunctionDecl) []cel.FunctionOpt {
+	bindings, _ := standard.Bindings() // Those of CEL are without contradictions.
 	of := []cel.FunctionOpt{cel.SingletonBinaryBinding(func(a, b ref.Val) ref.Val {
 		return calculate(standard.Name(), bindings[0], a, b)
 	})}
@@ -105,7 +98,7 @@ func operator(standard *decls.FunctionDecl) ([]cel.FunctionOpt, error) {
 	if standard.Name() == operators.Subtract {
 		declare("subtract_text", cel.DurationType, cel.StringType, cel.StringType)
 	}
-	return of, nil
+	return of
 }
 
 // calculate makes a time of a text beside one, and a decimal of a whole number beside one, before it calls the operator

@@ -1,6 +1,7 @@
 package expression
 
 import (
+	"context"
 	"regexp"
 
 	"cel.dev/cel-go/cel"
@@ -40,6 +41,66 @@ func (c *Rules) Identity(list string, i int, id string, severity engine.Severity
 		c.Fault(engine.ItemPointer(list, i, "severity"), "use ERROR, WARNING or INFO")
 	}
 	return severity
+}
+
+// RuleConfig is what rules with an expression have in a configuration.
+type RuleConfig struct {
+	ID       string          `json:"id"`
+	Assert   string          `json:"assert"`
+	Message  string          `json:"message,omitempty"`
+	Severity engine.Severity `json:"severity,omitempty"`
+}
+
+// Requirement is what the rule demands.
+func (c RuleConfig) Requirement() engine.Requirement {
+	return engine.Requirement{Subject: c.ID, Expression: c.Assert, Otherwise: c.Message, Severity: c.Severity}
+}
+
+// Rule is a compiled RuleConfig.
+type Rule struct {
+	ID       string
+	Severity engine.Severity
+	Assert   *Expression
+	Message  *Template
+}
+
+// Rule compiles a rule of a list.
+func (c *Rules) Rule(env *cel.Env, list string, i int, config RuleConfig) Rule {
+	rule := Rule{ID: config.ID, Severity: c.Identity(list, i, config.ID, config.Severity)}
+	rule.Assert = c.Condition(env, config.Assert, engine.ItemPointer(list, i, "assert"))
+	at := engine.ItemPointer(list, i, "message")
+	rule.Message = c.Message(env, rule.Assert, config.Message, config.ID, at)
+	return rule
+}
+
+// Finding is what a rule finds.
+func (r Rule) Finding(message string) engine.Finding {
+	return engine.Finding{Severity: r.Severity, Code: "rule." + r.ID, Message: message, AssertionID: r.ID}
+}
+
+// NotEvaluated is the finding of a rule without a verdict, which is never a pass, whatever the rule's own severity.
+func (r Rule) NotEvaluated(reason string) engine.Finding {
+	f := r.Finding("not evaluated: " + reason)
+	f.Severity = engine.SeverityError
+	return f
+}
+
+// Judge returns the finding of a rule that does not hold or cannot be evaluated, and nil for others. It says whether
+// the rule was evaluated.
+func (r Rule) Judge(ctx context.Context, work *Work, variables map[string]any) (*engine.Finding, bool, error) {
+	holds, reason, err := r.Assert.Holds(ctx, work, variables)
+	if err != nil || holds {
+		return nil, true, err
+	}
+	found := r.NotEvaluated(reason)
+	if reason == "" {
+		message, err := r.Message.Render(ctx, work, variables)
+		if err != nil {
+			return nil, true, err
+		}
+		found = r.Finding(message)
+	}
+	return &found, reason == "", nil
 }
 
 // Condition compiles an expression that must be true or false. It returns nil after a fault.

@@ -29,10 +29,7 @@ func FuzzSpelling(f *testing.F) {
 	} {
 		f.Add(source)
 	}
-	env, err := NewEnv(engine.DefaultLimits(), cel.OptionalTypes(), cel.Variable("value", cel.DynType))
-	if err != nil {
-		f.Fatalf("declare: %v", err)
-	}
+	env := NewEnv(engine.DefaultLimits(), cel.OptionalTypes(), cel.Variable("value", cel.DynType))
 	f.Fuzz(func(t *testing.T, source string) {
 		source = source[:min(len(source), engine.DefaultLimits().MaxRuleChars)]
 		words, _ := spelling.Respell(env, source)
@@ -69,11 +66,8 @@ func keepsMeaning(t *testing.T, env *cel.Env, source string) bool {
 // TestRulesOfCELKeepTheirMeaning takes all texts in the documentation and in the tests of rules that are expressions.
 func TestRulesOfCELKeepTheirMeaning(t *testing.T) {
 	t.Parallel()
-	env, err := NewEnv(engine.DefaultLimits(), cel.OptionalTypes(), cel.Variable("value", cel.DynType),
+	env := NewEnv(engine.DefaultLimits(), cel.OptionalTypes(), cel.Variable("value", cel.DynType),
 		cel.Variable("doc", cel.DynType), cel.Variable("row", cel.DynType), cel.Variable("dataset", cel.DynType))
-	if err != nil {
-		t.Fatalf("declare: %v", err)
-	}
 	known := map[string]bool{}
 	quoted := regexp.MustCompile("`[^`\n]+`|\"(?:[^\"\\\\\n]|\\\\.)+\"|assert: .+")
 	for _, pattern := range []string{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -28,34 +29,28 @@ type templatePart struct {
 	expression *Expression
 }
 
+// messagePart is a doubled brace, an expression, a brace alone or text.
+var messagePart = regexp.MustCompile(`\{\{|\}\}|\{[^{}][^}]*\}|\{\}|[{}]|[^{}]+`)
+
 func (c *Rules) template(env *cel.Env, source string) (*Template, error) {
 	t := &Template{}
-	text := strings.Builder{}
-	for rest := source; rest != ""; {
-		at := strings.IndexAny(rest, "{}")
-		if at < 0 {
-			text.WriteString(rest)
-			break
-		}
-		text.WriteString(rest[:at])
-		if at+1 < len(rest) && rest[at+1] == rest[at] {
-			text.WriteByte(rest[at])
-			rest = rest[at+2:]
-			continue
-		}
-		end := strings.IndexByte(rest, '}')
-		if rest[at] == '}' || end < 0 {
+	for _, part := range messagePart.FindAllString(source, -1) {
+		switch {
+		case part == "{", part == "}":
 			return nil, errors.New("a brace has no counterpart; double it to write a brace")
+		case part == "{{", part == "}}":
+			t.parts = append(t.parts, templatePart{text: part[1:]})
+		case part[0] != '{':
+			t.parts = append(t.parts, templatePart{text: part})
+		default:
+			inside := part[1 : len(part)-1]
+			compiled, err := c.compile(env, inside)
+			if err != nil {
+				return nil, fmt.Errorf("in {%s}: %w", engine.Clip(inside), err)
+			}
+			t.parts = append(t.parts, templatePart{expression: compiled})
 		}
-		compiled, err := c.compile(env, rest[at+1:end])
-		if err != nil {
-			return nil, fmt.Errorf("in {%s}: %w", engine.Clip(rest[at+1:end]), err)
-		}
-		t.parts = append(t.parts, templatePart{text: text.String()}, templatePart{expression: compiled})
-		text.Reset()
-		rest = rest[end+1:]
 	}
-	t.parts = append(t.parts, templatePart{text: text.String()})
 	return t, nil
 }
 

@@ -2,12 +2,10 @@ package expression
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 
 	"cel.dev/cel-go/cel"
-	"cel.dev/cel-go/common/decls"
 	"cel.dev/cel-go/common/functions"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
@@ -44,23 +42,17 @@ func compares(limits engine.Limits, args []ref.Val) error {
 }
 
 // guarded are the functions of the libraries behind their guards.
-func guarded(limits engine.Limits) ([]cel.EnvOption, error) {
-	found, err := unguarded()
-	if err != nil {
-		return nil, err
-	}
+func guarded(limits engine.Limits) []cel.EnvOption {
 	var options []cel.EnvOption
 	for name, guard := range guards {
-		bindings, err := found[name].Bindings()
-		if err != nil {
-			return nil, fmt.Errorf("read function %s: %w", name, err)
-		}
+		function := unguarded().Functions()[name]
+		bindings, _ := function.Bindings() // Those of the libraries are without contradictions.
 		calls := map[string]*functions.Overload{}
 		for _, binding := range bindings {
 			calls[binding.Operator] = binding
 		}
 		var overloads []cel.FunctionOpt
-		for _, overload := range found[name].OverloadDecls() {
+		for _, overload := range function.OverloadDecls() {
 			call := calls[overload.ID()]
 			declare, binding := cel.Overload, cel.FunctionBinding(func(args ...ref.Val) ref.Val {
 				if err := guard(limits, args); err != nil {
@@ -75,7 +67,7 @@ func guarded(limits engine.Limits) ([]cel.EnvOption, error) {
 		}
 		options = append(options, cel.Function(name, overloads...))
 	}
-	return options, nil
+	return options
 }
 
 func called(call *functions.Overload, args []ref.Val) ref.Val {
@@ -89,15 +81,12 @@ func called(call *functions.Overload, args []ref.Val) ref.Val {
 	}
 }
 
-// unguarded returns the functions of the libraries.
+// unguarded has the functions of the libraries, which always fit together.
 //
 //nolint:gochecknoglobals // It is a constant that takes a while to make.
-var unguarded = sync.OnceValues(func() (map[string]*decls.FunctionDecl, error) {
-	library, err := cel.NewCustomEnv(libraries(engine.Limits{})...)
-	if err != nil {
-		return nil, fmt.Errorf("declare functions of the libraries: %w", err)
-	}
-	return library.Functions(), nil
+var unguarded = sync.OnceValue(func() *cel.Env {
+	library, _ := cel.NewCustomEnv(libraries(engine.Limits{})...)
+	return library
 })
 
 // madeSize is about how many bytes a function makes of texts: its arguments, and the last text for each place where it

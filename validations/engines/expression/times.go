@@ -68,14 +68,10 @@ func partOf(name string, text ref.Val, zone ...ref.Val) ref.Val {
 
 // momentOf reads a text as a time. A date is its first moment, and what names no time zone is in UTC.
 func momentOf(value ref.Val) ref.Val {
-	text, ok := value.(types.String)
-	if !ok {
-		return types.MaybeNoSuchOverloadErr(value)
-	}
-	moment, err := parseMoment(string(text))
+	moment, err := parseMoment(textOf(value))
 	if err != nil {
 		return types.NewErr(
-			"%s is neither a date nor a date-time such as 2026-03-01T06:00:00Z", engine.Quote(string(text)))
+			"%s is neither a date nor a date-time such as 2026-03-01T06:00:00Z", engine.Quote(textOf(value)))
 	}
 	return types.Timestamp{Time: moment.UTC()}
 }

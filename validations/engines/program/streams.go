@@ -87,12 +87,8 @@ func (s *Said) last() string {
 // OutOfMemory reports whether a child that failed says that it had no more memory. Ask it only where no child repeats
 // what a document says.
 func (s *Said) OutOfMemory() bool {
-	for _, sign := range []string{"out of memory", "cannot allocate memory", "MemoryError", "bad_alloc"} {
-		if bytes.Contains(s.text, []byte(sign)) {
-			return true
-		}
-	}
-	return false
+	signs := []string{"out of memory", "cannot allocate memory", "MemoryError", "bad_alloc"}
+	return slices.ContainsFunc(signs, func(sign string) bool { return bytes.Contains(s.text, []byte(sign)) })
 }
 
 // Lines calls a function for each line that a child writes. Close it for a last line without an end.

@@ -20,13 +20,11 @@ type stepConfig struct {
 
 // ruleConfig is a rule on each place of a path for which When holds. It has an operator or an expression.
 type ruleConfig struct {
-	ID string `json:"id"`
+	expression.RuleConfig
 	assertionConfig
-	Assert   string          `json:"assert,omitempty"`
-	When     string          `json:"when,omitempty"`
-	Missing  string          `json:"missing,omitempty"`
-	Severity engine.Severity `json:"severity,omitempty"`
-	Message  string          `json:"message,omitempty"`
+
+	When    string `json:"when,omitempty"`
+	Missing string `json:"missing,omitempty"`
 }
 
 // assertionConfig is an operator on a path with what it compares with.
@@ -53,16 +51,12 @@ type treeRuleCompiler struct {
 	operators map[string]operatorCompiler
 }
 
-func newTreeRuleCompiler(limits engine.Limits) (*treeRuleCompiler, error) {
+func newTreeRuleCompiler(limits engine.Limits) *treeRuleCompiler {
 	// An expression on a document may go through long lists, while one on a row of a table runs for each of many rows.
 	limits.MaxRuleCost = limits.MaxDocumentRuleCost
-	env, err := newTreeEnv(limits)
-	if err != nil {
-		return nil, err
-	}
 	rules := expression.NewRules(limits)
 	rules.Cheaper = "set path to the elements of one list, as in /zones/*, and loop over the other list only"
-	return &treeRuleCompiler{Rules: rules, env: env, operators: operators}, nil
+	return &treeRuleCompiler{Rules: rules, env: newTreeEnv(limits), operators: operators}
 }
 
 func (c *treeRuleCompiler) rule(raw json.RawMessage, i int) treeRule {

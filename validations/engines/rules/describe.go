@@ -19,15 +19,14 @@ func Describe(config json.RawMessage) []engine.Requirement {
 		if len(engine.DecodeConfig(raw, &rule)) > 0 {
 			continue
 		}
-		expression := rule.Assert
 		if rule.Operator != "" {
-			expression = strings.TrimSpace(rule.Operator + " " + engine.Plain(rule.Value))
+			rule.Assert = strings.TrimSpace(rule.Operator + " " + engine.Plain(rule.Value))
 		}
 		if rule.Path != "" {
-			expression = rule.Path + ": " + expression
+			rule.Assert = rule.Path + ": " + rule.Assert
 		}
-		expression = engine.Conditional(expression, rule.When)
-		requirements = append(requirements, engine.RuleRequirement(rule.ID, rule.Message, expression, rule.Severity))
+		rule.Assert = engine.Conditional(rule.Assert, rule.When)
+		requirements = append(requirements, rule.Requirement())
 	}
 	return requirements
 }

@@ -32,11 +32,8 @@ type need struct {
 	names    []string
 }
 
-func newTreeEnv(limits engine.Limits) (*cel.Env, error) {
-	registry, err := types.NewRegistry()
-	if err != nil {
-		return nil, err
-	}
+func newTreeEnv(limits engine.Limits) *cel.Env {
+	registry, _ := types.NewRegistry() // It has no types, so they fit.
 	return expression.NewEnv(limits,
 		cel.Function("each", cel.Overload("each_dyn", []*cel.Type{cel.DynType}, cel.ListType(cel.DynType),
 			cel.UnaryBinding(listed))),
@@ -96,7 +93,7 @@ func (e *treeExpression) explain(at *ruleSpot, reason string) string {
 			base, value = at.place.tokens, at.place.value
 		}
 		for i, name := range n.names {
-			next, known := member(value, name)
+			next, known := engine.Member(value, name)
 			if !known && hasSize(value) && name == "length" {
 				break
 			}
@@ -130,7 +127,7 @@ func hint(value any, n need, i int) string {
 	if len(list) == 0 {
 		return ""
 	}
-	if _, known := member(list[0], name); !known {
+	if _, known := engine.Member(list[0], name); !known {
 		return ""
 	}
 	written := strings.Join(append([]string{n.variable}, n.names[:i]...), ".")

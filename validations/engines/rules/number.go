@@ -3,11 +3,12 @@ package rules
 import (
 	"cmp"
 	"encoding/json"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
@@ -15,7 +16,8 @@ import (
 // exact is a number without rounding, in a form in which equal numbers are equal: 0.digits times ten to the exponent,
 // where the digits neither start nor end with zero.
 type exact struct {
-	negative bool
+	// sign is -1, 0 or 1.
+	sign     int
 	digits   string
 	exponent int
 }
@@ -32,41 +34,32 @@ func newExact(literal string) exact {
 	digits := strings.TrimLeft(whole+fraction, "0")
 	exponent += len(digits) - len(fraction)
 	digits = strings.TrimRight(digits, "0")
-	if digits == "" {
+	switch {
+	case digits == "":
 		return exact{}
+	case negative:
+		return exact{-1, digits, exponent}
+	default:
+		return exact{1, digits, exponent}
 	}
-	return exact{negative, digits, exponent}
 }
 
 func (d exact) compare(other exact) int {
-	if d.sign() != other.sign() {
-		return cmp.Compare(d.sign(), other.sign())
-	}
-	return d.sign() * cmp.Or(cmp.Compare(d.exponent, other.exponent), cmp.Compare(d.digits, other.digits))
-}
-
-func (d exact) sign() int {
-	switch {
-	case d.digits == "":
-		return 0
-	case d.negative:
-		return -1
-	default:
-		return 1
-	}
+	return cmp.Or(cmp.Compare(d.sign, other.sign),
+		d.sign*cmp.Compare(d.exponent, other.exponent), d.sign*cmp.Compare(d.digits, other.digits))
 }
 
 func (d exact) whole() bool {
 	return d.exponent >= len(d.digits)
 }
 
-// text is a literal of the number.
+// text is a literal of the number, with a digit behind the point in any case.
 func (d exact) text() string {
 	sign := ""
-	if d.negative {
+	if d.sign < 0 {
 		sign = "-"
 	}
-	return sign + "0." + d.digits + "e" + strconv.Itoa(d.exponent)
+	return sign + "0." + d.digits + "0e" + strconv.Itoa(d.exponent)
 }
 
 func (d exact) float() float64 {
@@ -76,45 +69,24 @@ func (d exact) float() float64 {
 
 // canonical is the same for equal values: numbers by what they are worth, objects whatever the order of their members.
 func canonical(value any) string {
-	var b strings.Builder
-	writeCanonical(&b, value)
-	return b.String()
-}
-
-func writeCanonical(b *strings.Builder, value any) {
 	switch v := value.(type) {
-	case nil:
-		b.WriteString("null")
-	case bool:
-		b.WriteString(strconv.FormatBool(v))
-	case json.Number:
-		b.WriteString(newExact(v.String()).text())
 	case string:
-		writeText(b, v)
-	case []any:
-		b.WriteByte('[')
-		for _, item := range v {
-			writeCanonical(b, item)
-			b.WriteByte(',')
-		}
-		b.WriteByte(']')
-	case map[string]any:
-		b.WriteByte('{')
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			writeText(b, name)
-			writeCanonical(b, v[name])
-			b.WriteByte(',')
-		}
-		b.WriteByte('}')
+		// Nothing else begins so.
+		return `"` + v
+	case json.Number:
+		return newExact(v.String()).text()
+	default:
+		text, _ := jsonv2.Marshal(value, jsonv2.Deterministic(true), exactly) // A document can be written.
+		return string(text)
 	}
 }
 
-// writeText writes the length first, so that no text can be mistaken for something else.
-func writeText(b *strings.Builder, text string) {
-	b.WriteString(strconv.Itoa(len(text)))
-	b.WriteByte('"')
-	b.WriteString(text)
-}
+// exactly writes numbers by what they are worth.
+//
+//nolint:gochecknoglobals // It is constant.
+var exactly = jsonv2.WithMarshalers(jsonv2.MarshalToFunc(func(to *jsontext.Encoder, number json.Number) error {
+	return to.WriteValue(jsontext.Value(newExact(number.String()).text()))
+}))
 
 // instant is a date-time, or a date, which stands for its first moment in UTC.
 type instant struct {

@@ -67,7 +67,7 @@ func (o *operand) number() exact {
 func (o *operand) approximate() (float64, float64) {
 	center := o.number()
 	tolerance, ok := o.parse(o.tolerance, o.at+"/tolerance").(json.Number)
-	if !ok || newExact(tolerance.String()).negative {
+	if !ok || newExact(tolerance.String()).sign < 0 {
 		o.compiler.Fault(o.at+"/tolerance", "a number of 0 or more is needed")
 		return 0, 0
 	}

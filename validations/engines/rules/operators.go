@@ -193,6 +193,7 @@ func (s subject) with(value any) subject {
 }
 
 func (s subject) types() []string {
+	types := []string{}
 	switch v := s.value.(type) {
 	case nil:
 		return []string{"null"}
@@ -203,13 +204,10 @@ func (s subject) types() []string {
 	case map[string]any:
 		return []string{"object"}
 	case string:
-		if s.textual && (v == "true" || v == "false") {
-			return []string{"string", "boolean"}
-		}
-	}
-	types := []string{}
-	if _, text := s.value.(string); text {
 		types = append(types, "string")
+		if s.textual && (v == "true" || v == "false") {
+			types = append(types, "boolean")
+		}
 	}
 	if number, ok := s.number(); ok {
 		types = append(types, "number")

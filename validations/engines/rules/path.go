@@ -82,18 +82,14 @@ func (p treePath) visit(t *tree.Tree, found func(treePlace) error) error {
 
 // names are the tokens of a path without a star.
 func (p treePath) names() []string {
-	names := make([]string, len(p.steps))
-	for i, step := range p.steps {
-		names[i] = step.name
-	}
-	return names
+	return engine.Each(p.steps, func(step pathStep) string { return step.name })
 }
 
 // find follows a path without a star.
 func (p treePath) find(value any) (any, bool) {
 	for _, step := range p.steps {
 		var known bool
-		if value, known = member(value, step.name); !known {
+		if value, known = engine.Member(value, step.name); !known {
 			return nil, false
 		}
 	}
@@ -115,7 +111,7 @@ func (w *walker) walk(value any, i int) error {
 	if w.steps[i].each {
 		return w.walkEach(value, i)
 	}
-	child, known := member(value, w.steps[i].name)
+	child, known := engine.Member(value, w.steps[i].name)
 	if !known {
 		return w.found(treePlace{append(w.tokens, w.steps[i].name), value, placeMissing})
 	}
@@ -154,21 +150,4 @@ func (w *walker) walkBelow(token string, child any, i int) error {
 	err := w.walk(child, i+1)
 	w.tokens = w.tokens[:len(w.tokens)-1]
 	return err
-}
-
-// member returns a member of an object or an element of a list by its token.
-func member(value any, token string) (any, bool) {
-	switch v := value.(type) {
-	case map[string]any:
-		child, known := v[token]
-		return child, known
-	case []any:
-		i, err := strconv.Atoi(token)
-		if err != nil || i < 0 || i >= len(v) || strconv.Itoa(i) != token {
-			return nil, false
-		}
-		return v[i], true
-	default:
-		return nil, false
-	}
 }

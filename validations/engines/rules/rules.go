@@ -53,10 +53,7 @@ func Compile(config json.RawMessage, limits engine.Limits) (*Engine, []engine.Co
 		detail := fmt.Sprintf("a step has 1 to %d rules", limits.MaxRules)
 		return nil, engine.Refuse("/rules", "rule.too_many", detail)
 	}
-	compiler, err := newTreeRuleCompiler(limits)
-	if err != nil {
-		return nil, engine.Refuse("", "rule.invalid", err.Error())
-	}
+	compiler := newTreeRuleCompiler(limits)
 	e := &Engine{limits: limits}
 	for i, raw := range c.Rules {
 		e.rules = append(e.rules, compiler.rule(raw, i))
@@ -66,26 +63,17 @@ func Compile(config json.RawMessage, limits engine.Limits) (*Engine, []engine.Co
 
 // Run checks one document.
 func (e *Engine) Run(ctx context.Context, doc engine.Document) (engine.Report, error) {
-	if err := ctx.Err(); err != nil {
-		return engine.Report{}, fmt.Errorf("check by rules: %w", err)
-	}
-	c := engine.NewCollector(e.limits)
-	t, unreadable, err := tree.ReadAny(doc, e.limits)
-	if err != nil {
-		return engine.Report{}, err
-	}
-	if unreadable != nil {
-		c.Add("", *unreadable)
-		return c.Finish(), nil
-	}
-	run := &run{document: t, limits: e.limits, work: expression.NewWork(e.limits)}
-	for i := range e.rules {
-		if err := run.check(ctx, &e.rules[i]); err != nil {
-			return engine.Report{}, err
+	read := func() (*tree.Tree, *engine.Finding, error) { return tree.ReadAny(doc, e.limits) }
+	return engine.Judge(ctx, e.limits, read, func(t *tree.Tree, c *engine.Collector) error {
+		run := &run{document: t, limits: e.limits, work: expression.NewWork(e.limits)}
+		for i := range e.rules {
+			if err := run.check(ctx, &e.rules[i]); err != nil {
+				return err
+			}
 		}
-	}
-	run.report(c)
-	return c.Finish(), nil
+		run.report(c)
+		return nil
+	})
 }
 
 // check applies one rule to each place of its path. Its error is the context's.

@@ -82,7 +82,7 @@ func (r *resources) compileFault(err error, limits engine.Limits) *engine.Config
 	if broken := r.brokenReference(); broken != nil {
 		return broken
 	}
-	detail := strings.NewReplacer(schemaURL, "", schemaFolder, "").Replace(err.Error())
+	detail := strings.NewReplacer(schemaURL, "", engine.SchemaFolder, "").Replace(err.Error())
 	return fault("/schema", "schema.invalid", engine.ClipTo(detail, 4*engine.MaxQuoted))
 }
 

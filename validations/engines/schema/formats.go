@@ -14,7 +14,6 @@ import (
 // ownFormats replace those of the library that take texts which their standards refuse, such as the time +1:00:00Z, or
 // refuse what they have, such as the template {?query}.
 func ownFormats() []*jsonschema.Format {
-	uri, iri := uriParts(), iriParts()
 	formats := make([]*jsonschema.Format, 0, 11)
 	for name, valid := range map[string]func(string) bool{
 		"date-time":     isDateTime,
@@ -22,11 +21,11 @@ func ownFormats() []*jsonschema.Format {
 		"email":         isEmail,
 		"hostname":      isHostname,
 		"ipv4":          isIPv4,
-		"iri":           func(text string) bool { return iri.isReference(text, absolute) },
-		"iri-reference": func(text string) bool { return iri.isReference(text, relative) },
+		"iri":           func(text string) bool { return iriForms().isAbsolute(text) },
+		"iri-reference": func(text string) bool { return iriForms().isReference(text) },
 		"time":          isTime,
-		"uri":           func(text string) bool { return uri.isReference(text, absolute) },
-		"uri-reference": func(text string) bool { return uri.isReference(text, relative) },
+		"uri":           func(text string) bool { return uriForms().isAbsolute(text) },
+		"uri-reference": func(text string) bool { return uriForms().isReference(text) },
 		"uri-template":  templateForm.MatchString,
 	} {
 		formats = append(formats, &jsonschema.Format{Name: name, Validate: func(v any) error {

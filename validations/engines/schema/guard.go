@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"slices"
@@ -155,22 +156,13 @@ func (s *compiledSchema) meterSchema(schema *jsonschema.Schema, weight int64) {
 	if schema.Enum != nil {
 		weight += int64(len(schema.Enum.Values))
 	}
-	inner := schema.Format
-	guarded := &jsonschema.Format{}
-	if inner != nil {
-		guarded.Name = inner.Name
-	}
-	m := s.meter
-	guarded.Validate = func(v any) error {
-		if !m.charge(weight * extent(v)) {
+	inner := cmp.Or(schema.Format, &jsonschema.Format{Validate: func(any) error { return nil }})
+	schema.Format = &jsonschema.Format{Name: inner.Name, Validate: func(v any) error {
+		if !s.meter.charge(weight * extent(v)) {
 			return errStopped
 		}
-		if inner == nil {
-			return nil
-		}
 		return inner.Validate(v)
-	}
-	schema.Format = guarded
+	}}
 }
 
 // extent is how much of a value one evaluation may touch.

@@ -145,15 +145,9 @@ func (s *shape) schema(at string, notes map[string]string) map[string]any {
 }
 
 func (s *shape) kinds() []string {
-	kinds := []string{}
-	for kind := range s.types {
-		if kind == "integer" && s.types["number"] > 0 {
-			continue
-		}
-		kinds = append(kinds, kind)
-	}
-	slices.Sort(kinds)
-	return kinds
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(s.types)), func(kind string) bool {
+		return kind == "integer" && s.types["number"] > 0
+	})
 }
 
 func (s *shape) note() string {

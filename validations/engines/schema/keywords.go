@@ -7,13 +7,17 @@ import (
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
 
-// drafts are the drafts by their names, oldest first.
-var drafts = []struct {
+type dialect struct {
 	name    string
 	library *jsonschema.Draft
-}{
+}
+
+// drafts are the drafts by their names, oldest first.
+var drafts = []dialect{
 	{"4", jsonschema.Draft4},
 	{"6", jsonschema.Draft6},
 	{"7", jsonschema.Draft7},
@@ -99,9 +103,9 @@ func within(name string, value any) []inner {
 		}
 	case "properties", "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions":
 		members, _ := value.(map[string]any)
-		for _, member := range slices.Sorted(maps.Keys(members)) {
-			found = append(found, inner{[]string{name, member}, members[member]})
-		}
+		return engine.Each(slices.Sorted(maps.Keys(members)), func(member string) inner {
+			return inner{[]string{name, member}, members[member]}
+		})
 	}
 	return found
 }

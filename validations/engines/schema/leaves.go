@@ -190,5 +190,5 @@ func checkName(e *jsonschema.ValidationError) string {
 	if fragment, ok := strings.CutPrefix(e.SchemaURL, schemaURL+"#"); ok {
 		return fragment
 	}
-	return strings.TrimPrefix(e.SchemaURL, schemaFolder)
+	return strings.TrimPrefix(e.SchemaURL, engine.SchemaFolder)
 }

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/url"
 	"slices"
@@ -25,7 +26,7 @@ func (r *resources) eachReference(visit func(one *resource, to reference)) {
 	r.walk(func(one *resource, s spot) {
 		for _, keyword := range []string{"$schema", "$ref", "$dynamicRef", "$recursiveRef"} {
 			if written, _ := s.object[keyword].(string); written != "" {
-				visit(one, reference{s, keyword, written, addressWithin(s.base, written)})
+				visit(one, reference{s, keyword, written, engine.ResolveAddress(s.base, written)})
 			}
 		}
 	})
@@ -87,10 +88,8 @@ func notThere(keyword, written, address string) (string, string) {
 			"simplevalidations workflows bundle"
 	}
 	use := "; use one like " + draftAddresses[0] + ", or leave it out"
-	if meant := engine.Nearest(written, draftAddresses); meant != "" {
-		use = "; did you mean " + meant + "?"
-	}
-	return "schema.draft", engine.Quote(written) + " is not a known draft" + use
+	meant := engine.DidYouMean(engine.Nearest(written, draftAddresses))
+	return "schema.draft", engine.Quote(written) + " is not a known draft" + cmp.Or(meant, use)
 }
 
 // draftAddresses are what $schema may be, newest first.
@@ -110,7 +109,7 @@ func nameOf(address string) string {
 	if !ok {
 		return address
 	}
-	from, to := strings.Split(strings.TrimPrefix(schemaFolder, host), "/"), strings.Split(target, "/")
+	from, to := strings.Split(strings.TrimPrefix(engine.SchemaFolder, host), "/"), strings.Split(target, "/")
 	from = from[:len(from)-1]
 	for len(from) > 0 && len(to) > 1 && from[0] == to[0] {
 		from, to = from[1:], to[1:]

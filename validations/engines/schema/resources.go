@@ -16,12 +16,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines/tree"
 )
 
-// schemaURL is where the compiler believes the schema to be, so that relative references have a base. It lies so deep
-// that they may also lead up. Nothing can be loaded from it.
-const (
-	schemaFolder = "https://schema.invalid/-/-/-/-/-/-/-/-/"
-	schemaURL    = schemaFolder + "schema.json"
-)
+// schemaURL is where the compiler believes the schema to be.
+const schemaURL = engine.SchemaFolder + "schema.json"
 
 // resource is a schema of a step: the schema itself, or one of those that it refers to.
 type resource struct {
@@ -75,7 +71,7 @@ func readResources(c stepConfig, limits engine.Limits) (*resources, *engine.Conf
 		list: []resource{root}, draft: c.Draft,
 		byAddress: map[string]any{schemaURL: root.value}, anchors: map[string]bool{},
 	}
-	base := addressWithin(schemaURL, identityOf(root.value, c.Draft).idOf(root.value))
+	base := engine.ResolveAddress(schemaURL, identityOf(root.value, c.Draft).idOf(root.value))
 	for _, name := range slices.Sorted(maps.Keys(c.Schemas)) {
 		if problem := r.add(name, base, c.Schemas[name], limits); problem != nil {
 			return nil, problem
@@ -93,14 +89,9 @@ func (r *resources) add(name, base string, text json.RawMessage, limits engine.L
 	if problem != nil {
 		return problem
 	}
-	one.name, one.address = name, addressWithin(base, name)
+	one.name, one.address = name, engine.ResolveAddress(base, name)
 	if _, taken := r.byAddress[one.address]; taken || one.address == base || one.address == "" {
-		detail := "schemas are named by the address that refers to them, and " +
-			engine.Quote(name) + " is not an address"
-		if taken || one.address == base {
-			detail = engine.Quote(name) + " is the address of another schema of this step"
-		}
-		return fault(pointer, "schema.address", detail)
+		return fault(pointer, "schema.address", engine.AddressFault(name, taken || one.address == base))
 	}
 	r.byAddress[one.address] = one.value
 	r.list = append(r.list, one)
@@ -195,7 +186,7 @@ func walkValue(by identity, value any, at spot, visit func(s spot)) {
 	switch v := value.(type) {
 	case map[string]any:
 		if id := by.idOf(v); id != "" && !strings.HasPrefix(id, "#") {
-			at.base = addressWithin(at.base, id)
+			at.base = engine.ResolveAddress(at.base, id)
 		}
 		visit(spot{at.tokens, at.base, v})
 		for _, name := range slices.Sorted(maps.Keys(v)) {
@@ -262,20 +253,6 @@ func (i identity) idOf(value any) string {
 	}
 	id, _ := object[i.keyword].(string)
 	return id
-}
-
-// addressWithin resolves a reference and drops its fragment. It returns "" for an invalid reference.
-func addressWithin(base, reference string) string {
-	from, err := url.Parse(base)
-	if err != nil {
-		return ""
-	}
-	target, err := from.Parse(reference)
-	if err != nil {
-		return ""
-	}
-	target.Fragment, target.RawFragment = "", ""
-	return target.String()
 }
 
 // isMetaSchema reports whether the library has the schema at an address itself.

@@ -60,51 +60,35 @@ func Compile(config json.RawMessage, limits engine.Limits) (*Engine, []engine.Co
 
 // Run checks one document.
 func (e *Engine) Run(ctx context.Context, doc engine.Document) (engine.Report, error) {
-	if err := ctx.Err(); err != nil {
-		return engine.Report{}, fmt.Errorf("check by schema: %w", err)
-	}
-	c := engine.NewCollector(e.limits)
-	t, unreadable, err := tree.Read(doc, e.limits)
-	if err != nil {
-		return engine.Report{}, err
-	}
-	if unreadable != nil {
-		c.Add("", *unreadable)
-		return c.Finish(), nil
-	}
-	compiled, err := e.take()
-	if err != nil {
-		return engine.Report{}, err
-	}
-	defer e.put(compiled)
-	failure, err := compiled.validate(ctx, t.Value, doc.Size)
-	if err != nil {
-		return engine.Report{}, err
-	}
-	if compiled.meter.exhausted != "" {
-		c.Add("", engine.Failure("schema.not_evaluated", compiled.meter.exhausted))
-		return c.Finish(), nil
-	}
-	if failure != nil {
-		report(c, t, compiled.leaves(t.Value, failure))
-	}
-	if compiled.meter.overflowed {
-		c.Add("", engine.Failure("schema.not_evaluated", tooManyFailures))
-	}
-	return c.Finish(), nil
+	read := func() (*tree.Tree, *engine.Finding, error) { return tree.Read(doc, e.limits) }
+	return engine.Judge(ctx, e.limits, read, func(t *tree.Tree, c *engine.Collector) error {
+		compiled := e.take()
+		defer e.put(compiled)
+		failure, err := compiled.validate(ctx, t.Value, doc.Size)
+		switch meter := compiled.meter; {
+		case err != nil:
+			return err
+		case meter.exhausted != "":
+			c.Add("", engine.Failure("schema.not_evaluated", meter.exhausted))
+			return nil
+		case failure != nil:
+			report(c, t, compiled.leaves(t.Value, failure))
+		}
+		if compiled.meter.overflowed {
+			c.Add("", engine.Failure("schema.not_evaluated", tooManyFailures))
+		}
+		return nil
+	})
 }
 
-func (e *Engine) take() (*compiledSchema, error) {
+func (e *Engine) take() *compiledSchema {
 	select {
 	case idle := <-e.idle:
-		return idle, nil
+		return idle
 	default:
+		compiled, _ := e.source.compile(e.limits) // It was compiled before.
+		return compiled
 	}
-	compiled, fault := e.source.compile(e.limits)
-	if fault != nil {
-		return nil, fmt.Errorf("compile schema again: %s", fault.Detail)
-	}
-	return compiled, nil
 }
 
 func (e *Engine) put(compiled *compiledSchema) {

@@ -10,15 +10,11 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
 
-// maxWarnings bounds the doubts about one step.
-const maxWarnings = 20
-
 // doubter looks for members of schemas that check nothing although they seem to.
 type doubter struct {
 	// containers are the names that references go through: what they hold is used.
 	containers map[string]bool
 	found      []engine.ConfigError
-	more       int
 }
 
 // Warnings says which members of the schemas of a step check nothing although they seem to: those that no draft knows,
@@ -43,11 +39,7 @@ func Warnings(config json.RawMessage, limits engine.Limits) []engine.ConfigError
 			d.doubt(one, one.value, nil, draft)
 		}
 	}
-	if d.more > 0 {
-		d.found = append(d.found, engine.NewConfigError("/schema", "schema.unknown_keyword",
-			engine.Plural(d.more, "more member checks nothing", "more members check nothing")))
-	}
-	return d.found
+	return engine.FewWarnings(d.found, "schema.unknown_keyword")
 }
 
 func (d *doubter) addContainers(_ *resource, s spot) {
@@ -73,7 +65,7 @@ func (d *doubter) doubt(one *resource, value any, tokens []string, draft int) {
 				"or use draft 2019-09 or later", name, drafts[draft].name)
 		}
 		if code != "" {
-			d.add(one.fault(append(slices.Clip(tokens), name), code, detail))
+			d.found = append(d.found, *one.fault(append(slices.Clip(tokens), name), code, detail))
 		}
 		for _, below := range within(name, object[name]) {
 			d.doubt(one, below.value, append(slices.Clip(tokens), below.tokens...), draft)
@@ -94,26 +86,13 @@ func (d *doubter) reason(name string, draft int) (string, string) {
 	case ok && draft >= known.since && draft <= known.until, d.containers[name]:
 		return "", ""
 	case ok && name != "id":
-		var names []string
-		for _, one := range drafts[known.since : known.until+1] {
-			names = append(names, one.name)
-		}
+		names := engine.Each(drafts[known.since:known.until+1], func(one dialect) string { return one.name })
 		return "schema.draft_keyword", fmt.Sprintf("%s is not a keyword of draft %s, so it is ignored; it is one of %s",
 			name, drafts[draft].name, strings.Join(names, ", "))
 	case isAnnotation(name):
 		return "", ""
 	}
 	detail := engine.Quote(name) + " is not a keyword of JSON Schema, so it is ignored"
-	if meant := engine.Nearest(name, slices.Sorted(maps.Keys(keywords))); meant != "" {
-		detail += "; did you mean " + meant + "?"
-	}
-	return "schema.unknown_keyword", detail
-}
-
-func (d *doubter) add(doubt *engine.ConfigError) {
-	if len(d.found) >= maxWarnings {
-		d.more++
-		return
-	}
-	d.found = append(d.found, *doubt)
+	meant := engine.Nearest(name, slices.Sorted(maps.Keys(keywords)))
+	return "schema.unknown_keyword", detail + engine.DidYouMean(meant)
 }

@@ -74,7 +74,7 @@ func (r *run) disableRules() {
 	for i, rule := range r.engine.rowRules {
 		if reason := r.lacking(rule.columns); reason != "" {
 			r.disabled[i] = true
-			r.notEvaluated(rule.id, reason)
+			r.notEvaluated(rule.Rule, reason)
 		}
 	}
 }
@@ -89,14 +89,8 @@ func (r *run) lacking(columns []int) string {
 	return ""
 }
 
-// notEvaluated reports a rule without a verdict, which is never a pass, whatever the rule's own severity.
-func (r *run) notEvaluated(id, reason string) {
-	r.collector.Add("", engine.Finding{
-		Severity:    engine.SeverityError,
-		Code:        "rule." + id,
-		Message:     "not evaluated: " + reason,
-		AssertionID: id,
-	})
+func (r *run) notEvaluated(rule expression.Rule, reason string) {
+	r.collector.Add("", rule.NotEvaluated(reason))
 }
 
 func (r *run) checkRules(ctx context.Context) error {
@@ -114,7 +108,7 @@ func (r *run) checkRules(ctx context.Context) error {
 }
 
 func (r *run) checkRule(ctx context.Context, rule *rowRule) error {
-	for _, condition := range []*expression.Expression{rule.when, rule.assert} {
+	for _, condition := range []*expression.Expression{rule.when, rule.Assert} {
 		if condition == nil {
 			continue
 		}
@@ -123,7 +117,7 @@ func (r *run) checkRule(ctx context.Context, rule *rowRule) error {
 		case err != nil:
 			return err
 		case reason != "":
-			r.findRule(rule, engine.SeverityError, "not evaluated: "+reason)
+			r.findRule(rule, rule.NotEvaluated(reason))
 			return nil
 		case holds != (condition == rule.when):
 			// A rule that does not apply ends at its when, one that holds at its assert.
@@ -132,23 +126,19 @@ func (r *run) checkRule(ctx context.Context, rule *rowRule) error {
 	}
 	message := ""
 	path, _ := r.ruleTarget(rule)
-	if !r.collector.Full(engine.CheckKey{Code: "rule." + rule.id, Path: path, Severity: rule.severity}) {
+	if !r.collector.Full(engine.CheckKey{Code: "rule." + rule.ID, Path: path, Severity: rule.Severity}) {
 		var err error
-		if message, err = rule.message.Render(ctx, r.work, r.variables); err != nil {
+		if message, err = rule.Message.Render(ctx, r.work, r.variables); err != nil {
 			return err
 		}
 	}
-	r.findRule(rule, rule.severity, message)
+	r.findRule(rule, rule.Finding(message))
 	return nil
 }
 
-func (r *run) findRule(rule *rowRule, severity engine.Severity, message string) {
+func (r *run) findRule(rule *rowRule, f engine.Finding) {
 	path, offset := r.ruleTarget(rule)
-	r.find(path, offset, engine.Finding{
-		Severity:    severity,
-		Code:        "rule." + rule.id,
-		AssertionID: rule.id,
-	}, func() string { return message })
+	r.find(path, offset, f, func() string { return f.Message })
 }
 
 // ruleTarget is the path and the offset that a rule's findings point at: those of its column, or of the row.

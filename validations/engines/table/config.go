@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+	"github.com/simplevalidations/simplevalidations/validations/engines/expression"
 	"github.com/simplevalidations/simplevalidations/validations/engines/table/tablefile"
 	"github.com/simplevalidations/simplevalidations/validations/engines/table/tableschema"
 )
@@ -34,12 +35,10 @@ type schemaConfig struct {
 
 // rowRuleConfig is a rule that must hold for every row for which When holds.
 type rowRuleConfig struct {
-	ID       string          `json:"id"`
-	Assert   string          `json:"assert"`
-	Message  string          `json:"message,omitempty"`
-	Severity engine.Severity `json:"severity,omitempty"`
-	Column   string          `json:"column,omitempty"`
-	When     string          `json:"when,omitempty"`
+	expression.RuleConfig
+
+	Column string `json:"column,omitempty"`
+	When   string `json:"when,omitempty"`
 	// Group names columns: previous is then the row before that has the same values in them.
 	Group []string `json:"group,omitempty"`
 }
@@ -47,11 +46,9 @@ type rowRuleConfig struct {
 // datasetRuleConfig is a rule that must hold for the table as a whole. Counts names conditions on rows; the rule sees
 // how many rows meet each.
 type datasetRuleConfig struct {
-	ID       string            `json:"id"`
-	Assert   string            `json:"assert"`
-	Message  string            `json:"message,omitempty"`
-	Severity engine.Severity   `json:"severity,omitempty"`
-	Counts   map[string]string `json:"counts,omitempty"`
+	expression.RuleConfig
+
+	Counts map[string]string `json:"counts,omitempty"`
 	// Group names columns: the rule must then hold for the rows of each combination of their values.
 	Group []string `json:"group,omitempty"`
 }
@@ -85,11 +82,7 @@ func Layout(config json.RawMessage) (tablefile.Dialect, []string) {
 	if err := json.Unmarshal(config, &c); err != nil {
 		return tablefile.Dialect{}, nil
 	}
-	var names []string
-	for _, field := range c.Schema.Fields {
-		names = append(names, field.Name)
-	}
-	return c.Dialect, names
+	return c.Dialect, engine.Each(c.Schema.Fields, func(field tableschema.Field) string { return field.Name })
 }
 
 func columnIndex(columns []*tableschema.Column, name string) int {

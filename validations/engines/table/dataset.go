@@ -24,7 +24,7 @@ func (r *run) checkDataset(ctx context.Context) error {
 	for i := range r.engine.datasetRules {
 		rule := &r.engine.datasetRules[i]
 		if reason := r.datasetObstacle(i); reason != "" {
-			r.notEvaluated(rule.id, reason)
+			r.notEvaluated(rule.Rule, reason)
 			continue
 		}
 		known := r.groups[i].known
@@ -44,38 +44,25 @@ func (r *run) checkDataset(ctx context.Context) error {
 func (r *run) checkTally(ctx context.Context, rule *datasetRule, judged *tally) error {
 	for j, counted := range judged.counts {
 		if counted.reason != "" {
-			r.notEvaluated(rule.id, "count "+engine.Clip(rule.counts[j].name)+": "+counted.reason)
+			r.notEvaluated(rule.Rule, "count "+engine.Clip(rule.counts[j].name)+": "+counted.reason)
 			return nil
 		}
 	}
 	if slices.ContainsFunc(judged.aggregates, func(a aggregate) bool { return a.spread != nil && a.spread.stopped }) {
-		r.notEvaluated(rule.id, "the memory for percentiles is used up")
+		r.notEvaluated(rule.Rule, "the memory for percentiles is used up")
 		return nil
 	}
-	variables := r.datasetVariables(rule, judged)
-	holds, reason, err := rule.assert.Holds(ctx, r.work, variables)
-	if err != nil {
+	found, evaluated, err := rule.Judge(ctx, r.work, r.datasetVariables(rule, judged))
+	if err != nil || found == nil {
 		return err
 	}
-	if reason != "" {
-		r.notEvaluated(rule.id, reason)
-		return nil
+	if len(rule.counts) == 1 && evaluated {
+		found.SampleRows = judged.counts[0].sampleRows
 	}
-	if holds {
-		return nil
+	if judged.group != nil && found.SampleRows == nil && evaluated {
+		found.SampleRows = []int{judged.row}
 	}
-	message, err := rule.message.Render(ctx, r.work, variables)
-	if err != nil {
-		return err
-	}
-	f := engine.Finding{Severity: rule.severity, Code: "rule." + rule.id, Message: message, AssertionID: rule.id}
-	if len(rule.counts) == 1 {
-		f.SampleRows = judged.counts[0].sampleRows
-	}
-	if judged.group != nil && f.SampleRows == nil {
-		f.SampleRows = []int{judged.row}
-	}
-	r.collector.Add("", f)
+	r.collector.Add("", *found)
 	return nil
 }
 

@@ -33,11 +33,11 @@ func Describe(config json.RawMessage) []engine.Requirement {
 		}
 	}
 	for _, rule := range c.RowRules {
-		assert := engine.Conditional(rule.Assert, rule.When)
-		requirements = append(requirements, engine.RuleRequirement(rule.ID, rule.Message, assert, rule.Severity))
+		rule.Assert = engine.Conditional(rule.Assert, rule.When)
+		requirements = append(requirements, rule.Requirement())
 	}
 	for _, rule := range c.DatasetRules {
-		requirements = append(requirements, engine.RuleRequirement(rule.ID, rule.Message, rule.Assert, rule.Severity))
+		requirements = append(requirements, rule.Requirement())
 	}
 	return requirements
 }

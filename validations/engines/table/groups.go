@@ -111,7 +111,7 @@ func (r *run) recall(i int) bool {
 	}
 	if !r.budget.take(int64(cost)) {
 		past.stopped, past.rows = true, nil
-		r.notEvaluated(rule.id, tooManyGroups)
+		r.notEvaluated(rule.Rule, tooManyGroups)
 		return false
 	}
 	return ok

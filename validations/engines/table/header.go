@@ -15,7 +15,7 @@ import (
 
 // readHeader reports whether there is nothing to read after it.
 func (r *run) readHeader(ctx context.Context) (bool, error) {
-	_, isKeyed := r.records.(tablefile.Keyed)
+	_, isKeyed := r.records.(*tablefile.JSONLines)
 	if isKeyed || !r.engine.dialect.HasHeader() {
 		for i := range r.engine.columns {
 			r.order = append(r.order, i)
@@ -194,7 +194,7 @@ func (r *run) checkOrder(names []tablefile.Value) {
 
 // checkMembers reports the names of a record's members that no column has, each once.
 func (r *run) checkMembers() {
-	records, isKeyed := r.records.(tablefile.Keyed)
+	records, isKeyed := r.records.(*tablefile.JSONLines)
 	if !isKeyed || r.engine.match.allowsUnknown {
 		return
 	}
@@ -209,11 +209,7 @@ func (r *run) checkMembers() {
 }
 
 func namesOfColumns(columns []*tableschema.Column) []string {
-	names := make([]string, 0, len(columns))
-	for _, c := range columns {
-		names = append(names, c.Name)
-	}
-	return names
+	return engine.Each(columns, func(c *tableschema.Column) string { return c.Name })
 }
 
 // fieldsMatch says how the columns of a file and the fields of the schema may differ, as Table Schema has it.

@@ -60,7 +60,7 @@ func Infer(ctx context.Context, doc engine.Document, limits engine.Limits) (engi
 	}
 	rows, header := 0, 1
 	err = sample(ctx, doc, dialect, names, limits, func(records tablefile.Source) error {
-		if _, isKeyed := records.(tablefile.Keyed); !isKeyed && header > 0 {
+		if _, isKeyed := records.(*tablefile.JSONLines); !isKeyed && header > 0 {
 			header--
 			return nil
 		}
@@ -77,7 +77,7 @@ func Infer(ctx context.Context, doc engine.Document, limits engine.Limits) (engi
 	if err != nil {
 		return engine.Inferred{}, fmt.Errorf("read the sample: %w", err)
 	}
-	return propose(guesses, dialect, rows)
+	return propose(guesses, dialect, rows), nil
 }
 
 // sample calls visit for the first records of a document that have text, until it returns an error; io.EOF is none.
@@ -145,7 +145,7 @@ func sampleNames(
 ) ([]string, error) {
 	names := []string{}
 	err := sample(ctx, doc, dialect, nil, limits, func(records tablefile.Source) error {
-		objects, isKeyed := records.(tablefile.Keyed)
+		objects, isKeyed := records.(*tablefile.JSONLines)
 		if !isKeyed {
 			var err error
 			names, err = headerNames(records)
@@ -266,7 +266,7 @@ func (c *candidate) parseAgain(value tableschema.Cell) tableschema.Cell {
 }
 
 // propose writes the configuration. What a sample cannot prove is a note.
-func propose(guesses []*guess, dialect tablefile.Dialect, rows int) (engine.Inferred, error) {
+func propose(guesses []*guess, dialect tablefile.Dialect, rows int) engine.Inferred {
 	inferred := engine.Inferred{Notes: map[string]string{}}
 	var config struct {
 		Schema struct {
@@ -283,11 +283,8 @@ func propose(guesses []*guess, dialect tablefile.Dialect, rows int) (engine.Infe
 	if dialect.Delimiter != "" {
 		config.Dialect = &dialect
 	}
-	var err error
-	if inferred.Config, err = jsonv2.Marshal(config); err != nil {
-		return engine.Inferred{}, fmt.Errorf("write a configuration: %w", err)
-	}
-	return inferred, nil
+	inferred.Config, _ = jsonv2.Marshal(config) // It has nothing that cannot be written.
+	return inferred
 }
 
 // field is what the sample shows of a column.

@@ -51,16 +51,16 @@ type foreignKeyConfig struct {
 func (s *schemaConfig) compileKeys(columns []*tableschema.Column) ([]rowKey, []engine.ConfigError) {
 	var keys []rowKey
 	var faults []engine.ConfigError
-	if len(s.PrimaryKey) > 0 {
-		key, found := keyColumns(s.PrimaryKey, columns, "/schema/primaryKey", "schema.primary_key")
-		keys = append(keys, rowKey{key, namesOf(columns, key), "csv.primary_key", true})
+	add := func(raw json.RawMessage, at, kind string, complete bool) {
+		key, found := keyColumns(raw, columns, at, "schema."+kind)
+		keys = append(keys, rowKey{key, namesOf(columns, key), "csv." + kind, complete})
 		faults = append(faults, found...)
 	}
+	if len(s.PrimaryKey) > 0 {
+		add(s.PrimaryKey, "/schema/primaryKey", "primary_key", true)
+	}
 	for i, raw := range s.UniqueKeys {
-		at := engine.Pointer("schema", "uniqueKeys", strconv.Itoa(i))
-		key, found := keyColumns(raw, columns, at, "schema.unique_key")
-		keys = append(keys, rowKey{key, namesOf(columns, key), "csv.unique_key", false})
-		faults = append(faults, found...)
+		add(raw, engine.Pointer("schema", "uniqueKeys", strconv.Itoa(i)), "unique_key", false)
 	}
 	return keys, faults
 }
@@ -108,11 +108,7 @@ func keyColumns(raw json.RawMessage, columns []*tableschema.Column, at, code str
 }
 
 func namesOf(columns []*tableschema.Column, key []int) string {
-	names := make([]string, 0, len(key))
-	for _, i := range key {
-		names = append(names, columns[i].Name)
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(engine.Each(key, func(i int) string { return columns[i].Name }), ", ")
 }
 
 // keyOf writes the values of some columns into r.key. It answers which of them is missing, -1 for none, and whether the

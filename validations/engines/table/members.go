@@ -68,9 +68,6 @@ func misplaced(at string) engine.ConfigError {
 	return fault
 }
 
-// maxWarnings bounds the warnings about one step.
-const maxWarnings = 20
-
 // Warnings says which members of the schema of a step check nothing although they may seem to.
 func Warnings(config json.RawMessage, _ engine.Limits) []engine.ConfigError {
 	var c stepConfig
@@ -82,11 +79,7 @@ func Warnings(config json.RawMessage, _ engine.Limits) []engine.ConfigError {
 		detail := engine.Quote(name) + " is not a member of Table Schema, so it is ignored"
 		doubts = append(doubts, engine.NewConfigError(at, codeUnknownMember, detail))
 	})
-	if more := len(doubts) - maxWarnings; more > 0 {
-		words := engine.Plural(more, "more member checks nothing", "more members check nothing")
-		doubts = append(doubts[:maxWarnings], engine.NewConfigError("/schema", codeUnknownMember, words))
-	}
-	return doubts
+	return engine.FewWarnings(doubts, codeUnknownMember)
 }
 
 const codeUnknownMember = "schema.unknown_member"

@@ -148,7 +148,7 @@ func noAggregate(name string, known []string, of *tableschema.Column) string {
 		known = append(known, "median")
 	}
 	if likely := engine.Nearest(name, known); likely != "" {
-		return words + "; did you mean " + likely + "?"
+		return words + engine.DidYouMean(likely)
 	}
 	words += "; use " + strings.Join(known, ", ")
 	if of.Numeric() {

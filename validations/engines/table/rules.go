@@ -14,11 +14,9 @@ import (
 
 // rowRule is a compiled rowRuleConfig.
 type rowRule struct {
-	id       string
-	severity engine.Severity
-	when     *expression.Expression
-	assert   *expression.Expression
-	message  *expression.Template
+	expression.Rule
+
+	when *expression.Expression
 	// columns are those the rule reads; a row with a broken value in one of them is skipped, since that value has
 	// its own finding.
 	columns []int
@@ -33,11 +31,9 @@ type rowRule struct {
 
 // datasetRule is a compiled datasetRuleConfig.
 type datasetRule struct {
-	id       string
-	severity engine.Severity
-	assert   *expression.Expression
-	message  *expression.Template
-	counts   []rowCount
+	expression.Rule
+
+	counts []rowCount
 	// columns are those whose aggregates the rule reads, and percentiles those that it reads of each.
 	columns     []int
 	percentiles map[int][]percentile
@@ -60,36 +56,26 @@ type ruleCompiler struct {
 	dataset *cel.Env
 }
 
-func newRuleCompiler(columns []*tableschema.Column, limits engine.Limits) (*ruleCompiler, error) {
+func newRuleCompiler(columns []*tableschema.Column, limits engine.Limits) *ruleCompiler {
 	texts := cel.MapType(cel.StringType, cel.DynType)
-	row, err := expression.NewEnv(limits, cel.Variable("row", texts), cel.Variable("previous", texts))
-	if err != nil {
-		return nil, err
-	}
-	dataset, err := expression.NewEnv(limits,
+	row := expression.NewEnv(limits, cel.Variable("row", texts), cel.Variable("previous", texts))
+	dataset := expression.NewEnv(limits,
 		cel.Variable("rows", cel.IntType),
 		cel.Variable("count", cel.IntType),
 		cel.Variable("counts", cel.MapType(cel.StringType, cel.IntType)),
 		cel.Variable("columns", cel.MapType(cel.StringType, cel.MapType(cel.StringType, cel.DynType))),
 		cel.Variable("group", texts),
 	)
-	if err != nil {
-		return nil, err
-	}
-	c := &ruleCompiler{expression.NewRules(limits), columns, row, dataset}
-	return c, nil
+	return &ruleCompiler{expression.NewRules(limits), columns, row, dataset}
 }
 
 func (c *ruleCompiler) rowRule(config rowRuleConfig, i int) rowRule {
 	const list = "row_rules"
-	rule := rowRule{id: config.ID, column: -1}
-	rule.severity = c.Identity(list, i, config.ID, config.Severity)
-	rule.assert = c.Condition(c.row, config.Assert, engine.ItemPointer(list, i, "assert"))
+	rule := rowRule{Rule: c.Rule(c.row, list, i, config.RuleConfig), column: -1}
 	if config.When != "" {
 		rule.when = c.Condition(c.row, config.When, engine.ItemPointer(list, i, "when"))
 	}
-	rule.message = c.Message(c.row, rule.assert, config.Message, config.ID, engine.ItemPointer(list, i, "message"))
-	rule.columns = c.columnsOf("row", rule.assert, engine.ItemPointer(list, i, "assert"))
+	rule.columns = c.columnsOf("row", rule.Assert, engine.ItemPointer(list, i, "assert"))
 	if len(rule.columns) == 1 {
 		rule.column = rule.columns[0]
 	}
@@ -100,10 +86,10 @@ func (c *ruleCompiler) rowRule(config rowRuleConfig, i int) rowRule {
 		}
 	}
 	rule.shown = rule.columns
-	for _, e := range rule.message.Expressions() {
+	for _, e := range rule.Message.Expressions() {
 		rule.shown = union(rule.shown, c.columnsOf("row", e, engine.ItemPointer(list, i, "message")))
 	}
-	for _, e := range append(rule.message.Expressions(), rule.assert, rule.when) {
+	for _, e := range append(rule.Message.Expressions(), rule.Assert, rule.when) {
 		rule.previous = union(rule.previous, c.columnsOf("previous", e, engine.ItemPointer(list, i, "assert")))
 	}
 	rule.group = c.groupColumns(config.Group, engine.ItemPointer(list, i, "group"))
@@ -131,8 +117,7 @@ func (c *ruleCompiler) groupColumns(names []string, at string) []int {
 
 func (c *ruleCompiler) datasetRule(config datasetRuleConfig, i int) datasetRule {
 	const list = "dataset_rules"
-	rule := datasetRule{id: config.ID}
-	rule.severity = c.Identity(list, i, config.ID, config.Severity)
+	rule := datasetRule{Rule: c.Rule(c.dataset, list, i, config.RuleConfig)}
 	for _, name := range slices.Sorted(maps.Keys(config.Counts)) {
 		at := engine.ItemPointer(list, i, "counts") + engine.Pointer(name)
 		condition := c.Condition(c.row, config.Counts[name], at)
@@ -145,13 +130,9 @@ func (c *ruleCompiler) datasetRule(config datasetRuleConfig, i int) datasetRule 
 	if len(rule.counts) > c.Limits.MaxRules {
 		c.Fault(engine.ItemPointer(list, i, "counts"), fmt.Sprintf("at most %d counts are allowed", c.Limits.MaxRules))
 	}
-	at := engine.ItemPointer(list, i, "assert")
-	rule.assert = c.Condition(c.dataset, config.Assert, at)
-	rule.read(c, rule.assert, config.Counts, at)
-	at = engine.ItemPointer(list, i, "message")
-	rule.message = c.Message(c.dataset, rule.assert, config.Message, config.ID, at)
-	for _, e := range rule.message.Expressions() {
-		rule.read(c, e, config.Counts, at)
+	rule.read(c, rule.Assert, config.Counts, engine.ItemPointer(list, i, "assert"))
+	for _, e := range rule.Message.Expressions() {
+		rule.read(c, e, config.Counts, engine.ItemPointer(list, i, "message"))
 	}
 	return rule
 }
@@ -171,11 +152,8 @@ func (r *datasetRule) read(c *ruleCompiler, e *expression.Expression, counts map
 }
 
 func (c *ruleCompiler) noField(name string) string {
-	words := "there is no field " + engine.Quote(name)
-	if likely := engine.Nearest(name, namesOfColumns(c.columns)); likely != "" {
-		words += "; did you mean " + likely + "?"
-	}
-	return words
+	return "there is no field " + engine.Quote(name) +
+		engine.DidYouMean(engine.Nearest(name, namesOfColumns(c.columns)))
 }
 
 // columnsOf are the columns that an expression reads of a row: all where it uses the row as a whole.

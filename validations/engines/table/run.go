@@ -83,12 +83,13 @@ func newRun(e *Engine, doc engine.Document, records tablefile.Source, c *engine.
 			r.unique[i] = r.budget.newSeen()
 		}
 	}
-	for range e.keys {
-		r.keys = append(r.keys, r.budget.newSeen())
-	}
-	for range e.foreignKeys {
-		r.references = append(r.references, &references{targets: r.budget.newSeen(), open: map[string]reference{}})
-	}
+	r.keys = engine.Each(e.keys, func(rowKey) *seen { return r.budget.newSeen() })
+	r.references = engine.Each(e.foreignKeys, func(foreignKey) *references {
+		return &references{targets: r.budget.newSeen(), open: map[string]reference{}}
+	})
+	r.histories = engine.Each(e.rowRules, func(rowRule) history {
+		return history{rows: map[string]map[string]any{}}
+	})
 	for i := range e.datasetRules {
 		rule := &e.datasetRules[i]
 		if len(rule.percentiles) > 0 && r.spreads == nil {
@@ -99,9 +100,6 @@ func newRun(e *Engine, doc engine.Document, records tablefile.Source, c *engine.
 		if len(rule.group) == 0 {
 			r.groups[i].known[""] = r.newTally(rule)
 		}
-	}
-	for range e.rowRules {
-		r.histories = append(r.histories, history{rows: map[string]map[string]any{}})
 	}
 	return r
 }
@@ -148,7 +146,7 @@ func (r *run) end() {
 			Message: "only the last row lacks " + r.lacks + "; if it has totals, the table must end before it",
 		})
 	}
-	if _, isKeyed := r.records.(tablefile.Keyed); isKeyed && r.row == 0 {
+	if _, isKeyed := r.records.(*tablefile.JSONLines); isKeyed && r.row == 0 {
 		r.collector.Add("", engine.Failure("csv.empty", "the table is empty"))
 	}
 }

@@ -74,10 +74,7 @@ func (e *Engine) compileRules(config stepConfig) []engine.ConfigError {
 		// The variables of rules take more time to declare than all columns.
 		return nil
 	}
-	compiler, err := newRuleCompiler(e.columns, e.limits)
-	if err != nil {
-		return engine.Refuse("", "rule.invalid", err.Error())
-	}
+	compiler := newRuleCompiler(e.columns, e.limits)
 	for i, rule := range config.RowRules {
 		compiled := compiler.rowRule(rule, i)
 		e.rowRules = append(e.rowRules, compiled)

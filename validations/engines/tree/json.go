@@ -128,11 +128,7 @@ func (r *jsonReader) number(literal string, start int) (any, error) {
 
 // next is where the next token begins: the decoder's offset stands behind the last one.
 func (r *jsonReader) next() int {
-	offset := int(r.decoder.InputOffset())
-	for offset < len(r.text) && strings.IndexByte(" \t\r\n,:", r.text[offset]) >= 0 {
-		offset++
-	}
-	return offset
+	return len(r.text) - len(bytes.TrimLeft(r.text[r.decoder.InputOffset():], " \t\r\n,:"))
 }
 
 // fault says in plain words why the decoder stopped.

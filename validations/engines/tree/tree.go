@@ -4,6 +4,7 @@ package tree
 import (
 	"mime"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -75,16 +76,15 @@ func ReadAny(doc engine.Document, limits engine.Limits) (*Tree, *engine.Finding,
 }
 
 func readFormat(doc engine.Document, format format, limits engine.Limits) (*Tree, *engine.Finding, error) {
-	var t *Tree
-	read := func(content []byte) ([]byte, *engine.ReadError) {
+	read := func(content []byte) (*Tree, []byte, *engine.ReadError) {
 		text, fault := format.decode(content)
-		if fault == nil {
-			t, fault = format.parse(text, limits)
+		if fault != nil {
+			return nil, text, fault
 		}
-		return text, fault
+		t, fault := format.parse(text, limits)
+		return t, text, fault
 	}
-	unreadable, err := engine.ReadText(doc, format.limit, format.name, limits, read)
-	return t, unreadable, err
+	return engine.ReadText(doc, format.limit, format.name, limits, read)
 }
 
 // formatOf is YAML where the document says so, and JSON otherwise.
@@ -104,18 +104,14 @@ func decodeUTF8(format string) func(content []byte) ([]byte, *engine.ReadError) 
 	}
 }
 
+// typeForm is that of media types of which documents are trees.
+var typeForm = regexp.MustCompile(`(?:[/+]|/x-)(json|yaml|xml)$`)
+
 // isNamed reports whether a document is of a format, by its media type and, where that names none, by its file's name.
 func isNamed(doc engine.Document, format string, extensions ...string) bool {
 	mediaType, _, err := mime.ParseMediaType(doc.MediaType)
-	if err != nil {
-		mediaType = ""
-	}
-	for _, known := range []string{"json", "yaml", "xml"} {
-		if slices.ContainsFunc([]string{"/", "+", "/x-"}, func(mark string) bool {
-			return strings.HasSuffix(mediaType, mark+known)
-		}) {
-			return known == format
-		}
+	if named := typeForm.FindStringSubmatch(mediaType); err == nil && named != nil {
+		return named[1] == format
 	}
 	return slices.Contains(extensions, strings.ToLower(path.Ext(doc.Filename)))
 }

@@ -54,7 +54,7 @@ func (b *xmlBuilder) follow(token xml.Token, _ int) {
 	case xml.StartElement:
 		node := &xmlNode{name: xmltext.Written(t.Name), members: map[string]any{}}
 		for _, a := range t.Attr {
-			if a.Name.Space != "xmlns" && (a.Name.Space != "" || a.Name.Local != "xmlns") {
+			if !xmltext.IsDeclaration(a.Name) {
 				node.members[attributeMark+xmltext.Written(a.Name)] = a.Value
 			}
 		}

@@ -3,21 +3,18 @@ package tree
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"regexp"
-	"strconv"
-	"unicode/utf16"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
 
 // Patterns of what the parser refuses although it is YAML 1.2: byte order marks beside the comments before a document,
-// the directive, and in JSON the escapes of pairs of surrogates and of slashes.
+// the directive, and in JSON the escapes of pairs of surrogates.
 var (
 	documentPrefix = regexp.MustCompile(
 		`(?:^|[\r\n]\.\.\.(?:[ \t][^\r\n]*)?[\r\n])(?:\x{FEFF}|[ \t]*(?:#[^\r\n]*)?[\r\n])+`)
 	versionDirective = regexp.MustCompile(`^(?:[ \t]*(?:#.*)?\r?\n)*%YAML[ \t]+1\.[2-9][ \t\r\n]`)
-	jsonEscape       = regexp.MustCompile(`\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|\\.`)
+	jsonEscape       = regexp.MustCompile(`\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\.`)
 )
 
 // withoutMarks leaves the byte order marks before a document out, as they are where files were joined.
@@ -31,7 +28,7 @@ func withoutMarks(text []byte) []byte {
 }
 
 // forParser writes a text as the parser, which is one of YAML 1.1, takes it. Lines stay as they are; columns move a
-// little behind a slash that JSON escapes, and behind a character that it escapes as a pair of surrogates.
+// little behind a character that JSON escapes as a pair of surrogates.
 func forParser(text []byte) []byte {
 	if at := versionDirective.FindIndex(text); at != nil {
 		text = bytes.Clone(text)
@@ -39,26 +36,14 @@ func forParser(text []byte) []byte {
 		text[at[1]-2] = '1'
 	}
 	// Outside of JSON a backslash may be text, so only JSON is rewritten.
-	escaped := bytes.Contains(text, []byte(`\/`)) || bytes.Contains(bytes.ToLower(text), []byte(`\ud`))
-	if !escaped || !json.Valid(text) {
+	if !bytes.Contains(bytes.ToLower(text), []byte(`\ud`)) || !json.Valid(text) {
 		return text
 	}
 	return jsonEscape.ReplaceAllFunc(text, func(escape []byte) []byte {
-		if string(escape) == `\/` {
-			return []byte("/")
-		}
-		pair := jsonEscape.FindSubmatch(escape)
-		if pair[1] == nil {
+		var pair string
+		if len(escape) == len(`\n`) || json.Unmarshal([]byte(`"`+string(escape)+`"`), &pair) != nil {
 			return escape
 		}
-		return fmt.Appendf(nil, `\U%08X`, utf16.DecodeRune(surrogate(pair[1]), surrogate(pair[2])))
+		return []byte(pair)
 	})
-}
-
-func surrogate(digits []byte) rune {
-	unit, err := strconv.ParseUint(string(digits), 16, 16)
-	if err != nil {
-		return 0
-	}
-	return rune(unit)
 }

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"cmp"
 	"encoding/json"
 	"math/big"
 	"regexp"
@@ -19,6 +20,7 @@ var (
 	falseWords  = map[string]bool{"false": true, "False": true, "FALSE": true}
 	wholeNumber = regexp.MustCompile(`^(?:[-+]?\d+|0o[0-7]+|0x[0-9a-fA-F]+)$`)
 	realNumber  = regexp.MustCompile(`^[-+]?(?:\.\d+|\d+(?:\.\d*)?)(?:[eE][-+]?\d+)?$`)
+	numberParts = regexp.MustCompile(`^(-?)0*(\d*)(\.?\d*)(.*)$`)
 	noNumber    = regexp.MustCompile(`^(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$`)
 )
 
@@ -87,27 +89,8 @@ func numberLiteral(text string) (string, bool) {
 	if !realNumber.MatchString(text) {
 		return "", false
 	}
-	literal := asJSON(plain)
+	// A number such as 01.e3 or -.5 has one digit before the point and behind it in JSON.
+	parts := numberParts.FindStringSubmatch(plain)
+	literal := parts[1] + cmp.Or(parts[2], "0") + strings.TrimSuffix(parts[3], ".") + parts[4]
 	return literal, engine.NumberInRange(literal)
-}
-
-// asJSON writes a number such as 01.e3 or -.5 as JSON has it: with one digit before the point and behind it.
-func asJSON(number string) string {
-	sign := ""
-	if strings.HasPrefix(number, "-") {
-		sign, number = "-", number[1:]
-	}
-	at := strings.IndexAny(number, "eE")
-	if at < 0 {
-		at = len(number)
-	}
-	whole, fraction, _ := strings.Cut(number[:at], ".")
-	whole = strings.TrimLeft(whole, "0")
-	if whole == "" {
-		whole = "0"
-	}
-	if fraction != "" {
-		fraction = "." + fraction
-	}
-	return sign + whole + fraction + number[at:]
 }

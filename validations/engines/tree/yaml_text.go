@@ -2,6 +2,7 @@ package tree
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"strconv"
@@ -46,9 +47,6 @@ func ReadYAML(content []byte, limits engine.Limits) (YAMLText, *engine.Finding) 
 	return YAMLText{JSON: written, Document: &document, root: document.Content[0], content: content}, nil
 }
 
-// unescapePointer is the inverse of the escapes of JSON pointers (RFC 6901).
-var unescapePointer = strings.NewReplacer("~1", "/", "~0", "~")
-
 // Place returns the line and the column of the value that a JSON pointer leads to, or of the nearest value around it
 // if that does not exist. Both count from 1.
 func (t YAMLText) Place(at string) (int, int) {
@@ -81,8 +79,8 @@ func (t YAMLText) PlaceInside(at string, line, column int) (int, int, bool) {
 // node returns the value that a JSON pointer leads to, or the nearest one around it.
 func (t YAMLText) node(at string) *yaml.Node {
 	node := t.root
-	for token := range strings.SplitSeq(strings.TrimPrefix(at, "/"), "/") {
-		below := childNode(node, unescapePointer.Replace(token))
+	for token := range jsontext.Pointer(at).Tokens() {
+		below := childNode(node, token)
 		if below == nil {
 			break
 		}
@@ -116,60 +114,32 @@ type nodeWriter struct {
 }
 
 func (w nodeWriter) node(node *yaml.Node) error {
+	if w.OutputOffset() > w.limit {
+		return errors.New("with its aliases written out the document is too long")
+	}
 	switch node.Kind {
 	case yaml.AliasNode:
 		return w.node(node.Alias)
 	case yaml.SequenceNode:
-		return w.inside(jsontext.BeginArray, jsontext.EndArray, func() error {
-			for _, item := range node.Content {
-				if err := w.node(item); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		err := w.WriteToken(jsontext.BeginArray)
+		for i := 0; i < len(node.Content) && err == nil; i++ {
+			err = w.node(node.Content[i])
+		}
+		return cmp.Or(err, w.WriteToken(jsontext.EndArray))
 	case yaml.MappingNode:
-		return w.inside(jsontext.BeginObject, jsontext.EndObject, func() error {
-			for _, p := range pairsOf(node) {
-				if err := errors.Join(w.text(p.name), w.node(p.value)); err != nil {
-					return err
-				}
+		err := w.WriteToken(jsontext.BeginObject)
+		for _, p := range pairsOf(node) {
+			if err = cmp.Or(err, w.WriteToken(jsontext.String(p.name))); err == nil {
+				err = w.node(p.value)
 			}
-			return nil
-		})
+		}
+		return cmp.Or(err, w.WriteToken(jsontext.EndObject))
 	default:
-		return w.scalar(node)
+		value, err := scalar(node)
+		encoded, failed := json.Marshal(value)
+		if err != nil || failed != nil {
+			return cmp.Or(err, failed)
+		}
+		return w.WriteValue(encoded)
 	}
-}
-
-func (w nodeWriter) scalar(node *yaml.Node) error {
-	value, err := scalar(node)
-	if err != nil {
-		return err
-	}
-	if text, ok := value.(string); ok {
-		return w.text(text)
-	}
-	encoded, err := json.Marshal(value)
-	if err != nil {
-		return err
-	}
-	return w.WriteValue(encoded)
-}
-
-func (w nodeWriter) inside(begin, end jsontext.Token, content func() error) error {
-	if err := w.WriteToken(begin); err != nil {
-		return err
-	}
-	if err := content(); err != nil {
-		return err
-	}
-	return w.WriteToken(end)
-}
-
-func (w nodeWriter) text(text string) error {
-	if w.OutputOffset()+int64(len(text)) > w.limit {
-		return errors.New("with its aliases written out the document is too long")
-	}
-	return w.WriteToken(jsontext.String(text))
 }

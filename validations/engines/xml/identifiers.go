@@ -24,13 +24,7 @@ type identifiers struct {
 	most   int
 	faults []*identifierFault
 	// repeats are the complaints of xmllint about attributes whose ID another attribute has.
-	repeats map[duplicateID]string
-}
-
-// duplicateID identifies an attribute as xmllint does: by local names and the line in which the start tag ends.
-type duplicateID struct {
-	line               int
-	element, attribute string
+	repeats map[valuePlace]string
 }
 
 // typed is an open element and its type. The text is collected if it is an ID or refers to one.
@@ -68,13 +62,11 @@ func (s *schema) readIdentifiers(text []byte) (*identifiers, error) {
 	x := &identifiers{
 		model: xmltext.NewModel(s.bundle), reader: xmltext.NewReader(text, s.limits),
 		lines: engine.NewLines(text, s.limits.MaxExcerpt),
-		named: map[string]idDecl{}, repeats: map[duplicateID]string{},
+		named: map[string]idDecl{}, repeats: map[valuePlace]string{},
 		most: s.limits.MaxValues,
 	}
 	x.reader.Visit, x.reader.Follow = x.begin, x.follow
-	if fault := x.reader.Read(); fault != nil {
-		return nil, fmt.Errorf("read the IDs of a document: %w", fault)
-	}
+	_ = x.reader.Read() // It was read before.
 	switch {
 	case x.model.Exhausted():
 		return nil, exhausted("has types that take too much work to find its IDs")
@@ -92,7 +84,7 @@ func (s *schema) readIdentifiers(text []byte) (*identifiers, error) {
 // rephrase says of the attributes with an ID that occurs twice where it is: xmllint says that it is not a valid value.
 func (x *identifiers) rephrase(found []*complaint) {
 	for _, one := range found {
-		if message, known := x.repeats[duplicateID{one.line, one.element, one.attribute}]; known {
+		if message, known := x.repeats[valuePlace{one.lintPlace, one.attribute, ""}]; known {
 			one.finding.Message = message
 		}
 	}
@@ -108,7 +100,7 @@ func (x *identifiers) begin(e *xmltext.Element, attributes []xml.Attr) *engine.R
 	one := &typed{element: e, kind: x.model.Child(parent, name, x.declaredType(attributes))}
 	x.open = append(x.open, one)
 	for _, a := range attributes {
-		if a.Name.Space == "xmlns" || a.Name.Space == "" && a.Name.Local == "xmlns" {
+		if xmltext.IsDeclaration(a.Name) {
 			continue
 		}
 		name := xml.Name{Local: a.Name.Local}
@@ -129,10 +121,7 @@ func (x *identifiers) declaredType(attributes []xml.Attr) xml.Name {
 		if namespace, _ := x.reader.NamespaceOf(a.Name.Space); namespace != xmltext.NamespaceInstance {
 			continue
 		}
-		prefix, local, prefixed := strings.Cut(strings.TrimSpace(a.Value), ":")
-		if !prefixed {
-			prefix, local = "", prefix
-		}
+		prefix, local := xmltext.SplitName(strings.TrimSpace(a.Value))
 		namespace, _ := x.reader.NamespaceOf(prefix)
 		return xml.Name{Space: namespace, Local: local}
 	}
@@ -182,8 +171,8 @@ func (x *identifiers) name(u idRef, e *xmltext.Element) {
 	}
 	message := fmt.Sprintf("%s repeats the ID %s of line %d", u, engine.Quote(u.id), x.lines.Line(first.element))
 	if first.inAttribute && u.attribute != "" {
-		local := u.attribute[strings.IndexByte(u.attribute, ':')+1:]
-		x.repeats[duplicateID{x.lines.Line(e.End - 1), e.Name.Local, local}] = message
+		_, local := xmltext.SplitName(u.attribute)
+		x.repeats[valuePlace{lintPlace{x.lines.Line(e.End - 1), e.Name.Local}, local, ""}] = message
 		return
 	}
 	x.fault(u, message)

@@ -27,8 +27,8 @@ type schema struct {
 
 // complaint is one line of xmllint's output that is about the document.
 type complaint struct {
-	line      int
-	element   string
+	lintPlace
+
 	attribute string
 	// subject and sentence are what the complaint is about and what xmllint says of it, empty for other complaints. The
 	// space is the namespace of the subject.
@@ -138,15 +138,15 @@ func (s *schema) fault(line string) (engine.ConfigError, bool) {
 	if found == nil {
 		return engine.ConfigError{}, false
 	}
-	index, err := strconv.Atoi(found[1])
-	number, alsoErr := strconv.Atoi(found[2])
-	if err != nil || alsoErr != nil || index < program.FirstFile {
+	index, _ := strconv.Atoi(found[1]) // They are digits.
+	number, _ := strconv.Atoi(found[2])
+	if index < program.FirstFile {
 		return engine.ConfigError{}, false
 	}
 	names := s.bundle.Names()
 	sentence := schemaFile.ReplaceAllStringFunc(found[3], func(file string) string {
-		number, err := strconv.Atoi(file[strings.LastIndexByte(file, '/')+1:])
-		if err != nil || number <= program.FirstFile || number-program.FirstFile >= len(names) {
+		number, _ := strconv.Atoi(file[strings.LastIndexByte(file, '/')+1:])
+		if number <= program.FirstFile || number-program.FirstFile >= len(names) {
 			return "schema"
 		}
 		return names[number-program.FirstFile]
@@ -169,21 +169,15 @@ func (s *schema) check(ctx context.Context, text []byte, c *engine.Collector) er
 	}
 	ids.rephrase(found.list)
 	unlisted := ids.sort(s.limits.MaxFindings)
-	if fault := found.locate(text, ids.faults, s.limits); fault != nil {
-		return fmt.Errorf("read a document again: %w", fault)
-	}
+	found.locate(text, ids.faults, s.limits)
 	for _, one := range found.list {
 		c.Add(one.element, one.finding)
-	}
-	key := engine.CheckKey{Code: "xml.schema", Severity: engine.SeverityError}
-	if found.unlisted > 0 {
-		c.AddUnlisted(key, found.unlisted)
 	}
 	for _, one := range ids.faults {
 		c.Add(one.local, one.finding)
 	}
-	if unlisted > 0 {
-		c.AddUnlisted(key, unlisted)
+	if more := found.unlisted + unlisted; more > 0 {
+		c.AddUnlisted(engine.CheckKey{Code: "xml.schema", Severity: engine.SeverityError}, more)
 	}
 	return nil
 }
@@ -234,10 +228,7 @@ func (s *schema) lintRewritten(
 	if len(refused) > maxAcceptable {
 		return nil, 0, exhausted("has more than %d values with white space around them", maxAcceptable)
 	}
-	rewritten, numbers, err := rewrite(text, refused, s.limits)
-	if err != nil {
-		return nil, 0, err
-	}
+	rewritten, numbers := rewrite(text, refused, s.limits)
 	found, end, err := s.lintBySimplest(ctx, rewritten)
 	if found != nil {
 		for _, one := range found.list {
@@ -296,9 +287,9 @@ func (c *complaints) finish() {
 
 // locate fills in paths and columns: those of identifiers, which are in the order of the document, and those of
 // complaints where only one element fits the line and the name that xmllint gives.
-func (c *complaints) locate(text []byte, identifiers []*identifierFault, limits engine.Limits) *engine.ReadError {
+func (c *complaints) locate(text []byte, identifiers []*identifierFault, limits engine.Limits) {
 	if len(c.list) == 0 && len(identifiers) == 0 {
-		return nil
+		return
 	}
 	wanted := map[lintPlace][]*complaint{}
 	for _, one := range c.list {
@@ -306,8 +297,7 @@ func (c *complaints) locate(text []byte, identifiers []*identifierFault, limits 
 			one.finding.Message += fmt.Sprintf(" (after line %d, where xmllint stops counting)", lastLintLine-1)
 			continue
 		}
-		key := lintPlace{one.line, one.element}
-		wanted[key] = append(wanted[key], one)
+		wanted[one.lintPlace] = append(wanted[one.lintPlace], one)
 	}
 	lines := engine.NewLines(text, limits.MaxExcerpt)
 	r := xmltext.NewReader(text, limits)
@@ -327,13 +317,10 @@ func (c *complaints) locate(text []byte, identifiers []*identifierFault, limits 
 		}
 		return nil
 	}
-	if fault := r.Read(); fault != nil {
-		return fault
-	}
+	_ = r.Read() // It was read before.
 	for _, one := range c.list {
 		one.placeByLine(lines)
 	}
-	return nil
 }
 
 // placeByLine leaves the complaint the line that xmllint gives where no one element was found.

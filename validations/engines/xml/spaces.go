@@ -3,7 +3,6 @@ package xml
 import (
 	"bytes"
 	"encoding/xml"
-	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -83,15 +82,13 @@ type edit struct {
 
 // rewrite returns the document with values that xmllint refuses written as it accepts them, and what gives the numbers
 // in its complaints their digits back.
-func rewrite(text []byte, refused map[valuePlace]int, limits engine.Limits) ([]byte, *strings.Replacer, error) {
+func rewrite(text []byte, refused map[valuePlace]int, limits engine.Limits) ([]byte, *strings.Replacer) {
 	w := &rewriter{
 		refused: refused, found: map[valuePlace]int{}, numbers: map[string]string{},
 		reader: xmltext.NewReader(text, limits), lines: engine.NewLines(text, limits.MaxExcerpt),
 	}
 	w.reader.Visit, w.reader.Follow = w.begin, w.follow
-	if fault := w.reader.Read(); fault != nil {
-		return nil, nil, fmt.Errorf("read a document again: %w", fault)
-	}
+	_ = w.reader.Read() // It was read before.
 	slices.SortFunc(w.edits, func(a, b edit) int { return a.begin - b.begin })
 	var written bytes.Buffer
 	at := 0
@@ -108,7 +105,7 @@ func rewrite(text []byte, refused map[valuePlace]int, limits engine.Limits) ([]b
 	for number, standIn := range w.numbers {
 		pairs = append(pairs, standIn, number)
 	}
-	return written.Bytes(), strings.NewReplacer(pairs...), nil
+	return written.Bytes(), strings.NewReplacer(pairs...)
 }
 
 // begin rewrites the attributes of an element.

@@ -78,15 +78,12 @@ func readComplaint(line string) (*complaint, bool) {
 	if found == nil {
 		return nil, false
 	}
-	number, err := strconv.Atoi(found[1])
-	if err != nil {
-		return nil, false
-	}
+	number, _ := strconv.Atoi(found[1]) // They are digits.
 	if strings.HasSuffix(found[3], "warning") && !strings.HasPrefix(found[3], "Schemas") {
 		// These are opinions on what is allowed, such as a namespace without a scheme.
 		return nil, false
 	}
-	one := &complaint{line: number, element: found[2], finding: engine.Failure("xml.schema", "")}
+	one := &complaint{lintPlace: lintPlace{number, found[2]}, finding: engine.Failure("xml.schema", "")}
 	if !strings.HasPrefix(found[3], "Schemas") {
 		one.finding.Code = "xml.malformed"
 		one.finding.Message = "not valid XML: " + engine.ClipTo(found[4], engine.MaxMessage)

@@ -4,7 +4,6 @@ package xml
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 	"github.com/simplevalidations/simplevalidations/validations/engines/xmltext"
@@ -55,32 +54,22 @@ func (e *Engine) Precheck(ctx context.Context) ([]engine.ConfigError, error) {
 
 // Run checks one document.
 func (e *Engine) Run(ctx context.Context, doc engine.Document) (engine.Report, error) {
-	if err := ctx.Err(); err != nil {
-		return engine.Report{}, fmt.Errorf("check XML: %w", err)
-	}
-	c := engine.NewCollector(e.limits)
-	var text []byte
-	read := func(content []byte) ([]byte, *engine.ReadError) {
-		var fault *engine.ReadError
-		if text, fault = xmltext.Decode(content); fault == nil {
+	wellFormed := func(content []byte) ([]byte, []byte, *engine.ReadError) {
+		text, fault := xmltext.Decode(content)
+		if fault == nil {
 			fault = xmltext.NewReader(text, e.limits).Read()
 		}
-		return text, fault
+		return text, text, fault
 	}
-	malformed, err := engine.ReadText(doc, e.limits.MaxTreeBytes, "xml", e.limits, read)
-	if err != nil {
-		return engine.Report{}, err
+	read := func() ([]byte, *engine.Finding, error) {
+		return engine.ReadText(doc, e.limits.MaxTreeBytes, "xml", e.limits, wellFormed)
 	}
-	if malformed != nil {
-		c.Add("", *malformed)
-		return c.Finish(), nil
-	}
-	if e.schema != nil {
-		if err := e.schema.check(ctx, text, c); err != nil {
-			return engine.Report{}, err
+	return engine.Judge(ctx, e.limits, read, func(text []byte, c *engine.Collector) error {
+		if e.schema == nil {
+			return nil
 		}
-	}
-	return c.Finish(), nil
+		return e.schema.check(ctx, text, c)
+	})
 }
 
 // Describe says what a step demands of documents.

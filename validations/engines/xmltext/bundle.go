@@ -5,16 +5,14 @@ import (
 	"encoding/xml"
 	"fmt"
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
 
-// base is where the schema of a step is believed to be, so that relative references have a base. It lies so deep that
-// they may also lead up. Nothing is loaded from it.
-const base = "https://schema.invalid/-/-/-/-/-/-/-/-/schema.xsd"
+// base is where the schema of a step is believed to be.
+const base = engine.SchemaFolder + "schema.xsd"
 
 // maxDocuments bounds the schemas of a step. Each is an open file of the program that checks by them.
 const maxDocuments = 100
@@ -76,11 +74,7 @@ func ReadBundle(
 	for _, name := range slices.Sorted(maps.Keys(schemas)) {
 		address := resolve(base, name)
 		if address == "" || b.find(address) >= 0 {
-			detail := "schemas are named by the address that refers to them, and " +
-				"" + engine.Quote(name) + " is not an address"
-			if address != "" {
-				detail = engine.Quote(name) + " is the address of another schema of this step"
-			}
+			detail := engine.AddressFault(name, address != "")
 			return nil, engine.Refuse(engine.Pointer("schemas", name), "schema.address", detail)
 		}
 		b.documents = append(b.documents, &document{name: name, address: address, text: []byte(schemas[name])})
@@ -132,11 +126,7 @@ func (b *Bundle) Fault(index, line int, message string) engine.ConfigError {
 
 // Names returns the names of the documents, by the indexes of their texts.
 func (b *Bundle) Names() []string {
-	names := make([]string, len(b.documents))
-	for i, d := range b.documents {
-		names[i] = d.name
-	}
-	return names
+	return engine.Each(b.documents, func(d *document) string { return d.name })
 }
 
 // Texts returns the texts of the bundle, the schema first, with the locations of these texts in their references.
@@ -146,9 +136,12 @@ func (b *Bundle) Texts(location func(index int) string) [][]byte {
 		var text []byte
 		at := 0
 		if i == 0 {
+			// The schema itself includes what others import for its own namespace, the first of which it is. libxml2
+			// would skip such an import, because it has read a schema of that namespace.
 			at = b.opened
+			include := Written(xml.Name{Space: b.prefix, Local: "include"})
 			text = append(text, d.text[:at]...)
-			text = append(text, b.includes(location)...)
+			text = append(text, includes(include, b.imported(d.namespace)[1:], location)...)
 		}
 		for _, r := range d.references {
 			target := r.target
@@ -164,10 +157,9 @@ func (b *Bundle) Texts(location func(index int) string) [][]byte {
 		}
 		texts = append(texts, append(text, d.text[at:]...))
 	}
-	for _, namespace := range b.inserts {
-		texts = append(texts, b.combination(namespace, location))
-	}
-	return texts
+	return append(texts, engine.Each(b.inserts, func(namespace string) []byte {
+		return b.combination(namespace, location)
+	})...)
 }
 
 // combination is a schema that includes all documents that are imported for a namespace: libxml2 reads only the first.
@@ -176,28 +168,15 @@ func (b *Bundle) combination(namespace string, location func(index int) string) 
 	text.WriteString(`<schema xmlns="` + namespaceSchema + `" targetNamespace="`)
 	// Writing to a builder does not fail.
 	_ = xml.EscapeText(&text, []byte(namespace))
-	text.WriteString(`">`)
-	for _, target := range b.imported(namespace) {
-		text.WriteString(`<include schemaLocation="` + location(target) + `"/>`)
-	}
-	text.WriteString(`</schema>`)
+	text.WriteString(`">` + includes("include", b.imported(namespace), location) + `</schema>`)
 	return []byte(text.String())
 }
 
-// includes are elements for the schema itself that include what others import for its own namespace. libxml2 would skip
-// such an import, because it has read a schema of that namespace.
-func (b *Bundle) includes(location func(index int) string) string {
-	element := "include"
-	if b.prefix != "" {
-		element = b.prefix + ":include"
-	}
-	var text strings.Builder
-	for _, target := range b.imported(b.documents[0].namespace) {
-		if target > 0 {
-			text.WriteString("<" + element + ` schemaLocation="` + location(target) + `"/>`)
-		}
-	}
-	return text.String()
+// includes are elements that include documents.
+func includes(element string, targets []int, location func(index int) string) string {
+	return strings.Join(engine.Each(targets, func(target int) string {
+		return "<" + element + ` schemaLocation="` + location(target) + `"/>`
+	}), "")
 }
 
 // combine finds the namespaces that several documents are imported for. The schema itself includes those of its own.
@@ -307,16 +286,11 @@ func (b *Bundle) reference(d *document, n *node) (reference, *engine.ReadError) 
 		r.target = b.find(resolve(d.address, written))
 	}
 	if r.target < 0 && r.imports {
-		var fault *engine.ReadError
-		if r.target, fault = b.known(r.namespace); fault != nil {
-			return r, fault
-		}
+		r.target = b.known(r.namespace)
 	}
 	if (given || !r.imports) && r.target < 0 || r.target == 0 && d.address == base {
 		message := element + " names " + engine.Quote(written) + `, which is not among the "schemas" of this step`
-		if meant := engine.Nearest(written, b.Names()[1:]); meant != "" {
-			message += "; did you mean " + meant + "?"
-		}
+		message += engine.DidYouMean(engine.Nearest(written, b.Names()[1:]))
 		return r, engine.ReadErrorAt(codeReference, message, n.start)
 	}
 	return r, nil
@@ -345,14 +319,8 @@ func (d *document) fault(code string, line, column int, words string) engine.Con
 
 // resolve returns the address of a reference, or "" if it is invalid.
 func resolve(from, reference string) string {
-	within, err := url.Parse(from)
-	if err != nil || strings.TrimSpace(reference) == "" {
+	if strings.TrimSpace(reference) == "" {
 		return ""
 	}
-	address, err := within.Parse(strings.TrimSpace(reference))
-	if err != nil {
-		return ""
-	}
-	address.Fragment = ""
-	return address.String()
+	return engine.ResolveAddress(from, strings.TrimSpace(reference))
 }

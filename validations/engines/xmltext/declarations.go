@@ -1,9 +1,6 @@
 package xmltext
 
-import (
-	"encoding/xml"
-	"strings"
-)
+import "encoding/xml"
 
 // source is a document of a bundle, read for one namespace.
 type source struct {
@@ -65,11 +62,7 @@ func (d *declarations) add(key sourceKey) {
 		}
 		d.add(sourceKey{r.target, namespace})
 	}
-	root, fault := readTree(doc.text, d.bundle.limits)
-	if fault != nil {
-		// ReadBundle has read the same text before.
-		return
-	}
+	root, _ := readTree(doc.text, d.bundle.limits) // ReadBundle has read the same text before.
 	s := &source{root: root, namespace: key.namespace, adopted: doc.namespace == "" && key.namespace != ""}
 	for _, child := range root.children {
 		if child.is("redefine") {
@@ -113,10 +106,7 @@ func (s *source) nameIn(n *node, attribute string) (xml.Name, bool) {
 }
 
 func (s *source) resolve(n *node, written string) xml.Name {
-	prefix, local, prefixed := strings.Cut(written, ":")
-	if !prefixed {
-		prefix, local = "", written
-	}
+	prefix, local := SplitName(written)
 	name := xml.Name{Space: n.namespaceOf(prefix), Local: local}
 	if name.Space == "" && s.adopted {
 		name.Space = s.namespace

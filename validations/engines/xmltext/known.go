@@ -1,10 +1,6 @@
 package xmltext
 
-import (
-	"embed"
-
-	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
-)
+import "embed"
 
 // knownFiles are schemas that declare what the specifications of some namespaces define.
 //
@@ -21,19 +17,17 @@ var knownFile = map[string]string{
 // IsKnown reports whether a schema may import a namespace that its step has no schema for.
 func IsKnown(namespace string) bool { return knownFile[namespace] != "" }
 
-// known returns the index of the schema of a namespace that its step has no schema for, or -1.
-func (b *Bundle) known(namespace string) (int, *engine.ReadError) {
+// known returns the index of the schema of a namespace that its step has no schema for, or -1. These schemas have no
+// faults.
+func (b *Bundle) known(namespace string) int {
 	if at := b.find(namespace); at >= 0 || !IsKnown(namespace) {
-		return at, nil
+		return at
 	}
-	// Each name is that of a file.
 	text, _ := knownFiles.ReadFile(knownFile[namespace])
 	d := &document{name: namespace, address: namespace, text: text}
 	b.documents = append(b.documents, d)
-	root, fault := d.read(b.limits)
-	if fault != nil {
-		return -1, fault
-	}
+	root, _ := d.read(b.limits)
 	b.note(root)
-	return len(b.documents) - 1, b.refer(d, root)
+	_ = b.refer(d, root)
+	return b.find(namespace)
 }

@@ -42,23 +42,14 @@ func (n *node) attribute(name string) (string, bool) {
 
 // parts are the children that are no annotations.
 func (n *node) parts() []*node {
-	parts := make([]*node, 0, len(n.children))
-	for _, child := range n.children {
-		if !child.is("annotation") {
-			parts = append(parts, child)
-		}
-	}
-	return parts
+	return slices.DeleteFunc(slices.Clone(n.children), func(child *node) bool { return child.is("annotation") })
 }
 
 // namespaceOf returns the namespace that a prefix stands for at a node.
 func (n *node) namespaceOf(prefix string) string {
 	for at := n; at != nil; at = at.parent {
-		for _, a := range at.attributes {
-			if a.Name.Space == "xmlns" && a.Name.Local == prefix ||
-				prefix == "" && a.Name.Space == "" && a.Name.Local == "xmlns" {
-				return a.Value
-			}
+		if namespace, declared := declaredPrefixes(at.attributes)[prefix]; declared {
+			return namespace
 		}
 	}
 	return ""
@@ -67,28 +58,26 @@ func (n *node) namespaceOf(prefix string) string {
 // readTree returns the root element of a well-formed text.
 func readTree(text []byte, limits engine.Limits) (*node, *engine.ReadError) {
 	top := &node{}
-	open := []*node{top}
+	open := top
 	r := NewReader(text, limits)
 	r.Visit = func(e *Element, attributes []xml.Attr) *engine.ReadError {
 		n := &node{
 			name: e.Name, schema: e.Namespace == namespaceSchema, attributes: attributes,
-			start: e.Start, open: e.End, close: e.Start, end: e.End,
+			start: e.Start, open: e.End, close: e.Start, end: e.End, parent: open,
 		}
-		n.parent = open[len(open)-1]
-		n.parent.children = append(n.parent.children, n)
-		open = append(open, n)
+		open.children = append(open.children, n)
+		open = n
 		return nil
 	}
 	r.Follow = func(token xml.Token, start int) {
 		if _, ends := token.(xml.EndElement); !ends {
 			return
 		}
-		n := open[len(open)-1]
-		open = open[:len(open)-1]
 		// The decoder makes up an end tag where the start tag is one as well.
 		if r.Offset() > start {
-			n.close, n.end = start, r.Offset()
+			open.close, open.end = start, r.Offset()
 		}
+		open = open.parent
 	}
 	if fault := r.Read(); fault != nil {
 		return nil, fault

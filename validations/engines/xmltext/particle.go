@@ -1,6 +1,8 @@
 package xmltext
 
 import (
+	"encoding/xml"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -82,15 +84,8 @@ func (p *particle) counted() bool {
 // repeatable reports whether the particle may be written several times: an element that has its type inside would be
 // declared with different types.
 func (p *particle) repeatable() bool {
-	if p.kind == element && len(p.node.parts()) > 0 {
-		return false
-	}
-	for _, kid := range p.kids {
-		if !kid.repeatable() {
-			return false
-		}
-	}
-	return true
+	hasType := p.kind == element && len(p.node.parts()) > 0
+	return !hasType && !slices.ContainsFunc(p.kids, func(kid *particle) bool { return !kid.repeatable() })
 }
 
 // nullable reports whether the particle, taken once, may accept no element at all. What a reference leads to is not
@@ -100,21 +95,12 @@ func (p *particle) nullable() bool {
 	case group:
 		return true
 	case sequence:
-		for _, kid := range p.kids {
-			if kid.min > 0 && !kid.nullable() {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(p.kids, func(kid *particle) bool { return kid.min > 0 && !kid.nullable() })
 	case choice:
-		for _, kid := range p.kids {
-			if kid.min == 0 || kid.nullable() {
-				return true
-			}
-		}
-	case element, wildcard:
+		return slices.ContainsFunc(p.kids, func(kid *particle) bool { return kid.min == 0 || kid.nullable() })
+	default:
+		return false
 	}
-	return false
 }
 
 // size is the number of elements, wildcards and references of a particle.
@@ -143,12 +129,7 @@ func occurrences(n *node, name string) (int, bool) {
 }
 
 func declaresPrefix(n *node) bool {
-	for _, a := range n.attributes {
-		if a.Name.Space == "xmlns" || a.Name.Space == "" && a.Name.Local == "xmlns" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(n.attributes, func(a xml.Attr) bool { return IsDeclaration(a.Name) })
 }
 
 // holdsModel reports whether the particles among the children of a node are content models.
@@ -195,25 +176,14 @@ func named(n *node) bool {
 	return ok
 }
 
-// prefix is the prefix of the element that a particle comes from, with its colon.
-func (p *particle) prefix() string {
-	if p.node.name.Space == "" {
-		return ""
-	}
-	return p.node.name.Space + ":"
-}
-
 // occurs writes the occurrences of a particle as attributes.
 func (p *particle) occurs() string {
-	var b strings.Builder
+	least, most := "", ""
 	if p.min != 1 {
-		b.WriteString(` minOccurs="` + strconv.Itoa(p.min) + `"`)
+		least = ` minOccurs="` + strconv.Itoa(p.min) + `"`
 	}
-	switch {
-	case p.max == unbounded:
-		b.WriteString(` maxOccurs="unbounded"`)
-	case p.max != 1:
-		b.WriteString(` maxOccurs="` + strconv.Itoa(p.max) + `"`)
+	if p.max != 1 {
+		most = ` maxOccurs="` + strconv.Itoa(p.max) + `"`
 	}
-	return b.String()
+	return least + strings.Replace(most, strconv.Itoa(unbounded), "unbounded", 1)
 }

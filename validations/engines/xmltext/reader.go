@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -266,21 +267,35 @@ func (e *Element) count(name xml.Name) int {
 	return e.children[name]
 }
 
+// IsDeclaration reports whether an attribute declares a prefix or the namespace of names without one.
+func IsDeclaration(name xml.Name) bool {
+	return name.Space == "xmlns" || name.Space == "" && name.Local == "xmlns"
+}
+
 func declaredPrefixes(attributes []xml.Attr) map[string]string {
 	var prefixes map[string]string
 	for _, a := range attributes {
-		prefix := a.Name.Local
-		if a.Name.Space == "" && a.Name.Local == "xmlns" {
-			prefix = ""
-		} else if a.Name.Space != "xmlns" {
+		if !IsDeclaration(a.Name) {
 			continue
 		}
 		if prefixes == nil {
 			prefixes = map[string]string{}
 		}
-		prefixes[prefix] = a.Value
+		if a.Name.Space == "" {
+			a.Name.Local = ""
+		}
+		prefixes[a.Name.Local] = a.Value
 	}
 	return prefixes
+}
+
+// SplitName parts a name as a document has it.
+func SplitName(written string) (string, string) {
+	prefix, local, prefixed := strings.Cut(written, ":")
+	if !prefixed {
+		return "", written
+	}
+	return prefix, local
 }
 
 // spaced reports whether white space stands between the attributes of a start tag, which the decoder does not ask for.
@@ -318,24 +333,14 @@ func Written(name xml.Name) string {
 	return name.Space + ":" + name.Local
 }
 
+var attributeForm = regexp.MustCompile(`([^\s=]+)\s*=\s*("[^"]*"|'[^']*')`)
+
 // AttributeValue returns where the value of an attribute stands in a start tag, with its quotes.
 func AttributeValue(tag []byte, name string) (int, int) {
-	for at := 0; at < len(tag); {
-		equals := bytes.IndexByte(tag[at:], '=')
-		if equals < 0 {
-			break
+	for _, at := range attributeForm.FindAllSubmatchIndex(tag, -1) {
+		if string(tag[at[2]:at[3]]) == name {
+			return at[4], at[5]
 		}
-		found := bytes.TrimRight(tag[at:at+equals], " \t\r\n")
-		if space := bytes.LastIndexAny(found, " \t\r\n"); space >= 0 {
-			found = found[space+1:]
-		}
-		begin := at + equals + bytes.IndexAny(tag[at+equals:], `"'`)
-		length := bytes.IndexByte(tag[begin+1:], tag[begin])
-		end := begin + length + 2
-		if string(found) == name {
-			return begin, end
-		}
-		at = end
 	}
 	return 0, 0
 }

@@ -17,12 +17,11 @@ import (
 func Simplify(text []byte, limits engine.Limits) [][]byte {
 	forms := make([][]byte, 0, Forms)
 	root, fault := readTree(text, limits)
+	if fault != nil {
+		return [][]byte{text, text}
+	}
 	for _, most := range [Forms]int{maxCopies, 0} {
-		if fault != nil {
-			forms = append(forms, text)
-			continue
-		}
-		w := &writer{text: text, simplifier: simplifier{mostCopies: most}}
+		w := &writer{text: text, mostCopies: most}
 		w.out.Write(text[:root.start])
 		w.node(root)
 		w.out.Write(text[root.end:])
@@ -33,12 +32,6 @@ func Simplify(text []byte, limits engine.Limits) [][]byte {
 		forms = append(forms, w.out.Bytes())
 	}
 	return forms
-}
-
-// simplifier simplifies content models.
-type simplifier struct {
-	// mostCopies is how many particles one particle may become.
-	mostCopies int
 }
 
 // Forms is the number of forms of a schema.
@@ -53,16 +46,16 @@ const (
 )
 
 // simplified returns a particle that accepts the same sequences of elements, without counters where that is possible.
-func (s simplifier) simplified(p *particle, repeated bool) *particle {
+func (w *writer) simplified(p *particle, repeated bool) *particle {
 	if !p.plain {
 		return p
 	}
 	if p.kind == choice && p.endless() {
-		return s.repeatedChoice(p)
+		return w.repeatedChoice(p)
 	}
 	p = p.copied()
 	for i, kid := range p.kids {
-		p.kids[i] = s.simplified(kid, repeated || p.max != 1)
+		p.kids[i] = w.simplified(kid, repeated || p.max != 1)
 	}
 	switch {
 	case p.max == 1, p.endless() && !p.counted():
@@ -70,7 +63,7 @@ func (s simplifier) simplified(p *particle, repeated bool) *particle {
 	case p.endless():
 		return around(p)
 	default:
-		return s.writtenOut(p, repeated)
+		return w.writtenOut(p, repeated)
 	}
 }
 
@@ -78,20 +71,23 @@ func (s simplifier) simplified(p *particle, repeated bool) *particle {
 func around(p *particle) *particle {
 	one := p.copied()
 	one.min, one.max = 1, 1
-	return &particle{
-		kind: sequence, node: p.node, plain: true, min: p.min, max: p.max, kids: []*particle{one},
-	}
+	return p.sequence(p.min, p.max, one)
+}
+
+// sequence returns a sequence in place of the particle.
+func (p *particle) sequence(least, most int, kids ...*particle) *particle {
+	return &particle{kind: sequence, node: p.node, plain: true, min: least, max: most, kids: kids}
 }
 
 // repeatedChoice simplifies a choice that may be taken any number of times. It is always a sequence that it returns.
-func (s simplifier) repeatedChoice(p *particle) *particle {
+func (w *writer) repeatedChoice(p *particle) *particle {
 	p = p.copied()
 	p.kids = members(p)
-	if heavy, others := heavyMember(p); heavy != nil && heavy.min <= s.mostCopies {
-		return s.withHeavy(p, heavy, others)
+	if heavy, others := heavyMember(p); heavy != nil && heavy.min <= w.mostCopies {
+		return w.withHeavy(p, heavy, others)
 	}
 	for i, kid := range p.kids {
-		p.kids[i] = s.simplified(kid, true)
+		p.kids[i] = w.simplified(kid, true)
 	}
 	return around(p)
 }
@@ -141,33 +137,29 @@ func heavyMember(p *particle) (*particle, []*particle) {
 }
 
 // withHeavy writes (a | b | x{4,})* as x{4,}?, ((a | b), x{4,}?)*.
-func (s simplifier) withHeavy(p, heavy *particle, others []*particle) *particle {
+func (w *writer) withHeavy(p, heavy *particle, others []*particle) *particle {
 	heavy = heavy.copied()
 	heavy.max = unbounded
-	run := s.writtenOut(heavy, false)
-	run = &particle{kind: sequence, node: p.node, plain: true, min: 0, max: 1, kids: []*particle{run}}
+	run := p.sequence(0, 1, w.writtenOut(heavy, false))
 	if len(others) == 0 {
 		return run
 	}
 	for i, kid := range others {
-		others[i] = s.simplified(kid, true)
+		others[i] = w.simplified(kid, true)
 	}
 	rest := p.copied()
 	rest.min, rest.max, rest.kids = 1, 1, others
-	again := &particle{
-		kind: sequence, node: p.node, plain: true, min: 0, max: unbounded, kids: []*particle{rest, run},
-	}
-	return &particle{kind: sequence, node: p.node, plain: true, min: 1, max: 1, kids: []*particle{run, again}}
+	return p.sequence(1, 1, run, p.sequence(0, unbounded, rest, run))
 }
 
 // writtenOut writes x{1,3} as x, (x, x?)? and x{2,} as x, x+ where that is short. Within a repetition, the end of
 // such a run and the beginning of the next would be the same element.
-func (s simplifier) writtenOut(p *particle, repeated bool) *particle {
+func (w *writer) writtenOut(p *particle, repeated bool) *particle {
 	times := p.max
 	if p.max == unbounded {
 		times = p.min
 	}
-	if repeated && p.min != p.max || times > s.mostCopies || times*p.size() > s.mostCopies {
+	if repeated && p.min != p.max || times > w.mostCopies || times*p.size() > w.mostCopies {
 		return p
 	}
 	if !p.repeatable() || p.nullable() {
@@ -187,12 +179,12 @@ func (s simplifier) writtenOut(p *particle, repeated bool) *particle {
 			kids = append(kids, one)
 		}
 	} else {
-		last = s.simplified(last, repeated)
+		last = w.simplified(last, repeated)
 	}
 	if last != nil {
 		kids = append(kids, last)
 	}
-	return &particle{kind: sequence, node: p.node, plain: true, min: 1, max: 1, kids: kids}
+	return p.sequence(1, 1, kids...)
 }
 
 // optionalTail returns (x, (x, x?)?)? for three times.
@@ -203,7 +195,7 @@ func optionalTail(one *particle, times int) *particle {
 		if tail != nil {
 			kids = append(kids, tail)
 		}
-		tail = &particle{kind: sequence, node: one.node, plain: true, min: 0, max: 1, kids: kids}
+		tail = one.sequence(0, 1, kids...)
 	}
 	return tail
 }

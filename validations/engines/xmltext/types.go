@@ -2,6 +2,7 @@ package xmltext
 
 import (
 	"encoding/xml"
+	"maps"
 	"slices"
 )
 
@@ -37,12 +38,10 @@ type Model struct {
 // Type is the type of an element.
 type Type struct {
 	// Content classifies the text of an element without children.
-	Content    Identifier
+	Content Identifier
+	// elements and attributes are all that the type has, those of its base included.
 	elements   map[xml.Name]*declaration
 	attributes map[xml.Name]Identifier
-	// base has further elements if extended is true, and further attributes in any case.
-	base     *Type
-	extended bool
 	// skips says that a wildcard of the type allows elements without checking them.
 	skips bool
 }
@@ -87,8 +86,12 @@ func (m *Model) Exhausted() bool {
 // Child returns the type of an element below one of the type parent, which is nil for the root. Declared is the name
 // of xsi:type, if the element has one.
 func (m *Model) Child(parent *Type, name, declared xml.Name) *Type {
-	found := m.elementOf(parent, name)
-	if found == nil && parent != nil && parent.lets() {
+	m.work++
+	if parent == nil {
+		parent = m.anything
+	}
+	found := parent.elements[name]
+	if found == nil && parent.skips {
 		return m.unchecked
 	}
 	if declared.Local != "" {
@@ -105,42 +108,14 @@ func (m *Model) Child(parent *Type, name, declared xml.Name) *Type {
 	return m.typeOf(found)
 }
 
-// lets reports whether the type, or one that it extends, allows elements without checking them.
-func (t *Type) lets() bool {
-	for ; t != nil; t = t.base {
-		if t.skips {
-			return true
-		}
-		if !t.extended {
-			break
-		}
-	}
-	return false
-}
-
-func (m *Model) elementOf(t *Type, name xml.Name) *declaration {
-	for ; t != nil; t = t.base {
-		m.work++
-		if found := t.elements[name]; found != nil {
-			return found
-		}
-		if !t.extended {
-			break
-		}
-	}
-	return nil
-}
-
 // Attribute classifies the value of an attribute of an element.
 func (m *Model) Attribute(t *Type, name xml.Name) Identifier {
 	if t == m.unchecked {
 		return Plain
 	}
-	for at := t; at != nil; at = at.base {
-		m.work++
-		if found, known := at.attributes[name]; known {
-			return found
-		}
+	m.work++
+	if found, known := t.attributes[name]; known {
+		return found
 	}
 	if name.Space == "" {
 		// Only wildcards allow global attributes without a namespace, and they rarely check them.
@@ -244,7 +219,7 @@ func (m *Model) readPart(t *Type, part *declaration, seen map[*node]bool) {
 	}
 }
 
-// derive records the base of a type.
+// derive takes over what a type has from its base: its attributes and, if it extends it, its elements.
 func (m *Model) derive(t *Type, derivation *declaration) {
 	name, _ := derivation.source.nameIn(derivation.node, "base")
 	if name.Space == namespaceSchema {
@@ -255,17 +230,14 @@ func (m *Model) derive(t *Type, derivation *declaration) {
 	if base == nil {
 		return
 	}
-	t.base = m.defined(base)
-	for at := t.base; at != nil; at = at.base {
-		m.work++
-		if at == t {
-			// xmllint refuses such a schema.
-			t.base = nil
-			return
-		}
+	from := m.defined(base)
+	m.work += memberWork * (len(from.elements) + len(from.attributes))
+	t.Content = from.Content
+	maps.Copy(t.attributes, from.attributes)
+	if derivation.is("extension") {
+		maps.Copy(t.elements, from.elements)
+		t.skips = from.skips
 	}
-	t.extended = derivation.is("extension")
-	t.Content = t.base.Content
 }
 
 func (m *Model) addElement(t *Type, d *declaration) {

@@ -7,7 +7,8 @@ import (
 
 // writer writes a schema with simplified content models.
 type writer struct {
-	simplifier
+	// mostCopies is how many particles one particle may become.
+	mostCopies int
 
 	text []byte
 	out  bytes.Buffer
@@ -44,7 +45,7 @@ func (w *writer) particle(p *particle) {
 		w.node(p.node)
 		return
 	}
-	name := p.prefix() + string(p.kind)
+	name := Written(xml.Name{Space: p.node.name.Space, Local: string(p.kind)})
 	w.out.WriteString("<" + name)
 	if p.kind == kind(p.node.name.Local) && p.kind != choice && p.kind != sequence {
 		w.attributes(p.node.attributes)

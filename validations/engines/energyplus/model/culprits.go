@@ -28,11 +28,11 @@ func (r *Findings) blame(book *nameBook) {
 		group, culprit := groups[key(one)], culprits[key(one)]
 		switch {
 		case culprit == nil:
-			one.Message += didYouMean(one.meant)
+			one.Message += engine.DidYouMean(one.meant)
 			r.Find(one.Finding)
 		case one.Field == group[0].Field:
 			message := fmt.Sprintf("%s, which %d fields name, and none names %s%s",
-				one.Message, len(group), engine.Quote(one.meant), didYouMean(one.Field.Text))
+				one.Message, len(group), engine.Quote(one.meant), engine.DidYouMean(one.Field.Text))
 			r.Add(one.Check, one.Code, culprit, &culprit.Label, message)
 		}
 	}

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"iter"
 	"slices"
 	"strings"
 )
@@ -98,7 +97,7 @@ func NewDictionary(version string, classes []*Class) *Dictionary {
 		for _, list := range class.TypeLists {
 			d.types[strings.ToLower(list)] = append(d.types[strings.ToLower(list)], class)
 		}
-		for f := range class.all() {
+		for _, f := range class.all() {
 			for _, list := range f.Gives {
 				key := strings.ToLower(list)
 				if !slices.Contains(d.givers[key], class) {
@@ -110,26 +109,16 @@ func NewDictionary(version string, classes []*Class) *Dictionary {
 	return d
 }
 
-// all iterates over the label and all fields of a class.
-func (c *Class) all() iter.Seq[*FieldSpec] {
-	return func(yield func(*FieldSpec) bool) {
-		if c.Label != nil && !yield(c.Label) {
-			return
-		}
-		for _, f := range c.Fields {
-			if !yield(f) {
-				return
-			}
-		}
-		if c.Repeated == nil {
-			return
-		}
-		for _, f := range c.Repeated.Fields {
-			if !yield(f) {
-				return
-			}
-		}
+// all are the label and all fields of a class.
+func (c *Class) all() []*FieldSpec {
+	all := slices.Clone(c.Fields)
+	if c.Label != nil {
+		all = append(all, c.Label)
 	}
+	if c.Repeated != nil {
+		all = append(all, c.Repeated.Fields...)
+	}
+	return all
 }
 
 // Givers are the classes whose objects add a name to a reference list.

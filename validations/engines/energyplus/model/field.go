@@ -28,10 +28,25 @@ func (o *Object) Value(name string) (float64, bool) {
 	return f.Number()
 }
 
+// ValueOr is the number in a field, or another one where there is none.
+func (o *Object) ValueOr(name string, otherwise float64) float64 {
+	if value, isNumber := o.Value(name); isNumber {
+		return value
+	}
+	return otherwise
+}
+
+// Text is the text in a field, empty where it is blank or missing.
+func (o *Object) Text(name string) string {
+	if f := o.Field(name); f != nil {
+		return f.Text
+	}
+	return ""
+}
+
 // Is reports whether a field has a text, in any case.
 func (o *Object) Is(name, text string) bool {
-	f := o.Field(name)
-	return f != nil && strings.EqualFold(f.Text, text)
+	return strings.EqualFold(o.Text(name), text)
 }
 
 // IsExpression reports whether the value is that of a parametric model, which has expressions in place of values.

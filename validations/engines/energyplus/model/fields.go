@@ -109,15 +109,13 @@ func (r *Findings) unknownField(o *Object, f *Field) {
 	} else if o.Spec.Repeated != nil {
 		names = append(names, o.Spec.Repeated.Name)
 	}
-	for _, spec := range specs {
-		names = append(names, spec.Name)
-	}
+	names = append(names, engine.Each(specs, func(spec *FieldSpec) string { return spec.Name })...)
 	meant := engine.Nearest(f.Name, names)
 	if meant == "" {
 		// EnergyPlus ignores the field. A misspelt one loses a value that was meant for another.
 		found.Check = CheckIgnoredFields
 	}
-	found.Message = fmt.Sprintf("%s has no field %s", o.Spec.Name, engine.Quote(f.Name)) + didYouMean(meant)
+	found.Message = fmt.Sprintf("%s has no field %s", o.Spec.Name, engine.Quote(f.Name)) + engine.DidYouMean(meant)
 	r.Find(found)
 }
 
@@ -198,5 +196,5 @@ func noneOf(text string, choices []string) string {
 	if len(choices) <= mostListed {
 		return "not one of " + strings.Join(choices, ", ")
 	}
-	return fmt.Sprintf("not one of its %d choices", len(choices)) + didYouMean(engine.Nearest(text, choices))
+	return fmt.Sprintf("not one of its %d choices", len(choices)) + engine.DidYouMean(engine.Nearest(text, choices))
 }

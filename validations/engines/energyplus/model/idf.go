@@ -43,8 +43,11 @@ type idfReader struct {
 	objects []idfObject
 }
 
-// maxClassChars is more than any class has.
-const maxClassChars = 100
+// maxClassChars is more than any class has, and classChars are what classes consist of.
+const (
+	maxClassChars = 100
+	classChars    = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 :_-/.()&"
+)
 
 // parseIDF returns the objects of a model, or the first fault.
 func parseIDF(text []byte, limits engine.Limits) ([]idfObject, *engine.ReadError) {
@@ -108,18 +111,13 @@ func checkClass(class idfToken, end byte) *engine.ReadError {
 		return engine.ReadErrorAt("energyplus.macro", message, class.offset)
 	case class.text == "":
 		return malformedIDF(class.offset, "a class is missing before this")
-	case len(class.text) > maxClassChars || strings.IndexFunc(class.text, notOfClass) >= 0:
+	case len(class.text) > maxClassChars || strings.Trim(class.text, classChars) != "":
 		return malformedIDF(class.offset, engine.Quote(class.text)+" is not a class of EnergyPlus")
 	case end == 0:
 		return malformedIDF(class.offset, "a comma or a semicolon is missing after "+engine.Quote(class.text))
 	default:
 		return nil
 	}
-}
-
-func notOfClass(char rune) bool {
-	letter := char >= 'a' && char <= 'z' || char >= 'A' && char <= 'Z' || char >= '0' && char <= '9'
-	return !letter && !strings.ContainsRune(" :_-/.()&", char)
 }
 
 // token reads a text and what ends it, which is 0 at the end of the file.

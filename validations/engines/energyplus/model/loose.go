@@ -36,26 +36,6 @@ var looseReferences = map[string][]string{
 	"ZoneControl:ContaminantController":          {"minimum_carbon_dioxide_concentration_schedule_name"},
 }
 
-// unreadUnless has the fields that EnergyPlus reads only if another field of the object has one of some values, by
-// class and field.
-var unreadUnless = map[string]map[string]condition{
-	"People": {
-		"surface_name_angle_factor_list_name": {
-			"mean_radiant_temperature_calculation_type", []string{"SurfaceWeighted", "AngleFactor"},
-		},
-	},
-}
-
-// condition is that a field has one of some values.
-type condition struct {
-	field  string
-	values []string
-}
-
-func (c condition) holds(o *Object) bool {
-	return slices.ContainsFunc(c.values, func(value string) bool { return o.Is(c.field, value) })
-}
-
 // looseLists are reference lists for which the same is true of every field: a program may be written in Python, and a
 // schedule may do without its limits.
 var looseLists = []string{"ProgramNames", "ScheduleTypeLimitsNames"}
@@ -79,13 +59,10 @@ func isLoose(o *Object, f *FieldSpec) bool {
 	if slices.Contains(looseReferences[o.Spec.Name], f.Name) {
 		return true
 	}
-	if c, known := unreadUnless[o.Spec.Name][f.Name]; known && !c.holds(o) {
-		return true
+	if o.Spec.Name == "People" && f.Name == "surface_name_angle_factor_list_name" {
+		// EnergyPlus reads it only where it calculates with the surfaces of a zone.
+		const calculation = "mean_radiant_temperature_calculation_type"
+		return !o.Is(calculation, "SurfaceWeighted") && !o.Is(calculation, "AngleFactor")
 	}
-	for _, list := range looseLists {
-		if strings.EqualFold(f.Refers[0], list) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(looseLists, func(list string) bool { return strings.EqualFold(f.Refers[0], list) })
 }

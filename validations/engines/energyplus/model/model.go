@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 	"github.com/simplevalidations/simplevalidations/validations/engines/tree"
@@ -107,12 +106,10 @@ func ReadIDF(text []byte, limits engine.Limits) (*Model, *engine.ReadError) {
 	if fault != nil {
 		return nil, fault
 	}
-	m := &Model{Format: formatIDF, Lines: engine.NewLines(text, limits.MaxExcerpt), brokenAt: -1}
-	if !utf8.Valid(text) {
-		m.brokenAt = engine.BadTextAt(text)
-	}
-	m.written = objects
-	return m, nil
+	return &Model{
+		Format: formatIDF, Lines: engine.NewLines(text, limits.MaxExcerpt), brokenAt: engine.BadTextAt(text),
+		written: objects,
+	}, nil
 }
 
 // ReadEpJSON reads a document of the form {class: {name: {field: value}}}, whose objects Describe has yet to make.

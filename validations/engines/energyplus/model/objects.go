@@ -66,24 +66,14 @@ func (r *Findings) checkClasses() {
 			continue
 		}
 		if len(names) == 0 {
-			for _, class := range r.Model.dictionary.Classes {
-				names = append(names, class.Name)
-			}
+			names = engine.Each(r.Model.dictionary.Classes, func(class *Class) string { return class.Name })
 		}
 		message := fmt.Sprintf("EnergyPlus %s has no class %s", r.Model.dictionary.Version, engine.Quote(o.Class))
 		if !r.Full("unknown_class") {
-			message += didYouMean(engine.Nearest(o.Class, names))
+			message += engine.DidYouMean(engine.Nearest(o.Class, names))
 		}
 		r.Add(CheckClasses, "unknown_class", o, nil, message)
 	}
-}
-
-// didYouMean ends a message about a mistyped name.
-func didYouMean(meant string) string {
-	if meant == "" {
-		return ""
-	}
-	return "; did you mean " + engine.Clip(meant) + "?"
 }
 
 // checkRequired looks for objects that must be there, and for those that may be there only once.
@@ -136,7 +126,6 @@ func (r *Findings) CheckNames() {
 // checkNames looks for names that are missing or used twice.
 func (r *Findings) checkNames() {
 	type scopedName struct{ scope, name string }
-	scopes := map[*Class]string{}
 	first := map[scopedName]*Object{}
 	for _, o := range r.Model.Objects {
 		if o.Spec == nil || o.Spec.Label == nil {
@@ -149,12 +138,7 @@ func (r *Findings) checkNames() {
 			}
 			continue
 		}
-		scope, known := scopes[o.Spec]
-		if !known {
-			scope = scopeOf(o.Spec)
-			scopes[o.Spec] = scope
-		}
-		at := scopedName{scope, Fold(o.Label.Text)}
+		at := scopedName{scopeOf(o.Spec), Fold(o.Label.Text)}
 		if other, taken := first[at]; taken {
 			message := r.duplicate(o.Label.Text, other)
 			r.Add(CheckUniqueNames, "duplicate_name", o, nil, message)

@@ -214,16 +214,13 @@ func (b *nameBook) has(class *Class, key string) bool {
 	if len(labels) == 0 || len(key) > longestName {
 		return false
 	}
-	for at := strings.IndexByte(key, ' '); at >= 0; {
-		_, named := labels[key[at+1:]]
-		if named && b.isZone(key[:at]) {
+	for at, char := range []byte(key) {
+		if char != ' ' {
+			continue
+		}
+		if _, named := labels[key[at+1:]]; named && b.isZone(key[:at]) {
 			return true
 		}
-		next := strings.IndexByte(key[at+1:], ' ')
-		if next < 0 {
-			break
-		}
-		at += 1 + next
 	}
 	return false
 }
@@ -242,12 +239,9 @@ func (b *nameBook) isMadeSpace(key string) bool {
 }
 
 func (b *nameBook) isZone(key string) bool {
-	for _, class := range []string{"Zone", "Space"} {
-		if _, known := b.labels[b.dictionary.Class(class)][key]; known {
-			return true
-		}
-	}
-	return false
+	_, isZone := b.labels[b.dictionary.Class(ZoneKey)][key]
+	_, isSpace := b.labels[b.dictionary.Class(SpaceKey)][key]
+	return isZone || isSpace
 }
 
 // builtIn are the fluids whose properties EnergyPlus knows by itself.
@@ -336,9 +330,7 @@ func (b *nameBook) candidates(lists []string) []string {
 			names = slices.AppendSeq(names, maps.Values(b.labels[class]))
 		}
 		names = slices.AppendSeq(names, maps.Values(b.given[Fold(list)]))
-		for _, class := range b.dictionary.Types(list) {
-			names = append(names, class.Name)
-		}
+		names = append(names, engine.Each(b.dictionary.Types(list), func(class *Class) string { return class.Name })...)
 	}
 	return names
 }

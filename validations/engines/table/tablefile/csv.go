@@ -26,21 +26,19 @@ type csvDialect struct {
 type CSV struct {
 	source  *bufio.Reader
 	dialect csvDialect
-	limits  engine.Limits
 
-	// The start of a value is its offset in raw, its quote included.
-	record
+	// The start of a value includes its quote.
+	textRecord
 	// nextLine is the line behind the current record.
 	nextLine int
-	// raw is the current record as it stands in the file, without the end of its last line.
-	raw []byte
 	// values holds the texts of the cells, with quotes removed; ends are their ends in it.
 	values []byte
 	ends   []int
 }
 
 func newCSV(source io.Reader, dialect csvDialect, limits engine.Limits) *CSV {
-	r := &CSV{source: bufio.NewReaderSize(source, window), dialect: dialect, limits: limits, nextLine: 1}
+	r := &CSV{source: bufio.NewReaderSize(source, window), dialect: dialect, nextLine: 1}
+	r.limits = limits
 	r.skip(engine.BOM)
 	return r
 }
@@ -77,8 +75,17 @@ func (r *CSV) Blank() bool {
 	return len(r.raw) == 0
 }
 
-// Place fills in where a cell of the current record is.
-func (r *CSV) Place(f engine.Finding, start int) engine.Finding {
+// textRecord is the current record of a text. The start of a value is its offset in raw.
+type textRecord struct {
+	record
+
+	limits engine.Limits
+	// raw is the current record as it stands in the file, without the end of its last line.
+	raw []byte
+}
+
+// Place implements Source.
+func (r *textRecord) Place(f engine.Finding, start int) engine.Finding {
 	start = min(start, len(r.raw))
 	begin := bytes.LastIndexByte(r.raw[:start], '\n') + 1
 	end := len(r.raw)

@@ -71,10 +71,7 @@ func (d Dialect) csv(doc engine.Document) csvDialect {
 		found.delimiter = d.Delimiter[0]
 	}
 	if d.Quote != nil {
-		found.quote = 0
-		if *d.Quote != "" {
-			found.quote = (*d.Quote)[0]
-		}
+		found.quote = (*d.Quote + "\x00")[0]
 	}
 	return found
 }

@@ -6,32 +6,29 @@ import (
 	"cmp"
 	"errors"
 	"io"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
 
-// jsonLines reads a table of JSON Lines (jsonlines.org): an object on each line, whose members are the values by the
-// names of their columns. A member that is missing is a missing value, as null is.
-type jsonLines struct {
+// JSONLines is a table of JSON Lines (jsonlines.org): an object on each line, whose members are the values by the names
+// of their columns. Its values are those of the schema's columns. A member that is missing is a missing value, as null
+// is.
+type JSONLines struct {
 	source  lineReader
 	columns map[string]int
-	limits  engine.Limits
 
-	record
-	raw    []byte
+	textRecord
 	others []Value
 }
 
-func newJSONLines(content io.Reader, columns []string, limits engine.Limits) *jsonLines {
-	r := &jsonLines{
+func newJSONLines(content io.Reader, columns []string, limits engine.Limits) *JSONLines {
+	r := &JSONLines{
 		source:  lineReader{bufio.NewReaderSize(content, window), limits.MaxRecordBytes},
 		columns: map[string]int{},
-		limits:  limits,
-		record:  record{cells: make([]Value, len(columns))},
 	}
+	r.limits, r.cells = limits, make([]Value, len(columns))
 	for i, name := range columns {
 		r.columns[name] = i
 	}
@@ -39,26 +36,17 @@ func newJSONLines(content io.Reader, columns []string, limits engine.Limits) *js
 }
 
 // Blank implements Source.
-func (r *jsonLines) Blank() bool {
+func (r *JSONLines) Blank() bool {
 	return len(bytes.TrimSpace(r.raw)) == 0
 }
 
-// Unknown implements Keyed.
-func (r *jsonLines) Unknown() []Value {
+// Unknown are the members of the current record that the schema does not know.
+func (r *JSONLines) Unknown() []Value {
 	return r.others
 }
 
-// Place implements Source.
-func (r *jsonLines) Place(f engine.Finding, start int) engine.Finding {
-	start = min(start, len(r.raw))
-	f.Line = r.line
-	f.Column = utf8.RuneCount(r.raw[:start]) + 1
-	f.Excerpt = engine.Excerpt(r.raw, start, r.limits.MaxExcerpt)
-	return f
-}
-
 // Next implements Source.
-func (r *jsonLines) Next() error {
+func (r *JSONLines) Next() error {
 	r.line++
 	clear(r.cells)
 	r.others = r.others[:0]
@@ -83,7 +71,7 @@ func (r *jsonLines) Next() error {
 	return r.readObject()
 }
 
-func (r *jsonLines) readObject() error {
+func (r *JSONLines) readObject() error {
 	decoder := jsontext.NewDecoder(bytes.NewReader(r.raw))
 	token, err := decoder.ReadToken()
 	if err == nil && token.Kind() != jsontext.KindBeginObject {
@@ -112,7 +100,7 @@ func (r *jsonLines) readObject() error {
 	return &Error{Code: "csv.malformed", Message: message, Offset: at}
 }
 
-func (r *jsonLines) readMember(decoder *jsontext.Decoder) error {
+func (r *JSONLines) readMember(decoder *jsontext.Decoder) error {
 	name, err := decoder.ReadToken()
 	if err != nil {
 		return err
@@ -129,9 +117,6 @@ func (r *jsonLines) readMember(decoder *jsontext.Decoder) error {
 	}
 	f, err := scalar(value)
 	f.Start = int(decoder.InputOffset()) - len(value)
-	if f.Native == NativeJSON {
-		f.Text = bytes.Clone(value)
-	}
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/big"
 	"strconv"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -164,18 +163,8 @@ func unscaled(v parquet.Value) *big.Int {
 
 // appendDecimal keeps every digit.
 func appendDecimal(to []byte, value *big.Int, scale int) []byte {
-	digits := new(big.Int).Abs(value).String()
-	to = append(to, 'n')
-	if value.Sign() < 0 {
-		to = append(to, '-')
-	}
-	digits = strings.Repeat("0", max(scale+1-len(digits), 0)) + digits
-	point := len(digits) - scale
-	to = append(to, digits[:point]...)
-	if point < len(digits) {
-		to = append(append(to, '.'), digits[point:]...)
-	}
-	return to
+	unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(scale)), nil)
+	return append(append(to, 'n'), new(big.Rat).SetFrac(value, unit).FloatString(scale)...)
 }
 
 // appendFloat writes what is no number as a text.

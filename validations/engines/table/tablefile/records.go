@@ -72,11 +72,8 @@ func (r *Records) Next() (Record, error) {
 
 // record is the current record with these values.
 func (r *Records) record(values []Value) Record {
-	record := Record{Line: r.reader.line, Last: max(r.reader.line, r.reader.nextLine-1)}
-	for _, value := range values {
-		record.Cells = append(record.Cells, string(value.Text))
-	}
-	return record
+	cells := engine.Each(values, func(value Value) string { return string(value.Text) })
+	return Record{Line: r.reader.line, Last: max(r.reader.line, r.reader.nextLine-1), Cells: cells}
 }
 
 // SkipTo passes over the records that end before a line.

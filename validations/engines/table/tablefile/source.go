@@ -36,13 +36,6 @@ type Source interface {
 	Place(f engine.Finding, start int) engine.Finding
 }
 
-// Keyed is a source whose records name their values. Its values are those of the schema's columns.
-type Keyed interface {
-	Source
-	// Unknown are the members of the current record that the schema does not know.
-	Unknown() []Value
-}
-
 // Value is one value of a record.
 type Value struct {
 	Text []byte
@@ -180,7 +173,7 @@ func Close(records Source) {
 // CheckEnd makes sure that a table of text that ended was read to the end of its document.
 func CheckEnd(records Source, content *io.SectionReader) error {
 	switch records.(type) {
-	case *CSV, *jsonLines:
+	case *CSV, *JSONLines:
 		if at, err := content.Seek(0, io.SeekCurrent); err != nil || at < content.Size() {
 			return fmt.Errorf("read table: %w", errors.Join(err, io.ErrUnexpectedEOF))
 		}
@@ -214,23 +207,21 @@ func (r lineReader) read(line []byte) ([]byte, error) {
 	}
 }
 
-// scalar reads a value of JSON. Of an object or an array it returns the type alone.
+// scalar reads a value of JSON.
 func scalar(value jsontext.Value) (Value, error) {
-	var err error
-	f := Value{}
 	switch value.Kind() {
 	case jsontext.KindNull:
-		f.Native = NativeNull
+		return Value{Native: NativeNull}, nil
 	case jsontext.KindTrue, jsontext.KindFalse:
-		f.Native, f.Text = NativeTruth, bytes.Clone(value)
+		return Value{Native: NativeTruth, Text: bytes.Clone(value)}, nil
 	case jsontext.KindNumber:
-		f.Native, f.Text = NativeNumber, bytes.Clone(value)
+		return Value{Native: NativeNumber, Text: bytes.Clone(value)}, nil
 	case jsontext.KindBeginObject, jsontext.KindBeginArray:
-		f.Native = NativeJSON
+		return Value{Native: NativeJSON, Text: bytes.Clone(value)}, nil
 	default:
-		f.Text, err = jsontext.AppendUnquote(nil, value)
+		text, err := jsontext.AppendUnquote(nil, value)
+		return Value{Text: text}, err
 	}
-	return f, err
 }
 
 // parseMoment reads a time of one of the layouts. A time without a zone is one in UTC.

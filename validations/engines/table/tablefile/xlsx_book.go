@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -317,28 +318,16 @@ func styleOf(id string, formats map[string]string) cellStyle {
 	return cellStyle{isTime: within(14, 22) || within(27, 36) || within(45, 47) || within(50, 58)}
 }
 
+// formatPart is a text, an escaped character, an elapsed time, something else in brackets, the word General, the end of
+// a section, or a letter of dates and times.
+var formatPart = regexp.MustCompile(
+	`(?is)"[^"]*"?|[\\_*].?|(\[[hms]+(?:\]|$))|\[[^\]]*\]?|general|(;)|([dmyhs])`)
+
 // isTimeCode reports whether the first section of a number format has letters of dates or times outside of texts.
 func isTimeCode(code string) bool {
-	for i := 0; i < len(code) && code[i] != ';'; i++ {
-		switch code[i] {
-		case '"':
-			i += strings.IndexByte(code[i+1:]+`"`, '"') + 1
-		case '\\', '_', '*':
-			i++
-		case '[':
-			end := strings.IndexByte(code[i:]+"]", ']')
-			if elapsed := strings.ToLower(code[i+1 : min(i+end, len(code))]); elapsed != "" &&
-				strings.Trim(elapsed, "hms") == "" {
-				return true
-			}
-			i += end
-		case 'd', 'D', 'm', 'M', 'y', 'Y', 'h', 'H', 's', 'S':
-			return true
-		case 'G', 'g':
-			// General is not an era.
-			if strings.HasPrefix(strings.ToLower(code[i:]), "general") {
-				i += len("general") - 1
-			}
+	for _, part := range formatPart.FindAllStringSubmatch(code, -1) {
+		if elapsed, end, letter := part[1], part[2], part[3]; elapsed+end+letter != "" {
+			return end == ""
 		}
 	}
 	return false

@@ -99,11 +99,8 @@ func (c *Column) compileCategories(field Field, at string) []engine.ConfigError 
 	case c.enum != nil:
 		return engine.Refuse(at, "schema.constraint", "a field has an enum or categories, not both")
 	}
-	raw := make([]json.RawMessage, len(field.Categories))
-	for i, value := range field.Categories {
-		raw[i] = json.RawMessage(value)
-	}
-	return c.compileEnum(raw, at)
+	values := engine.Each(field.Categories, func(value labeled) json.RawMessage { return json.RawMessage(value) })
+	return c.compileEnum(values, at)
 }
 
 // scalarText is a value of the configuration as a cell would have it.

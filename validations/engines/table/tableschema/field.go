@@ -50,11 +50,7 @@ func (l *labeled) UnmarshalJSON(text []byte) error {
 type MissingValues []labeled
 
 func (m MissingValues) texts() []string {
-	texts := make([]string, len(m))
-	for i, value := range m {
-		texts[i] = scalarText(json.RawMessage(value))
-	}
-	return texts
+	return engine.Each(m, func(value labeled) string { return scalarText(json.RawMessage(value)) })
 }
 
 // Constraints are those of a field.
@@ -97,12 +93,8 @@ func (f Field) Words() string {
 			words = append(words, part.words)
 		}
 	}
-	for i, value := range c.Enum {
-		if i == 0 {
-			words = append(words, "one of "+engine.Plain(value))
-			continue
-		}
-		words = append(words, engine.Plain(value))
+	if len(c.Enum) > 0 {
+		words = append(words, "one of "+strings.Join(engine.Each(c.Enum, engine.Plain), ", "))
 	}
 	return strings.Join(words, ", ")
 }

@@ -23,42 +23,46 @@ type timePart struct {
 type clockTime struct {
 	year, month, day, yearDay  int
 	hour, minute, second, nano int
-	offset                     int
+	offset, weekday            int
 	// half is 1 in the morning, 2 in the afternoon, and 0 where nothing says.
 	half int
 }
 
-// numbers are the directives for numbers: their most digits, their bounds and where they belong.
-var numbers = map[byte]struct {
+// directive is a number, or one of some names, which count from 1.
+type directive struct {
+	// layout writes it as the package time does.
+	layout string
+	names  []string
+	// digits are the most of a number, which lies between bounds.
 	digits, low, high int
-	of                func(c *clockTime) *int
-}{
-	'Y': {4, 0, 9999, func(c *clockTime) *int { return &c.year }},
-	'y': {2, 0, 99, func(c *clockTime) *int { return &c.year }},
-	'm': {2, 1, 12, func(c *clockTime) *int { return &c.month }},
-	'd': {2, 1, 31, func(c *clockTime) *int { return &c.day }},
-	'j': {3, 1, 366, func(c *clockTime) *int { return &c.yearDay }},
-	'H': {2, 0, 23, func(c *clockTime) *int { return &c.hour }},
-	'I': {2, 1, 12, func(c *clockTime) *int { return &c.hour }},
-	'M': {2, 0, 59, func(c *clockTime) *int { return &c.minute }},
-	'S': {2, 0, 59, func(c *clockTime) *int { return &c.second }},
-	'f': {9, 0, 999_999_999, func(c *clockTime) *int { return &c.nano }},
+	// of is where it belongs.
+	of func(c *clockTime) *int
 }
 
-// names are the directives for names.
-var names = map[byte][]string{
-	'b': strings.Fields("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec"),
-	'B': strings.Fields("January February March April May June July August September October November December"),
-	'a': strings.Fields("Sun Mon Tue Wed Thu Fri Sat"),
-	'A': strings.Fields("Sunday Monday Tuesday Wednesday Thursday Friday Saturday"),
-	'p': {"AM", "PM"},
+var directives = map[byte]directive{
+	'Y': {layout: "2006", digits: 4, high: 9999, of: func(c *clockTime) *int { return &c.year }},
+	'y': {layout: "06", digits: 2, high: 99, of: func(c *clockTime) *int { return &c.year }},
+	'm': {layout: "01", digits: 2, low: 1, high: 12, of: func(c *clockTime) *int { return &c.month }},
+	'd': {layout: "02", digits: 2, low: 1, high: 31, of: func(c *clockTime) *int { return &c.day }},
+	'j': {layout: "002", digits: 3, low: 1, high: 366, of: func(c *clockTime) *int { return &c.yearDay }},
+	'H': {layout: "15", digits: 2, high: 23, of: func(c *clockTime) *int { return &c.hour }},
+	'I': {layout: "03", digits: 2, low: 1, high: 12, of: func(c *clockTime) *int { return &c.hour }},
+	'M': {layout: "04", digits: 2, high: 59, of: func(c *clockTime) *int { return &c.minute }},
+	'S': {layout: "05", digits: 2, high: 59, of: func(c *clockTime) *int { return &c.second }},
+	'f': {layout: "000000", digits: 9, high: 999_999_999, of: func(c *clockTime) *int { return &c.nano }},
+	'b': {layout: "Jan", names: strings.Fields("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec"), of: monthOf},
+	'B': {layout: "January", of: monthOf, names: strings.Fields(
+		"January February March April May June July August September October November December")},
+	'a': {layout: "Mon", names: strings.Fields("Sun Mon Tue Wed Thu Fri Sat"), of: weekdayOf},
+	'A': {layout: "Monday", of: weekdayOf, names: strings.Fields(
+		"Sunday Monday Tuesday Wednesday Thursday Friday Saturday")},
+	'p': {layout: "PM", names: []string{"AM", "PM"}, of: func(c *clockTime) *int { return &c.half }},
+	'z': {layout: "-0700"},
 }
 
-// layouts write the directives as the package time does.
-var layouts = map[byte]string{
-	'Y': "2006", 'y': "06", 'm': "01", 'd': "02", 'j': "002", 'H': "15", 'I': "03", 'M': "04", 'S': "05", 'f': "000000",
-	'b': "Jan", 'B': "January", 'a': "Mon", 'A': "Monday", 'p': "PM", 'z': "-0700",
-}
+func monthOf(c *clockTime) *int { return &c.month }
+
+func weekdayOf(c *clockTime) *int { return &c.weekday }
 
 // example is a time as the pattern has it.
 func (p timePattern) example() string {
@@ -67,7 +71,7 @@ func (p timePattern) example() string {
 		if part.directive == 0 {
 			text = append(text, part.literal)
 		}
-		text = when.AppendFormat(text, layouts[part.directive])
+		text = when.AppendFormat(text, directives[part.directive].layout)
 	}
 	return string(text)
 }
@@ -86,7 +90,7 @@ func compileTimePattern(format string) (timePattern, error) {
 			i++
 			switch letter := format[i:min(i+1, len(format))]; {
 			case letter == "%":
-			case letter == "" || layouts[letter[0]] == "":
+			case letter == "" || directives[letter[0]].layout == "":
 				return nil, errDirective
 			default:
 				part = timePart{directive: letter[0]}
@@ -116,7 +120,7 @@ func isLiteral(format string, i int) bool {
 
 // isNumber reports whether there is a part of this index, and it is a number.
 func (p timePattern) isNumber(i int) bool {
-	return i >= 0 && i < len(p) && numbers[p[i].directive].of != nil
+	return i >= 0 && i < len(p) && directives[p[i].directive].digits > 0
 }
 
 // parse reads a time of exactly this form. Without a zone it is UTC.
@@ -137,26 +141,19 @@ func (p timePattern) parse(text string) (time.Time, bool) {
 
 // read answers how many bytes at the beginning of a text the part takes, -1 for none that fit.
 func (p timePart) read(text string, c *clockTime) int {
-	switch p.directive {
-	case 0:
-		switch {
-		case text == "" || text[0] != p.literal:
-			return -1
-		case p.literal == ' ':
-			return len(text) - len(strings.TrimLeft(text, " "))
-		}
-		return 1
-	case 'b', 'B':
-		return readName(text, names[p.directive], &c.month)
-	case 'a', 'A':
-		return readName(text, names[p.directive], new(int))
-	case 'p':
-		return readName(text, names[p.directive], &c.half)
-	case 'z':
+	switch d := directives[p.directive]; {
+	case d.names != nil:
+		return readName(text, d.names, d.of(c))
+	case d.digits > 0:
+		return p.readNumber(text, d, c)
+	case p.directive == 'z':
 		return readZone(text, c)
-	default:
-		return p.readNumber(text, c)
+	case text == "" || text[0] != p.literal:
+		return -1
+	case p.literal == ' ':
+		return len(text) - len(strings.TrimLeft(text, " "))
 	}
+	return 1
 }
 
 // readName reads one of some names in any case, and counts it from 1.
@@ -187,8 +184,7 @@ func readZone(text string, c *clockTime) int {
 	return len(zone)
 }
 
-func (p timePart) readNumber(text string, c *clockTime) int {
-	number := numbers[p.directive]
+func (p timePart) readNumber(text string, number directive, c *clockTime) int {
 	n, value := 0, 0
 	for n < min(number.digits, len(text)) && text[n] >= '0' && text[n] <= '9' {
 		value = 10*value + int(text[n]-'0')

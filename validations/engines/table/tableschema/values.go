@@ -99,42 +99,37 @@ func parseJSON(text string, kind Type) (string, error) {
 
 // parseGeopoint reads a longitude and a latitude in degrees: "lon, lat", a list, or an object with lon and lat.
 func parseGeopoint(text, format string) (string, error) {
-	lon, lat, err := splitGeopoint(text, format)
-	if err != nil {
-		return "", err
-	}
+	lon, lat := splitGeopoint(text, format)
 	const maxLongitude, maxLatitude = 180, 90
 	east, err := parseNumber(strings.TrimSpace(lon))
-	if err != nil || math.Abs(east) > maxLongitude {
-		return "", errNotOfType
-	}
-	north, err := parseNumber(strings.TrimSpace(lat))
-	if err != nil || math.Abs(north) > maxLatitude {
+	north, alsoErr := parseNumber(strings.TrimSpace(lat))
+	if err != nil || alsoErr != nil || math.Abs(east) > maxLongitude || math.Abs(north) > maxLatitude {
 		return "", errNotOfType
 	}
 	return fmt.Sprintf("%v,%v", east, north), nil
 }
 
-func splitGeopoint(text, format string) (string, string, error) {
+// splitGeopoint returns texts that are no numbers where a text is not of the form.
+func splitGeopoint(text, format string) (string, string) {
 	switch format {
 	case "array":
 		var pair []json.Number
 		if err := json.Unmarshal([]byte(text), &pair); err != nil || len(pair) != 2 {
-			return "", "", errNotOfType
+			return "", ""
 		}
-		return pair[0].String(), pair[1].String(), nil
+		return pair[0].String(), pair[1].String()
 	case "object":
 		var point struct {
 			Lon json.Number `json:"lon"`
 			Lat json.Number `json:"lat"`
 		}
 		if err := json.Unmarshal([]byte(text), &point); err != nil {
-			return "", "", errNotOfType
+			return "", ""
 		}
-		return point.Lon.String(), point.Lat.String(), nil
+		return point.Lon.String(), point.Lat.String()
 	default:
 		lon, lat, _ := strings.Cut(text, ",")
-		return lon, lat, nil
+		return lon, lat
 	}
 }
 
