@@ -131,7 +131,8 @@ func TestReports(t *testing.T) {
 	}
 	for _, want := range []string{
 		"✓  replay/effect", "✗  mismatch/body", "–  mismatch/path", "another request got the answer of the first one",
-		"What it means: A client takes the answer", `/orders?by='"${TOKEN}"'' -H 'X-Token: $5 '"${TOKEN}"''`, "# 200 {\"id\":",
+		"What it means: A client takes the answer", `/orders?by='"${TOKEN}"'' -H 'X-Token: $5 '"${TOKEN}"''`,
+		"# 200 {\"id\":",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("report = %s, want %q in it", text, want)
