@@ -74,7 +74,7 @@ func serve(t *testing.T, careful bool) string {
 }
 
 const description = `
-request: {url: /orders, headers: {X-Token: "${TOKEN}"}, body: '{"reference": "{{ref}}", "amount": 12}'}
+request: {url: "/orders?by=${TOKEN}", headers: {X-Token: "$5 ${TOKEN}"}, body: '{"reference": "{{ref}}", "amount": 12}'}
 effects: {url: "/orders?reference={{ref}}"}
 different: [{body: '{"reference": "{{ref}}", "amount": 13}'}]
 limits: {settle: 200ms}
@@ -131,7 +131,8 @@ func TestReports(t *testing.T) {
 	}
 	for _, want := range []string{
 		"✓  replay/effect", "✗  mismatch/body", "–  mismatch/path", "another request got the answer of the first one",
-		"What it means: A client takes the answer", `-H "X-Token: ${TOKEN}"`, "# 200 {\"id\":",
+		"What it means: A client takes the answer", `/orders?by='"${TOKEN}"'' -H 'X-Token: $5 '"${TOKEN}"''`,
+		"# 200 {\"id\":",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("report = %s, want %q in it", text, want)

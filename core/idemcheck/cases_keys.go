@@ -13,15 +13,18 @@ const longestKey = 255
 
 func triesOfKeys() map[string]func(*trial) error {
 	return map[string]func(*trial) error{
-		"key/quoted":        func(t *trial) error { return t.accepted(t.message(1).key(`"` + t.keyOf(1) + `"`)) },
-		"key/bare":          func(t *trial) error { return t.accepted(t.message(1).key(t.keyOf(1))) },
-		"key/two-forms":     (*trial).twoForms,
-		"key/empty":         (*trial).emptyKey,
+		"key/quoted":    func(t *trial) error { return t.accepted(t.message(1).key(`"` + t.keyOf(1) + `"`)) },
+		"key/bare":      func(t *trial) error { return t.accepted(t.message(1).key(t.keyOf(1))) },
+		"key/two-forms": (*trial).twoForms,
+		"key/empty": func(t *trial) error {
+			return t.twoKeys(t.message(1).key(""), t.message(2).key(""), true)
+		},
 		"key/empty-refused": func(t *trial) error { return t.refusesKey(t.message(1).key("")) },
 		"key/missing":       (*trial).missingKey,
 		"key/255":           func(t *trial) error { return t.differInLast(longestKey, false) },
 		"key/256":           func(t *trial) error { return t.differInLast(longestKey+1, true) },
 		"key/case":          (*trial).lettersDiffer,
+		"key/name":          (*trial).nameInLowerCase,
 		"key/two-lines":     func(t *trial) error { return t.refusesKey(t.message(1).key(t.keyOf(1), t.keyOf(2))) },
 		"key/control":       (*trial).controlCharacters,
 		"key/non-ascii":     (*trial).beyondASCII,
@@ -73,28 +76,25 @@ func (t *trial) twoForms() error {
 	return err
 }
 
-func (t *trial) emptyKey() error {
-	one, two := t.message(1).key(""), t.message(2).key("")
+// twoKeys demands that two messages are both done, or that their keys are refused if they may be.
+func (t *trial) twoKeys(one, two message, mayRefuse bool) error {
 	first := t.send(one)
-	if first.refused() {
+	if first.refused() && mayRefuse {
 		return nil
 	}
 	if !first.ok() {
-		return failure("it was answered %s", first)
+		return failure("the first key was answered %s", first)
 	}
 	return t.ownWork(two, t.send(two), first)
 }
 
 // ownWork demands that a request was done for itself, and was not taken for the other one.
 func (t *trial) ownWork(m message, got, other answer) error {
-	switch {
-	case got.refused():
-		return failure("the other request was refused: %s", got)
-	case !got.ok():
+	if !got.ok() {
 		return failure("the other request was answered %s", got)
 	}
 	err := t.wantEffects(m, 1)
-	if errors.Is(err, errUncounted) && got.repeats(other) {
+	if errors.Is(err, errUncounted) && t.replays(got, other) {
 		return failure("the other request got the answer of the first one: %s", got)
 	}
 	return err
@@ -102,17 +102,10 @@ func (t *trial) ownWork(m message, got, other answer) error {
 
 func (t *trial) missingKey() error {
 	m := t.message(1).key()
-	first := t.send(m)
 	if t.Description.Key.Required {
-		if err := t.refusal(m, first); err != nil {
-			return err
-		}
-		if first.status != http.StatusBadRequest {
-			return failure("it was refused with %d instead of 400", first.status)
-		}
-		return nil
+		return t.refusesKey(m)
 	}
-	if !first.ok() {
+	if first := t.send(m); !first.ok() {
 		return failure("a request without a key was answered %s", first)
 	}
 	if second := t.send(m); !second.ok() {
@@ -124,15 +117,7 @@ func (t *trial) missingKey() error {
 // differInLast sends keys of a length that differ at their end.
 func (t *trial) differInLast(length int, mayRefuse bool) error {
 	long := strings.Repeat(strings.ReplaceAll(t.keyOf(1), "-", ""), longestKey)[:length-1]
-	one, two := t.keyed(t.message(1), long+"a"), t.keyed(t.message(2), long+"b")
-	first := t.send(one)
-	if first.refused() && mayRefuse {
-		return nil
-	}
-	if !first.ok() {
-		return failure("a key of %d characters was answered %s", length, first)
-	}
-	return t.ownWork(two, t.send(two), first)
+	return t.twoKeys(t.keyed(t.message(1), long+"a"), t.keyed(t.message(2), long+"b"), mayRefuse)
 }
 
 func (t *trial) lettersDiffer() error {
@@ -143,6 +128,20 @@ func (t *trial) lettersDiffer() error {
 		return err
 	}
 	return t.ownWork(two, t.send(two), first)
+}
+
+func (t *trial) nameInLowerCase() error {
+	m, name := t.message(1), http.CanonicalHeaderKey(t.header)+":"
+	if _, err := t.first(m); err != nil {
+		return err
+	}
+	got := t.wire(m, func(text []byte) []byte {
+		return bytes.Replace(text, []byte(name), []byte(strings.ToLower(name)), 1)
+	}, true, false)
+	if !got.ok() {
+		return failure("it was answered %s", got)
+	}
+	return t.wantEffects(m, 1)
 }
 
 // controlCharacters sends what no honest HTTP library sends.

@@ -11,7 +11,7 @@ func triesOfLives() map[string]func(*trial) error {
 			return t.repeat(t.message(1), t.message(1), time.Duration(t.Description.Key.Lifetime)/2)
 		},
 		"expiry/after": (*trial).expired,
-		"body/chunked": func(t *trial) error { return t.repeat(t.message(1), t.message(1).inChunks(), 0) },
+		"body/chunked": func(t *trial) error { return t.repeat(t.message(1).inChunks(), t.message(1), 0) },
 		"body/large":   (*trial).largeBodies,
 	}
 }

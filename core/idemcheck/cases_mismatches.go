@@ -36,7 +36,7 @@ func triesOfMismatches() map[string]func(*trial) error {
 	for _, kind := range []string{"path", "query", "method", "type"} {
 		all["mismatch/"+kind] = func(t *trial) error {
 			return t.mismatches(kind, func(_, _ message, first, got answer) error {
-				if got.repeats(first) {
+				if t.replays(got, first) {
 					return failure("it was answered as the first request: %s", got)
 				}
 				return nil

@@ -51,6 +51,9 @@ func (t *trial) sameRequestOfOther() error {
 		return err
 	}
 	got := t.send(other)
+	if got.refused() { // It may name what only one tenant can have; own-request has a key that is shared.
+		return nil
+	}
 	if !got.ok() {
 		return failure("the other tenant was answered %s", got)
 	}

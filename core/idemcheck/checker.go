@@ -185,6 +185,11 @@ func (c *Checker) try(ctx context.Context, tt Case) Result {
 	if err != nil && life > 0 && tt.Name != "expiry/after" && time.Since(begun) > life*3/4 {
 		isUnjudged, err = true, unjudged("the key may have expired meanwhile; try again with longer lives: %v", err)
 	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, counts := errors.AsType[effectsError](err); err != nil && !counts && t.limited {
+		isUnjudged, err = true, unjudged("the API limits requests, so lower limits.rate: %v", err)
+	}
 	switch {
 	case err == nil:
 	case t.left.Load() < 0, ctx.Err() != nil:

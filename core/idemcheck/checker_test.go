@@ -133,6 +133,7 @@ func TestPlantedFaults(t *testing.T) {
 		"cuts-at-64":              "key/255",
 		"cuts-at-255":             "key/256",
 		"folds-case":              "key/case",
+		"case-sensitive":          "key/name",
 		"first-line":              "key/two-lines",
 		"shares-empty":            "key/empty",
 		"accepts-empty":           "key/empty-refused",

@@ -25,7 +25,9 @@ type Proxy struct {
 	fault  Fault
 	client *http.Client
 	server *httptest.Server
-	ended  chan struct{}
+	// running ends with the proxy, and with it what is under way.
+	running context.Context //nolint:containedctx // it is the life of the proxy
+	end     context.CancelFunc
 }
 
 // Fault is what a network does with one request.
@@ -44,7 +46,8 @@ type Passage struct {
 // StartProxy starts a proxy in front of an API, behind a certificate that nobody trusts if it is encrypted. Close ends
 // it.
 func StartProxy(target string, encrypted bool, fault Fault) *Proxy {
-	p := &Proxy{target: target, fault: fault, ended: make(chan struct{})}
+	p := &Proxy{target: target, fault: fault}
+	p.running, p.end = context.WithCancel(context.Background())
 	p.client = &http.Client{
 		Transport:     &http.Transport{MaxIdleConnsPerHost: 100}, // more than are under way
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -62,7 +65,7 @@ func StartProxy(target string, encrypted bool, fault Fault) *Proxy {
 
 // Close ends the proxy and all connections through it.
 func (p *Proxy) Close() {
-	close(p.ended)
+	p.end()
 	p.server.CloseClientConnections()
 	p.server.Close()
 	p.client.CloseIdleConnections()
@@ -92,9 +95,9 @@ func (p *Passage) Forward(cancel bool) (*http.Response, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the address: %w", err)
 	}
-	ctx := p.R.Context()
-	if !cancel {
-		ctx = context.WithoutCancel(ctx)
+	ctx := p.proxy.running
+	if cancel {
+		ctx = p.R.Context()
 	}
 	onward, err := http.NewRequestWithContext(ctx, p.R.Method, address.String(), bytes.NewReader(p.Body))
 	if err != nil {
@@ -128,7 +131,7 @@ func (p *Passage) Deliver() {
 func (p *Passage) Await() {
 	select {
 	case <-p.R.Context().Done():
-	case <-p.proxy.ended:
+	case <-p.proxy.running.Done():
 	}
 }
 
@@ -151,29 +154,12 @@ func pass(p *Passage) {
 	}
 }
 
-// dropBefore and resetBefore end the connection and forward nothing; a reset discards what is under way.
-func dropBefore(p *Passage) {
-	if p.Read() == nil {
-		p.HangUp(false)
-	}
-}
-
-func resetBefore(p *Passage) {
-	if p.Read() == nil {
-		p.HangUp(true)
-	}
-}
-
-// dropAfter and resetAfter forward the request and end the connection in place of the answer.
-func dropAfter(p *Passage) {
-	if p.Perform() {
-		p.HangUp(false)
-	}
-}
-
-func resetAfter(p *Passage) {
-	if p.Perform() {
-		p.HangUp(true)
+// hangUp ends the connection once the request has come so far; a reset discards what is under way.
+func hangUp(far func(*Passage) bool, reset bool) Fault {
+	return func(p *Passage) {
+		if far(p) {
+			p.HangUp(reset)
+		}
 	}
 }
 
@@ -204,7 +190,7 @@ func delay(p *Passage) {
 	select {
 	case <-time.After(delayed):
 		pass(p)
-	case <-p.proxy.ended:
+	case <-p.proxy.running.Done():
 	}
 }
 
@@ -231,8 +217,10 @@ func cut(p *Passage) {
 
 // Faults are those that a client can meet, by name.
 func Faults() map[string]Fault {
+	read := func(p *Passage) bool { return p.Read() == nil }
 	return map[string]Fault{
-		"buffer": pass, "drop_before": dropBefore, "reset_before": resetBefore, "drop_after": dropAfter,
-		"reset_after": resetAfter, "cut": cut, "late": late, "duplicate": duplicate, "delay": delay,
+		"buffer": pass, "drop_before": hangUp(read, false), "reset_before": hangUp(read, true),
+		"drop_after": hangUp((*Passage).Perform, false), "reset_after": hangUp((*Passage).Perform, true),
+		"cut": cut, "late": late, "duplicate": duplicate, "delay": delay,
 	}
 }

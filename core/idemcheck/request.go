@@ -101,13 +101,11 @@ func expand(text string, lookup func(string) (string, bool)) string {
 const shownBody = 400
 
 // curl is the command that sends the message. Variables of the environment stay names.
-func (m message) curl(target, header string) string {
+func (m message) curl(header string) string {
 	var line strings.Builder
 	to := m.values.fill(m.URL)
-	if from, err := url.Parse(target); err == nil && m.base != "" {
-		if whole, err := from.Parse(to); err == nil {
-			to = whole.String()
-		}
+	if from, err := url.Parse(m.base); err == nil && !strings.Contains(to, "://") {
+		to = from.Scheme + "://" + from.Host + "/" + strings.TrimPrefix(to, "/")
 	}
 	fmt.Fprintf(&line, "curl -i -X %s %s", m.Method, quoted(to))
 	for _, name := range slices.Sorted(maps.Keys(m.Headers)) {
@@ -131,10 +129,7 @@ func (m message) curl(target, header string) string {
 	return line.String()
 }
 
-// quoted is a word of a shell in which ${NAME} is still a variable.
+// quoted is a word of a shell in which only ${NAME} is still a variable.
 func quoted(text string) string {
-	if !variable.MatchString(text) {
-		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
-	}
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "`", "\\`").Replace(text) + `"`
+	return variable.ReplaceAllString("'"+strings.ReplaceAll(text, "'", `'\''`)+"'", `'"$${$1}"'`)
 }

@@ -86,10 +86,11 @@ func (r Report) Conclusive() bool {
 	return r.Count(LevelMust, OutcomeFailed)+r.Count(LevelMust, OutcomePassed) > 0
 }
 
-// failure and unjudged are the errors of a case.
+// The errors of a case: a failure, one that effects were counted for, and what keeps a case from being judged.
 type (
 	failureError  struct{ reason string }
 	unjudgedError struct{ reason string }
+	effectsError  struct{ failureError }
 )
 
 func (e failureError) Error() string  { return e.reason }

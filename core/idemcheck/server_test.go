@@ -54,7 +54,10 @@ func openShop(tb testing.TB, fault string) *shop {
 	tb.Helper()
 	s := &shop{fault: fault, records: make(map[string]*record)}
 	s.running, s.stop = context.WithCancel(context.Background())
-	server := httptest.NewUnstartedServer(s)
+	server := httptest.NewUnstartedServer(s.chosen())
+	if s.is("case-sensitive") {
+		server.Listener = caseSensitive{server.Listener}
+	}
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)

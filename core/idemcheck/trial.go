@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -30,6 +31,8 @@ type trial struct {
 
 	mu   sync.Mutex // guards what follows
 	seen []Exchange
+	// limited is that an answer was 429.
+	limited bool
 	// shown are the values that stand for effects, by reference.
 	shown map[string]map[string]bool
 }
@@ -74,7 +77,8 @@ func (t *trial) saw(m message, got answer) {
 	t.remember(m, got)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.seen = append(t.seen, Exchange{Curl: m.curl(t.target, t.header), Answer: got.String()})
+	t.limited = t.limited || got.status == http.StatusTooManyRequests
+	t.seen = append(t.seen, Exchange{Curl: m.curl(t.header), Answer: got.String()})
 }
 
 func (t *trial) exchange(m message) answer { return t.exchangeBy(t.ctx, t.client, m) }
@@ -183,7 +187,7 @@ func (t *trial) atOnce(messages ...message) []answer {
 func (t *trial) wantEffects(m message, want int) error {
 	got, err := t.count(m)
 	if err == nil && got != want {
-		err = failure("%s instead of %d", plural(got, "effect"), want)
+		err = effectsError{failureError{fmt.Sprintf("%s instead of %d", plural(got, "effect"), want)}}
 	}
 	return err
 }
@@ -207,6 +211,11 @@ func (t *trial) retried(m message) (answer, error) {
 			time.Duration(t.Description.Limits.Settle))
 	}
 	return got, t.wantEffects(m, 1)
+}
+
+// replays reports whether an answer is that of the first request, rather than what all requests are answered.
+func (t *trial) replays(got, first answer) bool {
+	return got.repeats(first) && (marked(first, got) == nil || !t.settle(t.message(-1)).like(first))
 }
 
 // wire sends what the edit makes of a message's bytes on a connection of its own. Without patience for an answer the
