@@ -61,6 +61,9 @@ func (a answer) mark() string {
 	return ""
 }
 
+// marks reports whether the answer says that it is a replay of the first one.
+func (a answer) marks(first answer) bool { return a.mark() != "" && a.mark() != first.mark() }
+
 // shownAnswer is how much of an answer is shown.
 const shownAnswer = 200
 

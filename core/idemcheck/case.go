@@ -1,6 +1,7 @@
 package idemcheck
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"maps"
@@ -86,14 +87,10 @@ func (c Case) lacks() string {
 		return "the description has no request with another " + c.Needs + " in different"
 	case "spellings":
 		return "the body is no JSON object, and the description has no same"
-	case "restart":
-		return "the description has no hooks.restart"
-	case "lifetime", "later":
-		return "the description says no short " + c.Needs
-	case "filler":
-		return "the body has no {{filler}}"
 	default:
-		return "the description has no " + c.Needs
+		return "the description has no " + cmp.Or(map[string]string{
+			"restart": "hooks.restart", "lifetime": "key.lifetime", "later": "limits.later", "filler": "{{filler}}",
+		}[c.Needs], c.Needs)
 	}
 }
 

@@ -119,7 +119,7 @@ func (d *Description) spellings() []Change {
 // escape. There are none of what is no object.
 func respelled(body string) []string {
 	var members map[string]json.RawMessage
-	if json.Unmarshal([]byte(body), &members) != nil || len(members) == 0 {
+	if json.Unmarshal([]byte(body), &members) != nil || len(members) == 0 || members[""] != nil {
 		return nil
 	}
 	write := func(names []string, colon, comma string) string {
@@ -132,6 +132,9 @@ func respelled(body string) []string {
 	names := slices.Sorted(maps.Keys(members))
 	spaced := write(names, " : ", " ,\n  ")
 	slices.Reverse(names)
-	escaped := strings.Replace(write(names, ":", ","), `{"`+names[0][:1], fmt.Sprintf(`{"\u%04x`, names[0][0]), 1)
+	escaped := write(names, ":", ",")
+	if c := names[0][0]; c >= 'A' && c <= 'z' && c != '\\' {
+		escaped = strings.Replace(escaped, `{"`+string(c), fmt.Sprintf(`{"\u%04x`, c), 1)
+	}
 	return []string{write(names, ":", ","), spaced, escaped}
 }

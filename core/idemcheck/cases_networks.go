@@ -54,7 +54,7 @@ func (t *trial) lost(fault string) error {
 	defer proxy.Close()
 	ctx, cancel := context.WithTimeout(t.ctx, giveUp)
 	defer cancel()
-	t.saw(m, t.exchangeBy(ctx, t.client, m.to(proxy.URL).alone()))
+	t.saw(m, t.exchangeBy(ctx, t.client, m.to(proxy.URL+t.prefix).alone()))
 	_, err := t.retried(m)
 	return err
 }
@@ -123,7 +123,7 @@ func (t *trial) storm() error {
 func (t *trial) retryBlindly(m message, through string) error {
 	for range blindRetries - 2 {
 		ctx, cancel := context.WithTimeout(t.ctx, giveUp)
-		got := t.exchangeBy(ctx, t.client, m.to(through).alone())
+		got := t.exchangeBy(ctx, t.client, m.to(through+t.prefix).alone())
 		cancel()
 		t.saw(m, got)
 		if got.ok() {

@@ -2,6 +2,7 @@ package idemcheck
 
 import (
 	"bytes"
+	"fmt"
 	"net/http"
 	"time"
 )
@@ -9,11 +10,11 @@ import (
 func triesOfReplays() map[string]func(*trial) error {
 	return map[string]func(*trial) error{
 		"replay/effect":     (*trial).replayEffect,
-		"replay/status":     replayed(sameStatus),
-		"replay/body":       replayed(sameBody),
-		"replay/bytes":      replayed(sameBytes),
-		"replay/headers":    replayed(sameHeaders),
-		"replay/marked":     replayed(marked),
+		"replay/status":     replayed(func(first, again answer) bool { return first.status == again.status }),
+		"replay/body":       replayed(answer.like),
+		"replay/bytes":      replayed(func(first, again answer) bool { return bytes.Equal(first.body, again.body) }),
+		"replay/headers":    replayed(func(first, again answer) bool { return first.headers() == again.headers() }),
+		"replay/marked":     replayed(func(first, again answer) bool { return again.marks(first) }),
 		"replay/connection": func(t *trial) error { return t.repeat(t.message(1).alone(), t.message(1).alone(), 0) },
 		"replay/http2":      (*trial).replayHTTP2,
 		"replay/process": func(t *trial) error {
@@ -39,7 +40,7 @@ func (t *trial) repeat(m, again message, after time.Duration) error {
 }
 
 // replayed sends a message twice and compares the answers.
-func replayed(compare func(first, again answer) error) func(*trial) error {
+func replayed(holds func(first, again answer) bool) func(*trial) error {
 	return func(t *trial) error {
 		m := t.message(1)
 		first, err := t.first(m)
@@ -47,48 +48,19 @@ func replayed(compare func(first, again answer) error) func(*trial) error {
 			return err
 		}
 		again := t.settle(m)
-		if !again.ok() {
+		switch {
+		case !again.ok():
 			return failure("the second answer was %s", again)
+		case !holds(first, again):
+			return failure("the answers were %s and %s with %s and %s", first, again, first.headers(), again.headers())
 		}
-		return compare(first, again)
+		return nil
 	}
 }
 
-func sameStatus(first, again answer) error {
-	if first.status != again.status {
-		return failure("the first answer was %d and the second %d", first.status, again.status)
-	}
-	return nil
-}
-
-func sameBody(first, again answer) error {
-	if !first.like(again) {
-		return failure("the second answer was %s instead of %s", again, first)
-	}
-	return nil
-}
-
-func sameBytes(first, again answer) error {
-	if !bytes.Equal(first.body, again.body) {
-		return failure("the bytes of the bodies differ: %s and %s", first, again)
-	}
-	return nil
-}
-
-func sameHeaders(first, again answer) error {
-	for _, name := range []string{"Content-Type", "Location"} {
-		if one, two := first.header.Get(name), again.header.Get(name); one != two {
-			return failure("%s was %q and then %q", name, one, two)
-		}
-	}
-	return nil
-}
-
-func marked(first, again answer) error {
-	if again.mark() == "" || again.mark() == first.mark() {
-		return failure("the replay has no such header")
-	}
-	return nil
+// headers are those that a replay has to repeat.
+func (a answer) headers() string {
+	return fmt.Sprintf("Content-Type %q and Location %q", a.header.Get("Content-Type"), a.header.Get("Location"))
 }
 
 func (t *trial) replayRestart() error {

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"hash/fnv"
 	"net/http"
+	"net/url"
 	"path"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -34,6 +36,7 @@ type Checker struct {
 	Progress func(done, all int, name string)
 
 	target  string
+	prefix  string // the path of Base
 	header  string // of the key
 	client  *http.Client
 	limit   *rate.Limiter
@@ -149,6 +152,9 @@ func (c *Checker) Run(ctx context.Context) (Report, error) {
 }
 
 func (c *Checker) prepare(target string) {
+	if at, err := url.Parse(expand(c.Base, c.Lookup)); err == nil {
+		c.prefix = strings.TrimRight(at.Path, "/")
+	}
 	c.target, c.header = target, expand(c.Description.Key.Header, c.Lookup)
 	c.limit = rate.NewLimiter(rate.Limit(c.Description.Limits.Rate), mostAtOnce)
 	c.mostFor = time.Duration(c.Description.Limits.Settle) + patience
@@ -203,7 +209,21 @@ func (c *Checker) try(ctx context.Context, tt Case) Result {
 		result.Outcome, result.Reason = OutcomeFailed, err.Error()
 	}
 	result.Seen, result.MS = t.seen, time.Since(begun).Milliseconds()
+	result.Reason = c.masked(result.Reason)
+	for i := range result.Seen {
+		result.Seen[i].Answer = c.masked(result.Seen[i].Answer)
+	}
 	return result
+}
+
+// masked has the names of variables where an answer repeats what they hold, unless that is too short for a secret.
+func (c *Checker) masked(text string) string {
+	for _, name := range c.Description.variables {
+		if secret, _ := c.Lookup(name); len(secret) > 7 {
+			text = strings.ReplaceAll(text, secret, "${"+name+"}")
+		}
+	}
+	return text
 }
 
 // trial makes what one case needs: a key and a reference that no other one has.

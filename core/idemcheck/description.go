@@ -43,6 +43,8 @@ type Description struct {
 	Also   string `yaml:"also"`
 	Hooks  Hooks  `yaml:"hooks"`
 	Limits Limits `yaml:"limits"`
+
+	variables []string
 }
 
 // Change is a request, or what one has in place of the first one.
@@ -138,6 +140,7 @@ func Read(text []byte, lookup func(name string) (string, bool)) (*Description, e
 		if _, set := lookup(string(found[1])); !set {
 			return nil, fmt.Errorf("the description names ${%s}, which the environment does not have", found[1])
 		}
+		d.variables = append(d.variables, string(found[1]))
 	}
 	for _, found := range value.FindAllSubmatch(text, -1) {
 		if !slices.Contains([]string{"ref", "uuid", "number", "filler"}, string(found[1])) {
@@ -179,11 +182,7 @@ func (d *Description) check() error {
 
 // Address is where a request goes to: the URL of the description, from the base if it is relative.
 func (d *Description) Address(base string) (*url.URL, error) {
-	from, err := url.Parse(base)
-	if err != nil {
-		return nil, err
-	}
-	to, err := from.Parse(variable.ReplaceAllString(value.ReplaceAllString(d.Request.URL, "x"), "x"))
+	to, err := addressOf(base, variable.ReplaceAllString(value.ReplaceAllString(d.Request.URL, "x"), "x"))
 	switch {
 	case err != nil:
 		return nil, err

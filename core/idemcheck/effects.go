@@ -55,9 +55,9 @@ func (t *trial) countByRequest(m message) (int, error) {
 	}
 	reading := message{
 		Change: Change{Method: http.MethodGet, URL: effects.URL, Headers: headers, Body: new(string)},
-		base:   t.target, values: m.values,
+		base:   t.target + t.prefix, values: m.values,
 	}
-	got := t.exchange(reading)
+	got := t.exchangeBy(t.ctx, t.client, reading)
 	switch {
 	case got.err != nil:
 		return 0, got.err

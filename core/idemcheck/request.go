@@ -52,8 +52,7 @@ func (m message) to(base string) message      { m.base = base; return m }
 func (m message) about(ref string) message    { m.values.ref = ref; return m }
 func (m message) inChunks() message           { m.chunked = true; return m }
 func (m message) alone() message              { m.fresh = true; return m }
-
-func (m message) filled(with string) message { m.values.filler = with; return m }
+func (m message) filled(with string) message  { m.values.filler = with; return m }
 
 // request makes the request that is sent. It has no GetBody: otherwise the transport would send it again by itself, as
 // it does with each request that has an idempotency key.
@@ -61,16 +60,10 @@ func (m message) request(
 	ctx context.Context, header string, lookup func(string) (string, bool),
 ) (*http.Request, error) {
 	fill := func(text string) string { return expand(m.values.fill(text), lookup) }
-	from, err := url.Parse(m.base)
+	to, err := addressOf(m.base, fill(m.URL))
 	if err != nil {
 		return nil, err
 	}
-	to, err := from.Parse(fill(m.URL))
-	if err != nil {
-		return nil, err
-	}
-	// The proxy and the other process are elsewhere, also where the description has the whole address.
-	to.Scheme, to.Host = from.Scheme, from.Host
 	body := []byte(fill(*m.Body))
 	request, err := http.NewRequestWithContext(ctx, m.Method, to.String(), bytes.NewReader(body))
 	if err != nil {
@@ -89,6 +82,23 @@ func (m message) request(
 	return request, nil
 }
 
+// addressOf is where a request goes to. What is no whole address is below the path of the base. The proxy and the other
+// process are elsewhere, also where the description has the whole address.
+func addressOf(base, address string) (*url.URL, error) {
+	if !strings.Contains(address, "://") {
+		return url.Parse(strings.TrimRight(base, "/") + "/" + strings.TrimPrefix(address, "/"))
+	}
+	from, err := url.Parse(base)
+	if err != nil {
+		return nil, err
+	}
+	to, err := url.Parse(address)
+	if err == nil && from.Host != "" {
+		to.Scheme, to.Host = from.Scheme, from.Host
+	}
+	return to, err
+}
+
 // expand replaces the variables of the environment.
 func expand(text string, lookup func(string) (string, bool)) string {
 	return variable.ReplaceAllStringFunc(text, func(found string) string {
@@ -104,8 +114,8 @@ const shownBody = 400
 func (m message) curl(header string) string {
 	var line strings.Builder
 	to := m.values.fill(m.URL)
-	if from, err := url.Parse(m.base); err == nil && !strings.Contains(to, "://") {
-		to = from.Scheme + "://" + from.Host + "/" + strings.TrimPrefix(to, "/")
+	if !strings.Contains(to, "://") {
+		to = strings.TrimRight(m.base, "/") + "/" + strings.TrimPrefix(to, "/")
 	}
 	fmt.Fprintf(&line, "curl -i -X %s %s", m.Method, quoted(to))
 	for _, name := range slices.Sorted(maps.Keys(m.Headers)) {

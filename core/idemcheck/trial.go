@@ -46,7 +46,7 @@ func (t *trial) keyOf(n int) string {
 
 // message is the request of the description with a key and a reference of their own.
 func (t *trial) message(n int) message {
-	return t.keyed(message{Change: t.Description.Request, base: t.target, values: values{ref: t.ref(n)}}, t.keyOf(n))
+	return t.keyed(message{Change: t.Description.Request, base: t.target + t.prefix, values: values{ref: t.ref(n)}}, t.keyOf(n))
 }
 
 // keyed gives a message a key, in the form of the description.
@@ -80,8 +80,6 @@ func (t *trial) saw(m message, got answer) {
 	t.limited = t.limited || got.status == http.StatusTooManyRequests
 	t.seen = append(t.seen, Exchange{Curl: m.curl(t.header), Answer: got.String()})
 }
-
-func (t *trial) exchange(m message) answer { return t.exchangeBy(t.ctx, t.client, m) }
 
 func (t *trial) exchangeBy(ctx context.Context, client *http.Client, m message) answer {
 	if err := t.allow(ctx); err != nil {
@@ -215,7 +213,7 @@ func (t *trial) retried(m message) (answer, error) {
 
 // replays reports whether an answer is that of the first request, rather than what all requests are answered.
 func (t *trial) replays(got, first answer) bool {
-	return got.repeats(first) && (marked(first, got) == nil || !t.settle(t.message(-1)).like(first))
+	return got.repeats(first) && (got.marks(first) || !t.settle(t.message(-1)).like(first))
 }
 
 // wire sends what the edit makes of a message's bytes on a connection of its own. Without patience for an answer the
