@@ -34,7 +34,7 @@ const (
 // The protocols that once were, or must never be, show that the exploration finds what it looks for.
 func TestEveryInterleaving(t *testing.T) {
 	t.Parallel()
-	three := world{Losses: 1, Freezes: 1}
+	three := world{Losses: 2, Freezes: 1}
 	// The third has been refused before.
 	two := world{Losses: 1, Freezes: 1, Requests: [3]request{2: {At: refused}}}
 	losses, expiry := two, two
