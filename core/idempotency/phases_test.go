@@ -12,7 +12,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
-	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 )
 
@@ -116,29 +115,31 @@ func TestEngineStops(t *testing.T) {
 		t.Parallel()
 		r := newRig(t, longLock)
 		locked := r.begin(t, "k")
-		var driven context.Context
+		driven := make(chan context.Context, 1)
 		r.onPhase(func(ctx context.Context, _ idempotency.Record) error {
-			driven = ctx
+			driven <- ctx
 			return errForeign
 		})
+		other, err := r.db.Pool.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := other.Exec(t.Context(), `SELECT FROM idempotency_keys FOR UPDATE`); err != nil {
+			t.Fatal(err)
+		}
 		var driving sync.WaitGroup
-		if err := db.Do(t.Context(), r.db, func(tx db.Tx) error {
-			if _, err := tx.Exec(t.Context(), `SELECT FROM idempotency_keys FOR UPDATE`); err != nil {
-				return err
-			}
-			driving.Go(func() {
-				_, err := r.engine.Drive(t.Context(), r.flow, locked)
-				wantResumable(t, err)
-			})
-			coretest.Eventually(t, func() bool {
-				return coretest.One[int](t, r.db, `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'
-					AND datname = current_database() AND query LIKE '%last_error%'`) == 1
-			})
-			if driven.Err() == nil {
-				t.Error("the key is unlocked while the heartbeat goes on")
-			}
-			return nil
-		}); err != nil {
+		driving.Go(func() {
+			_, err := r.engine.Drive(t.Context(), r.flow, locked)
+			wantResumable(t, err)
+		})
+		coretest.Eventually(t, func() bool {
+			return coretest.One[int](t, r.db, `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'
+				AND datname = current_database() AND query LIKE '%last_error%'`) == 1
+		})
+		if ctx := <-driven; ctx.Err() == nil {
+			t.Error("the key is unlocked while the heartbeat goes on")
+		}
+		if err := other.Rollback(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		driving.Wait()

@@ -14,6 +14,8 @@ type protocol struct {
 	takesLiveKeys bool
 	// chargesApart commits the charge before the run.
 	chargesApart bool
+	// keepsKeys does not withdraw the key of a start that was not granted.
+	keepsKeys bool
 }
 
 // place is where a request is on its way, or its session on the server.
@@ -84,29 +86,34 @@ type step struct {
 	take func(e *explorer, r *request, s *session) bool
 }
 
-// steps are taken by requests with their sessions, and where they are the server's also by abandoned sessions.
-func steps() (clients, server []step) {
+// clientSteps are what a request does with its session, and what happens to it.
+func clientSteps() []step {
 	return []step{
-			{"begins", "workflows/start/batch.go", "commitBatch", (*explorer).begins},
-			{"begins in doubt", "workflows/start/spent.go", "split", (*explorer).beginsInDoubt},
-			{"sends", "workflows/start/commit.go", "commit", (*explorer).sends},
-			{"asks", "", "", (*explorer).asks},
-			{"reads", "", "", (*explorer).reads},
-			{"hears", "workflows/start/batch.go", "commitDistinct", (*explorer).hears},
-			{"settles its key", "workflows/start/settle.go", "settleKeys", (*explorer).settlesKey},
-			{"settles its quota", "users/quota/sql_quota.go", "OpenCounters", (*explorer).settlesQuota},
-			{"loses its connection", "workflows/start/errors.go", "commitError", (*explorer).loses},
-			{"loses half its message", "workflows/start/errors.go", "commitError", (*explorer).losesHalf},
-			{"freezes", "", "", (*explorer).freezes},
-			{"sees its key expire", "", "", (*explorer).expires},
-		}, []step{
-			{"documents are inserted", "validations/sql_create.go", "QueueDocuments", (*explorer).insertsDocuments},
-			{"claims", "core/idempotency/sql_claim.go", "QueueClaims", (*explorer).claims},
-			{"charges", "users/quota/sql_quota.go", "QueueCharges", (*explorer).charges},
-			{"locks the counter", "", "", (*explorer).locksCounter},
-			{"commits", "core/db/batch.go", "commit", (*explorer).commits},
-			{"is ended", "core/db/session.go", "setSession", (*explorer).isEnded},
-		}
+		{"begins", "workflows/start/batch.go", "commitBatch", (*explorer).begins},
+		{"begins in doubt", "workflows/start/spent.go", "split", (*explorer).beginsInDoubt},
+		{"sends", "workflows/start/commit.go", "commit", (*explorer).sends},
+		{"asks", "", "", (*explorer).asks},
+		{"reads", "", "", (*explorer).reads},
+		{"hears", "workflows/start/batch.go", "commitDistinct", (*explorer).hears},
+		{"settles its key", "workflows/start/settle.go", "settleKeys", (*explorer).settlesKey},
+		{"settles its quota", "users/quota/sql_quota.go", "OpenCounters", (*explorer).settlesQuota},
+		{"loses its connection", "workflows/start/errors.go", "commitError", (*explorer).loses},
+		{"loses half its message", "workflows/start/errors.go", "commitError", (*explorer).losesHalf},
+		{"freezes", "", "", (*explorer).freezes},
+		{"sees its key expire", "", "", (*explorer).expires},
+	}
+}
+
+// serverSteps are what the server does in a session, abandoned or not.
+func serverSteps() []step {
+	return []step{
+		{"documents are inserted", "validations/sql_create.go", "QueueDocuments", (*explorer).insertsDocuments},
+		{"claims", "core/idempotency/sql_claim.go", "QueueClaims", (*explorer).claims},
+		{"charges", "users/quota/sql_quota.go", "QueueCharges", (*explorer).charges},
+		{"locks the counter", "", "", (*explorer).locksCounter},
+		{"commits", "core/db/batch.go", "commit", (*explorer).commits},
+		{"is ended", "core/db/session.go", "setSession", (*explorer).isEnded},
+	}
 }
 
 func (r *request) goOn(from, to place) bool {
@@ -268,7 +275,8 @@ func (e *explorer) claims(r *request, s *session) bool {
 	if s.At != atClaim {
 		return false
 	}
-	s.Lock, s.Met = !e.any(isLocked), e.any(isLocked) && !(r.Lost.Lock && r.Lost.Repeated)
+	meetsItself := r.Lost.Lock && r.Lost.Repeated
+	s.Lock, s.Met = !e.any(isLocked), e.any(isLocked) && !meetsItself
 	s.Claimed = s.Lock && (!e.now.Answered || e.takesLiveKeys)
 	switch {
 	case s.Second:
@@ -328,6 +336,7 @@ func (e *explorer) commits(r *request, s *session) bool {
 			e.now.Charges++
 		}
 	}
+	e.now.Answered = e.now.Answered || s.Claimed && e.keepsKeys
 	e.now.Open = e.now.Open || s.Counter
 	s.end(r)
 	return true
