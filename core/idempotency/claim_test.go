@@ -185,6 +185,28 @@ func TestClaims(t *testing.T) {
 		}
 	})
 
+	t.Run("HeldKeysHoldUpNoOthers", func(t *testing.T) {
+		t.Parallel()
+		held := newClaim(org, "common", "a")
+		ofAnother, forAnother, named := held, held, held
+		ofAnother.OrgID, forAnother.Endpoint, named.Key = uuid.New(), "another-endpoint", "uncommon"
+		_, err := db.InTx(t.Context(), database, func(tx db.Tx) (int, error) {
+			if _, err := idempotency.ClaimKey(t.Context(), tx, held); err != nil {
+				return 0, err
+			}
+			for _, other := range []idempotency.Claim{ofAnother, forAnother, named} {
+				other.ID = uuid.New()
+				if outcome := mustClaim(t, database, other)[0]; !outcome.Claimed {
+					t.Errorf("key %s of %s for %s = %+v, want claimed", other.Key, other.OrgID, other.Endpoint, outcome)
+				}
+			}
+			return 0, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+
 	t.Run("UnfinishedKeyIsNeverTakenOver", func(t *testing.T) {
 		t.Parallel()
 		claim := newClaim(org, "unfinished", "a")

@@ -23,6 +23,12 @@ import (
 // step. Beside the model it checks what is promised of every use of a key: each effect comes at most once, the recovery
 // point and the epoch never fall, two holders never share an epoch, a stored answer never changes, and no key is
 // deleted that is unfinished or not expired.
+//
+// It shows that claim, fence, takeover, completion, release, expiry and purge keep these promises in whatever order
+// whole steps come, also those of holders that have lost their lock. The effects stand for the charge and the run. It
+// does not show what happens within a step: steps that overlap are in TestClaimRaces, TestEngineRace and
+// TestEngineTakesOver, and those of starts in start.TestEveryInterleaving. The heartbeat never beats here
+// (TestEngineKeepsASlowPhasesKey), and time passes only where a step says so.
 func TestModel(t *testing.T) {
 	t.Parallel()
 	database := setup(t)
@@ -37,6 +43,7 @@ func TestModel(t *testing.T) {
 			t.Repeat(map[string]func(*rapid.T){
 				"":              w.check,
 				"request":       w.request,
+				"refuse":        w.refuse,
 				"step":          w.step,
 				"lose":          w.loseCall,
 				"die":           w.die,
@@ -161,6 +168,24 @@ func (w *world) request(t *rapid.T) {
 		known.Epoch++
 		known.Locked = true
 		w.expectHolder(t, h, known)
+	}
+}
+
+// refuse claims a key for a request that loses its grant behind that, as one does whose quota is used up.
+func (w *world) refuse(t *rapid.T) {
+	key := rapid.SampledFrom([]string{keyWithoutSubject, keyWithSubject}).Draw(t, "key")
+	claims := []idempotency.Claim{newStart(w.org, key, "a")}
+	_, err := db.InBatch(t.Context(), w.db, func(batch *db.Batch) struct{} {
+		idempotency.QueueClaims(batch, claims, nil)
+		db.Grant(batch, []uuid.UUID{})
+		idempotency.QueueWithdrawals(batch, claims)
+		return struct{}{}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if known := w.model[key]; known.absent() {
+		delete(w.model, key)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 )
 
@@ -49,6 +51,28 @@ func TestEngineTakesOver(t *testing.T) {
 		}
 		release()
 		holder.Wait()
+		r.wantFinished(t, "k", 1)
+	})
+
+	t.Run("NotWhileAnAnswerIsBeingStored", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t, longLock)
+		flow := idempotency.Flow{Endpoint: endpoint, Phases: maps.Clone(r.flow.Phases)}
+		flow.Phases[pointNoted] = func(ctx context.Context, record idempotency.Record) (idempotency.Transition, error) {
+			if _, err := r.db.Pool.Exec(ctx, `UPDATE idempotency_keys SET locked_until = now()`); err != nil {
+				return nil, err
+			}
+			store, err := r.flow.Phases[pointNoted](ctx, record)
+			return func(ctx context.Context, tx db.Tx) (idempotency.Outcome, error) {
+				if n, err := r.completer(1).RunOnce(ctx); n != 0 || err != nil {
+					t.Errorf("completer = %d, %v, want it to leave the key alone", n, err)
+				}
+				return store(ctx, tx)
+			}, err
+		}
+		if _, err := r.engine.Drive(t.Context(), flow, r.begin(t, "k")); err != nil {
+			t.Errorf("drive: %v", err)
+		}
 		r.wantFinished(t, "k", 1)
 	})
 

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 )
 
@@ -103,6 +105,44 @@ func TestEngineStops(t *testing.T) {
 		r.onPhase(func(context.Context, idempotency.Record) error { panic("a phase is broken") })
 		_, err := r.engine.Drive(t.Context(), r.flow, r.begin(t, "k"))
 		wantResumable(t, err)
+		if left := r.lookup(t, "k"); !left.Abandoned() {
+			t.Errorf("record = %+v, want it abandoned", left)
+		}
+	})
+
+	// Otherwise the heartbeat could lock the key once more, behind the unlocking.
+	t.Run("ItsHeartbeatBeforeItUnlocks", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t, longLock)
+		locked := r.begin(t, "k")
+		driven := make(chan context.Context, 1)
+		r.onPhase(func(ctx context.Context, _ idempotency.Record) error {
+			driven <- ctx
+			return errForeign
+		})
+		other, err := r.db.Pool.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := other.Exec(t.Context(), `SELECT FROM idempotency_keys FOR UPDATE`); err != nil {
+			t.Fatal(err)
+		}
+		var driving sync.WaitGroup
+		driving.Go(func() {
+			_, err := r.engine.Drive(t.Context(), r.flow, locked)
+			wantResumable(t, err)
+		})
+		coretest.Eventually(t, func() bool {
+			return coretest.One[int](t, r.db, `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'
+				AND datname = current_database() AND query LIKE '%last_error%'`) == 1
+		})
+		if ctx := <-driven; ctx.Err() == nil {
+			t.Error("the key is unlocked while the heartbeat goes on")
+		}
+		if err := other.Rollback(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		driving.Wait()
 		if left := r.lookup(t, "k"); !left.Abandoned() {
 			t.Errorf("record = %+v, want it abandoned", left)
 		}
