@@ -84,7 +84,7 @@ limits: {settle: 200ms}
 func execute(t *testing.T, args ...string) (int, string, string) {
 	t.Helper()
 	command := idemcheck.Command(cli.Env{Getenv: func(name string) string {
-		return map[string]string{"TOKEN": "secret"}[name]
+		return map[string]string{"TOKEN": "secret", "LONG_TOKEN": "a long secret"}[name]
 	}})
 	var out, complaint bytes.Buffer
 	command.SetOut(&out)
@@ -195,6 +195,28 @@ func TestExitCodes(t *testing.T) {
 				t.Errorf("exit code = %d, %q, want %d and %q", code, stderr, tt.code, tt.says)
 			}
 		})
+	}
+}
+
+// TestBasePath has an API below a path, which repeats what it should not.
+func TestBasePath(t *testing.T) {
+	t.Parallel()
+	api := &orders{answers: make(map[string][2]string)}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Location", r.Header.Get("X-Token"))
+		api.ServeHTTP(w, r)
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	file := write(t, strings.ReplaceAll(description, "$5 ${TOKEN}", "${LONG_TOKEN}")+"also: "+server.URL+"/v1\n")
+	code, report, stderr := execute(t, server.URL+"/v1/", "-r", file, "--only", "replay", "--only", "lost/answer")
+	if code != cli.ExitFailed || strings.Count(report, "✗") != 2 || !strings.Contains(report, "✓  replay/process") ||
+		!strings.Contains(report, "✗  replay/marked") || !strings.Contains(report, "✓  lost/answer") {
+		t.Errorf("exit code = %d, want only replay/marked to fail: %s%s", code, report, stderr)
+	}
+	if strings.Contains(report, "a long secret") || !strings.Contains(report, `Location "${LONG_TOKEN}"`) {
+		t.Errorf("report = %s, want the name of the secret in place of it", report)
 	}
 }
 

@@ -58,7 +58,7 @@ func tries() map[string]func(*trial) error {
 	return all
 }
 
-// given is how many requests, or other parts, of a description a case can use. It cannot be tried with none.
+// given is how many parts of a description a case can use. It cannot be tried with none.
 func (c Case) given(d *Description) int {
 	switch c.Needs {
 	case "":

@@ -43,8 +43,7 @@ type Passage struct {
 	got   answer
 }
 
-// StartProxy starts a proxy in front of an API, behind a certificate that nobody trusts if it is encrypted. Close ends
-// it.
+// StartProxy starts a proxy in front of an API, behind a certificate that nobody trusts if it is encrypted.
 func StartProxy(target string, encrypted bool, fault Fault) *Proxy {
 	p := &Proxy{target: target, fault: fault}
 	p.running, p.end = context.WithCancel(context.Background())

@@ -46,7 +46,8 @@ func (t *trial) keyOf(n int) string {
 
 // message is the request of the description with a key and a reference of their own.
 func (t *trial) message(n int) message {
-	return t.keyed(message{Change: t.Description.Request, base: t.target + t.prefix, values: values{ref: t.ref(n)}}, t.keyOf(n))
+	m := message{Change: t.Description.Request, base: t.target + t.prefix, values: values{ref: t.ref(n)}}
+	return t.keyed(m, t.keyOf(n))
 }
 
 // keyed gives a message a key, in the form of the description.
