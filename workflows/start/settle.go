@@ -33,7 +33,8 @@ func (s *Starter) settle(ctx context.Context, attempts []*attempt) []*attempt {
 
 // settleKeys looks at the keys that are not claimed, in a snapshot that has seen what their holders have committed. An
 // attempt that could not claim a key without a row, or one that has expired, has met a request that is still in
-// progress. It is not tried again: that request may hold the key for as long as it likes.
+// progress, unless the key has expired since; a retry starts then. It is not tried again here: that request may hold
+// the key for as long as it likes.
 func (s *Starter) settleKeys(ctx context.Context, attempts []*attempt) ([]*attempt, error) {
 	var unclaimed, left []*attempt
 	for _, a := range attempts {
