@@ -263,7 +263,7 @@ func newConsole(p *Project, check *core.Validator) (*health.App, error) {
 func newUsers(
 	settings Settings, ring keyring.Ring, database *db.DB, staged *jobs.Signal, check *core.Validator,
 ) (*users.Service, error) {
-	cfg := users.Config{Address: settings.Address()}
+	cfg := users.Config{Address: settings.Address(), Cell: settings.Cell}
 	cfg.Keys, cfg.Staged = ring, staged
 	if settings.SMTPAddress != "" {
 		var err error

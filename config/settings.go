@@ -24,6 +24,7 @@ type Settings struct {
 	// Where the service and its servers are, and what it writes.
 	Addr              string         `env:"SV_ADDR" envDefault:"127.0.0.1:8000" validate:"hostname_port"`
 	BaseURL           string         `env:"SV_BASE_URL" validate:"omitempty,http_url"`
+	Cell              string         `env:"SV_CELL"`
 	OTLPEndpoint      string         `env:"SV_OTLP_ENDPOINT" validate:"omitempty,http_url"`
 	MetricsAddr       string         `env:"SV_METRICS_ADDR" validate:"omitempty,hostname_port"`
 	DatabaseURL       Secret         `env:"DATABASE_URL"`
@@ -122,6 +123,8 @@ type Settings struct {
 	WebhookTimeout time.Duration `internal:"SV_WEBHOOK_TIMEOUT" internalDefault:"15s"`
 	// AccessTrust is how long a body may take to arrive before the right to send it is looked up again.
 	AccessTrust time.Duration `internal:"SV_ACCESS_TRUST" internalDefault:"1s"`
+	// MoveRest is how long a move waits for requests that were accepted before it: longer than one may take.
+	MoveRest time.Duration `internal:"SV_MOVE_REST" internalDefault:"1m"`
 	// RunsLimitTimeout is how long a request waits for Redis to count a new run before it continues uncounted.
 	RunsLimitTimeout time.Duration `internal:"SV_RUNS_LIMIT_TIMEOUT" internalDefault:"20ms"`
 }

@@ -52,6 +52,7 @@ func TestLoadSettings(t *testing.T) {
 		"SV_OIDC_CREATE_USERS=yes":            `SV_OIDC_CREATE_USERS is "yes", but must be true or false`,
 		"SV_TRUSTED_PROXIES=10.0.0.5":         `SV_TRUSTED_PROXIES is "10.0.0.5", but must be networks like 10.20`,
 		"SV_SMTP_ADDRESS=mail:25":             "SV_MAIL_FROM is needed with SV_SMTP_ADDRESS",
+		"SV_CELL=Cell-1":                      "SV_CELL must be up to 16 lower-case letters and digits",
 		"SV_BASE_URL=https://example.org/app": "SV_BASE_URL must end with the host or its port",
 
 		"SV_BILLING_URL=billing SV_BILLING_SECRET=x": "SV_BILLING_URL must",

@@ -13,6 +13,9 @@ import (
 	"github.com/simplevalidations/simplevalidations/tasks"
 )
 
+// maxCellName is how long the name of a cell may be in a token.
+const maxCellName = 16
+
 // unusable says which settings the parts that use them could not read.
 func unusable(settings Settings) []api.FieldError {
 	var problems []api.FieldError
@@ -23,6 +26,9 @@ func unusable(settings Settings) []api.FieldError {
 	checkBaseURL(settings, add)
 	if _, err := keyring.Parse(string(settings.SecretKey)); err != nil {
 		add("SV_SECRET_KEY", "is not usable: "+err.Error()+"; make one with openssl rand -base64 32")
+	}
+	if len(settings.Cell) > maxCellName || strings.Trim(settings.Cell, "0123456789abcdefghijklmnopqrstuvwxyz") != "" {
+		add("SV_CELL", "must be up to 16 lower-case letters and digits")
 	}
 	if settings.MailFrom != "" {
 		if _, err := mail.ParseAddress(settings.MailFrom); err != nil {

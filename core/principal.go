@@ -30,13 +30,17 @@ type Principal struct {
 	Overage bool
 	// Suspended says that the operator lets the organization only read.
 	Suspended bool
+	// Moving says that the organization is on its way between two cells, and only reads until it is there.
+	Moving bool
 }
 
-// Require answers permission_denied unless the principal's role includes the needed one, and organization_suspended if
-// the organization is suspended and viewers may not do it.
+// Require answers permission_denied unless the principal's role includes the needed one, and organization_suspended or
+// unavailable if the organization only reads and viewers may not do it.
 func (p Principal) Require(needed api.Role, action string) error {
-	if p.Suspended && needed != api.RoleViewer {
-		return p.suspended(action)
+	if needed != api.RoleViewer {
+		if err := p.requireActive(action); err != nil {
+			return err
+		}
 	}
 	if p.Role.Allows(needed) {
 		return nil
@@ -48,9 +52,24 @@ func (p Principal) Require(needed api.Role, action string) error {
 	return PermissionDenied("Your role (" + string(p.Role) + ") may not " + action + "; this requires " + requires)
 }
 
-func (p Principal) suspended(action string) error {
-	return NewError(api.CodeOrganizationSuspended, p.OrgName+" is suspended, so you may not "+action+
-		". Ask the operator of the service.")
+// retryMoving is when a request is sent again that was refused because of a move. A client of ours with its usual
+// retries outlasts three times as much.
+const retryMoving = 30 * time.Second
+
+// requireActive refuses what an organization may not do that only reads.
+func (p Principal) requireActive(action string) error {
+	switch {
+	case p.Moving:
+		err := NewError(api.CodeUnavailable, p.OrgName+" is being moved, so you may not "+action+
+			" for a moment. This request has changed nothing; send it again.")
+		err.RetryAfter = retryMoving
+		return err
+	case p.Suspended:
+		return NewError(api.CodeOrganizationSuspended, p.OrgName+" is suspended, so you may not "+action+
+			". Ask the operator of the service.")
+	default:
+		return nil
+	}
 }
 
 type (

@@ -20,7 +20,7 @@ const ProblemType = "application/problem+json"
 type ErrorWriter func(c echo.Context, err *Error)
 
 // HandleError returns the handler that answers every error with a problem document. Errors of the service itself are
-// logged with their cause.
+// logged with their cause; a refusal without one is on purpose.
 func HandleError(log *slog.Logger, write ErrorWriter) echo.HTTPErrorHandler {
 	return func(err error, c echo.Context) {
 		ctx := c.Request().Context()
@@ -34,7 +34,8 @@ func HandleError(log *slog.Logger, write ErrorWriter) echo.HTTPErrorHandler {
 		}
 		clientErr := refusalFor(ctx, err)
 		status := Spec(clientErr.Code).Status
-		if status >= http.StatusInternalServerError && !errors.Is(err, context.Canceled) {
+		isPlanned := clientErr.cause == nil && errors.Unwrap(err) == nil
+		if status >= http.StatusInternalServerError && !isPlanned && !errors.Is(err, context.Canceled) {
 			log.ErrorContext(ctx, "request failed", "code", clientErr.Code, "error", err,
 				"request_id", RequestID(ctx), "route", c.Path())
 		}

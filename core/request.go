@@ -41,12 +41,14 @@ func As(needed api.Role, action string, view View) echo.HandlerFunc {
 	}
 }
 
-// Changing is As for what viewers may change, too. A token of a suspended organization may not: not even what belongs
-// to its user alone.
+// Changing is As for what viewers may change, too. A token of an organization that only reads may not: not even what
+// belongs to its user alone.
 func Changing(action string, view View) echo.HandlerFunc {
 	return As(api.RoleViewer, action, func(c echo.Context, principal Principal) error {
-		if principal.Suspended && principal.TokenID != uuid.Nil {
-			return principal.suspended(action)
+		if principal.TokenID != uuid.Nil {
+			if err := principal.requireActive(action); err != nil {
+				return err
+			}
 		}
 		return view(c, principal)
 	})

@@ -125,6 +125,31 @@ func TestCharges(t *testing.T) {
 		}
 	})
 
+	t.Run("NotEvenLaterWhereTheOrganizationHasMoved", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t)
+		stays, moves := b.org(t, "stays", -1), b.org(t, "moves", -1)
+		b.charge(t, stays, moves)
+		b.exec(t, "UPDATE organizations SET moved_to = 'b' WHERE id = $1", moves)
+		b.exec(t, "DELETE FROM usage_counters WHERE org_id = $1", moves)
+		if _, err := quota.OpenCounters(t.Context(), b.db, []uuid.UUID{stays, moves}); err != nil {
+			t.Fatal(err)
+		}
+		charges := []quota.RunCharge{
+			{RunID: uuid.New(), OrgID: stays, Held: true}, {RunID: uuid.New(), OrgID: moves, Held: true},
+		}
+		granted, err := db.InBatch(t.Context(), b.db, func(batch *db.Batch) *db.Future[[]uuid.UUID] {
+			db.Grant(batch, []uuid.UUID{charges[0].RunID, charges[1].RunID})
+			return quota.QueueCharges(batch, charges)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if left, err := granted.Get(); err != nil || !slices.Equal(left, []uuid.UUID{charges[0].RunID}) {
+			t.Errorf("granted = %v, %v, want only the run of the organization that stays", left, err)
+		}
+	})
+
 	t.Run("OnlyWhatIsGranted", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t)

@@ -33,7 +33,7 @@ type Service struct {
 func NewService(database *db.DB, check *core.Validator, cfg Config) (*Service, error) {
 	letters := mails.NewService(database, cfg.Config)
 	accounts := account.NewService(database, check, letters, cfg.Address)
-	tokens, err := access.NewService(database, check, accounts)
+	tokens, err := access.NewService(database, check, accounts, cfg.Cell)
 	if err != nil {
 		return nil, err
 	}

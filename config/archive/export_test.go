@@ -1,7 +1,11 @@
 package archive
 
 import (
+	"context"
+	"io"
 	"slices"
+
+	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
@@ -14,4 +18,15 @@ func TenantTables() []string {
 // AllTenantTables are all tables that the deletion of an organization empties, by name.
 func AllTenantTables() []string {
 	return slices.Sorted(slices.Values(append(TenantTables(), smallTenantTables()...)))
+}
+
+// ExportPart exports what a move copies while the organization only reads.
+func ExportPart(ctx context.Context, database *db.DB, orgID uuid.UUID, to io.Writer) error {
+	_, err := export(ctx, database, orgID, to, false, &part{})
+	return err
+}
+
+// ImportPart imports that.
+func ImportPart(ctx context.Context, database *db.DB, from io.Reader) error {
+	return importPart(ctx, database, from, &part{inserted: func(int) {}})
 }

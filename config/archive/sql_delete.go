@@ -83,7 +83,8 @@ var errNotSuspended = errors.New("suspend the organization first: org suspend SL
 // even later.
 func Delete(ctx context.Context, database *db.DB, orgID uuid.UUID, detail string) error {
 	var suspended bool
-	err := database.Pool.QueryRow(ctx, `SELECT suspended_at IS NOT NULL FROM organizations WHERE id = $1`,
+	err := database.Pool.QueryRow(ctx, `SELECT suspended_at IS NOT NULL OR moved_to IS NOT NULL
+		FROM organizations WHERE id = $1`,
 		orgID).Scan(&suspended)
 	isThere := !errors.Is(err, pgx.ErrNoRows)
 	switch {
@@ -92,14 +93,14 @@ func Delete(ctx context.Context, database *db.DB, orgID uuid.UUID, detail string
 	case isThere && !suspended:
 		return errNotSuspended
 	case isThere:
-		if _, err := emptyTenantTables(ctx, database, orgID, ""); err != nil {
+		if _, err := emptyTenantTables(ctx, database, orgID, "", tenantTables()); err != nil {
 			return err
 		}
 		if err := deleteOrganization(ctx, database, orgID, detail); err != nil {
 			return err
 		}
 	}
-	_, err = emptyTenantTables(ctx, database, orgID, isGone)
+	_, err = emptyTenantTables(ctx, database, orgID, isGone, tenantTables())
 	return err
 }
 
@@ -120,7 +121,7 @@ func PurgeDeleted(ctx context.Context, database *db.DB) (int64, error) {
 	}
 	var purged int64
 	for _, orgID := range deleted {
-		n, err := emptyTenantTables(ctx, database, orgID, isGone)
+		n, err := emptyTenantTables(ctx, database, orgID, isGone, tenantTables())
 		purged += n
 		if err != nil {
 			return purged, err
@@ -139,9 +140,11 @@ const (
 )
 
 // emptyTenantTables deletes the rows of an organization under a condition, and returns how many there were.
-func emptyTenantTables(ctx context.Context, database *db.DB, orgID uuid.UUID, condition string) (int64, error) {
+func emptyTenantTables(
+	ctx context.Context, database *db.DB, orgID uuid.UUID, condition string, tables []tenantTable,
+) (int64, error) {
 	var deleted int64
-	for _, table := range tenantTables() {
+	for _, table := range tables {
 		statement := fmt.Sprintf(`DELETE FROM %s WHERE ctid = ANY (ARRAY(
 			SELECT ctid FROM %[1]s WHERE org_id = $1 %s %s LIMIT $2))`, table.name, condition, table.order)
 		for {
@@ -169,7 +172,8 @@ func deleteOrganization(ctx context.Context, database *db.DB, orgID uuid.UUID, d
 		batch := tx.NewBatch()
 		// A version refers to its definition, and the database deletes what refers to the organization in any order.
 		batch.Queue(`DELETE FROM workflows WHERE org_id = $1`, orgID)
-		batch.Queue(`DELETE FROM organizations WHERE id = $1 AND suspended_at IS NOT NULL`, orgID)
+		batch.Queue(`DELETE FROM organizations
+			WHERE id = $1 AND (suspended_at IS NOT NULL OR moved_to IS NOT NULL)`, orgID)
 		core.Audit(batch, core.AuditRecord{
 			ID: auditID, Action: auditDeletion, TargetType: "organization", TargetID: orgID.String(),
 			Detail: detail,

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 // document is one in chunks.
@@ -17,10 +19,11 @@ type document struct {
 	SHA256             []byte
 }
 
-// verifyDocuments compares the documents in chunks with their digests, chunk by chunk.
-func (i *importer) verifyDocuments(ctx context.Context) error {
+// verifyDocuments compares the documents in chunks with their digests, chunk by chunk, but for those that were compared
+// before.
+func (i *importer) verifyDocuments(ctx context.Context, compared []uuid.UUID) error {
 	rows, err := i.database.Pool.Query(ctx, `SELECT id, upload_id, size, sha256 FROM submissions
-		WHERE org_id = $1 AND upload_id IS NOT NULL`, i.header.Organization)
+		WHERE org_id = $1 AND upload_id IS NOT NULL AND id <> ALL ($2)`, i.header.Organization, db.IDs(compared))
 	if err != nil {
 		return fmt.Errorf("list documents: %w", err)
 	}

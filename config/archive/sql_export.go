@@ -21,6 +21,12 @@ import (
 // longer than an accepted start may take, and has nothing unfinished: then everything that it was ever answered is in
 // the archive.
 func Export(ctx context.Context, database *db.DB, orgID uuid.UUID, to io.Writer, live bool) (Report, error) {
+	return export(ctx, database, orgID, to, live, nil)
+}
+
+func export(
+	ctx context.Context, database *db.DB, orgID uuid.UUID, to io.Writer, live bool, only *part,
+) (Report, error) {
 	report := Report{Organization: orgID, Rows: map[string]int64{}}
 	ctx = db.Unlimited(ctx)
 	tx, err := database.Pool.BeginTx(ctx, pgx.TxOptions{
@@ -30,7 +36,7 @@ func Export(ctx context.Context, database *db.DB, orgID uuid.UUID, to io.Writer,
 		return report, fmt.Errorf("begin the export: %w", err)
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // It has written nothing.
-	e := exporter{tx: tx, orgID: orgID, digest: sha256.New(), report: &report}
+	e := exporter{tx: tx, orgID: orgID, digest: sha256.New(), report: &report, part: only}
 	e.buffered = bufio.NewWriterSize(to, 1<<20)
 	e.to = io.MultiWriter(e.buffered, e.digest)
 	if err := e.run(ctx, live); err != nil {
@@ -50,6 +56,8 @@ type exporter struct {
 	// to is both the file and its digest.
 	to     io.Writer
 	report *Report
+	// part is what a move exports at once; nil for an archive.
+	part *part
 }
 
 func (e exporter) run(ctx context.Context, live bool) error {
@@ -60,16 +68,24 @@ func (e exporter) run(ctx context.Context, live bool) error {
 	if err != nil {
 		return err
 	}
-	if err := e.writeUsers(ctx); err != nil {
-		return err
+	if !e.part.skips(table{}) {
+		if err := e.writeUsers(ctx); err != nil {
+			return err
+		}
 	}
 	for _, t := range tables() {
-		condition := "r.org_id = $1"
+		if e.part.skips(t) {
+			continue
+		}
+		condition, args := "r.org_id = $1", []any(nil)
 		if t.where != "" {
 			condition += " AND " + t.where
 		}
+		if e.part != nil && t.document != "" {
+			condition, args = condition+" AND r."+t.document+" <> ALL ($2)", []any{db.IDs(e.part.have)}
+		}
 		err := e.writeRows(ctx, t.name, fmt.Sprintf(
-			`SELECT row_to_json(r)::text FROM %s AS r WHERE %s ORDER BY %s`, t.name, condition, t.order))
+			`SELECT row_to_json(r)::text FROM %s AS r WHERE %s ORDER BY %s`, t.name, condition, t.order), args...)
 		if err != nil {
 			return err
 		}
@@ -87,7 +103,7 @@ func (e exporter) writeHeader(ctx context.Context, live bool) error {
 		return fmt.Errorf("look for the organization: %w", err)
 	}
 	if !live {
-		if !suspended {
+		if !suspended && e.part == nil {
 			return ErrNotSuspended
 		}
 		if err := e.refuseUnfinished(ctx); err != nil {
@@ -157,8 +173,8 @@ func (e exporter) writeUsers(ctx context.Context) error {
 }
 
 // writeRows writes the rows that a query answers with as JSON.
-func (e exporter) writeRows(ctx context.Context, table, query string) error {
-	rows, err := e.tx.Query(ctx, query, e.orgID)
+func (e exporter) writeRows(ctx context.Context, table, query string, args ...any) error {
+	rows, err := e.tx.Query(ctx, query, append([]any{e.orgID}, args...)...)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", table, err)
 	}

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -37,11 +36,7 @@ func Import(ctx context.Context, database *db.DB, from io.Reader, slug string, t
 	if slug != "" {
 		header.Slug = slug
 	}
-	i := &importer{
-		database: database, header: header, digest: sha256.Sum256(first), trust: trust,
-		users: map[uuid.UUID]uuid.UUID{}, asked: map[uuid.UUID]asked{},
-	}
-	defer i.rollback(ctx)
+	i := newImporter(database, header, sha256.Sum256(first), trust)
 	if err := i.run(ctx, r); err != nil {
 		return Report{}, err
 	}
@@ -53,12 +48,21 @@ func Import(ctx context.Context, database *db.DB, from io.Reader, slug string, t
 	return report, i.finish(ctx)
 }
 
+func newImporter(database *db.DB, header Header, digest [sha256.Size]byte, trust bool) *importer {
+	return &importer{
+		database: database, header: header, digest: digest, trust: trust,
+		users: map[uuid.UUID]uuid.UUID{}, asked: map[uuid.UUID]asked{},
+	}
+}
+
 type importer struct {
 	database *db.DB
 	header   Header
-	// digest is that of the header, which is another one for each export.
+	// digest is that of the header, which is another one for each export, or the number of a move.
 	digest [sha256.Size]byte
 	trust  bool
+	// part is what a move imports at once; nil for an archive.
+	part *part
 	// users has the ids of users here by those of the archive.
 	users map[uuid.UUID]uuid.UUID
 	// asked are the people who have an account here, by the id of the archive; none if the operator trusts it.
@@ -71,10 +75,8 @@ type importer struct {
 	tx pgx.Tx
 }
 
-// asked is a person who is invited. Without a role it is the holder of a token who was no member.
-type asked struct{ email, name, role string }
-
 func (i *importer) run(ctx context.Context, r *reader) error {
+	defer i.rollback(ctx)
 	l, err := r.next()
 	if err != nil {
 		return err
@@ -128,6 +130,10 @@ func (i *importer) begin(ctx context.Context, row []byte) error {
 		}
 	case err != nil:
 		return fmt.Errorf("look for the organization: %w", err)
+	case importing != nil && i.part != nil:
+		if err := i.takeOver(ctx, row); err != nil {
+			return err
+		}
 	case importing == nil:
 		return fmt.Errorf("%w: the organization is here already, complete; org list tells whether it is suspended, "+
 			"and org resume ends that", ErrForeign)
@@ -141,6 +147,7 @@ func (i *importer) begin(ctx context.Context, row []byte) error {
 func (i *importer) create(ctx context.Context, row []byte) error {
 	set := map[string]string{
 		"id": "$2", "slug": "$3", "suspended_at": "now()", "import_digest": "$4", "access_tag": "gen_random_uuid()",
+		"moving_until": "NULL", "moved_to": "NULL",
 	}
 	columns, err := columnsOf(ctx, i.tx, organizations)
 	if err != nil {
@@ -162,65 +169,6 @@ func (i *importer) create(ctx context.Context, row []byte) error {
 			i.header.Slug)
 	}
 	return refused(organizations, err)
-}
-
-// addUser finds the user here by the address, or creates one without a password. The address counts as confirmed only
-// if the operator trusts the archive.
-func (i *importer) addUser(ctx context.Context, u user) error {
-	if i.at > 0 || len(i.rows) > 0 {
-		return fmt.Errorf("%w: a user comes after the rows", ErrDamaged)
-	}
-	if len(i.users) == maxUsers {
-		return fmt.Errorf("%w: it has more than %d users", ErrForeign, maxUsers)
-	}
-	id, isPerson, err := findUser(ctx, i.database, i.header.Organization, u.Email)
-	if err != nil {
-		return err
-	}
-	if isPerson && !i.trust {
-		i.asked[u.ID] = asked{email: u.Email, name: u.Name}
-	}
-	if id == uuid.Nil {
-		// The id may be that of another person here.
-		err = i.database.Pool.QueryRow(ctx, `
-			INSERT INTO users (id, email, name, address_confirmed)
-			VALUES (CASE WHEN EXISTS (SELECT FROM users WHERE id = $1) THEN gen_random_uuid() ELSE $1 END, $2, $3, $4)
-			RETURNING id`, u.ID, u.Email, u.Name, u.Confirmed && i.trust).Scan(&id)
-	}
-	i.users[u.ID] = id
-	return refused("users", err)
-}
-
-// findUser finds the user with the address, who is a person unless an interrupted import has made the account and
-// nobody has used it.
-func findUser(ctx context.Context, database *db.DB, orgID uuid.UUID, email string) (uuid.UUID, bool, error) {
-	var id uuid.UUID
-	var isPerson bool
-	err := database.Pool.QueryRow(ctx, `
-		SELECT id, password_hash <> '' OR address_confirmed
-			OR EXISTS (SELECT FROM memberships AS m WHERE m.user_id = u.id AND m.org_id <> $2)
-		FROM users AS u WHERE email = $1`, email, orgID).Scan(&id, &isPerson)
-	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-		return uuid.Nil, false, refused("users", err)
-	}
-	return id, isPerson, nil
-}
-
-// ask notes the role of a person who is invited, and reports whether the row is that of one.
-func (i *importer) ask(row []byte) (bool, error) {
-	var membership struct {
-		UserID uuid.UUID `json:"user_id"`
-		Role   string    `json:"role"`
-	}
-	if err := json.Unmarshal(row, &membership); err != nil {
-		return false, fmt.Errorf("%w: a membership cannot be read: %w", ErrDamaged, err)
-	}
-	person, isAsked := i.asked[membership.UserID]
-	if isAsked {
-		person.role = membership.Role
-		i.asked[membership.UserID] = person
-	}
-	return isAsked, nil
 }
 
 // addRow keeps a row until there are enough for a statement.
@@ -260,15 +208,14 @@ func (i *importer) addRow(ctx context.Context, l line) error {
 func (i *importer) flush(ctx context.Context) error {
 	t := tables()[i.at]
 	if len(i.rows) > 0 {
-		if i.tx == nil {
-			tx, err := i.database.Pool.Begin(ctx)
-			if err != nil {
-				return fmt.Errorf("import %s: %w", t.name, err)
-			}
-			i.tx = tx
+		if err := i.claim(ctx); err != nil {
+			return err
 		}
 		if err := i.insert(ctx, t); err != nil {
 			return err
+		}
+		if i.part != nil {
+			i.part.inserted(len(i.rows))
 		}
 		i.rows, i.size = nil, 0
 	}
@@ -320,6 +267,24 @@ func (i *importer) insert(ctx context.Context, t table) error {
 	return refused(t.name, err)
 }
 
+// claim begins a transaction unless one is open, keeps others from beginning an import of the organization until it
+// ends, and demands that none has begun since this one.
+func (i *importer) claim(ctx context.Context) error {
+	if i.tx == nil {
+		tx, err := i.database.Pool.Begin(ctx)
+		if err != nil {
+			return fmt.Errorf("begin a part of the import: %w", err)
+		}
+		i.tx = tx
+	}
+	tag, err := i.tx.Exec(ctx, `SELECT FROM organizations WHERE id = $1 AND import_digest = $2 FOR SHARE`,
+		i.header.Organization, i.digest[:])
+	if err == nil && tag.RowsAffected() == 0 {
+		return fmt.Errorf("%w: another import of the organization has begun, or it was deleted", ErrForeign)
+	}
+	return refused(organizations, err)
+}
+
 func (i *importer) commit(ctx context.Context) error {
 	if i.tx == nil {
 		return nil
@@ -338,7 +303,7 @@ func (i *importer) rollback(ctx context.Context) {
 // finish verifies the documents in chunks, invites the people who have an account, and makes the organization one that
 // can be resumed. They may answer for longer than to a member's invitation, because nobody may be there to repeat it.
 func (i *importer) finish(ctx context.Context) error {
-	if err := i.verifyDocuments(ctx); err != nil {
+	if err := i.verifyDocuments(ctx, nil); err != nil {
 		return err
 	}
 	auditID, err := core.NewID()

@@ -16,6 +16,8 @@ type table struct {
 	members, users []string
 	// open keeps the transaction open for the next table, because the two refer to each other.
 	open bool
+	// document is the column that names the document of a row. Such rows stay as they are until they are purged.
+	document string
 	// check refuses a row of an import.
 	check func(row []byte) error
 }
@@ -34,13 +36,13 @@ func tables() []table {
 		{name: "workflow_versions", key: "workflow_id, number", order: "workflow_id, number"},
 		{name: "workflow_drafts", key: "workflow_id", order: "workflow_id", users: []string{"updated_by"}},
 		// An upload that no submission has is swept.
-		{name: "uploads", key: "id", order: "id", where: "r.sweep_after IS NULL"},
+		{name: "uploads", key: "id", order: "id", document: "id", where: "r.sweep_after IS NULL"},
 		{
-			name: "upload_chunks", key: "upload_id, first_byte", order: "upload_id, first_byte",
+			name: "upload_chunks", key: "upload_id, first_byte", order: "upload_id, first_byte", document: "upload_id",
 			where: `EXISTS (SELECT FROM uploads AS u
 				WHERE u.org_id = r.org_id AND u.id = r.upload_id AND u.sweep_after IS NULL)`,
 		},
-		{name: "submissions", key: "id", order: "id", check: checkSubmission},
+		{name: "submissions", key: "id", order: "id", document: "id", check: checkSubmission},
 		// A rerun refers to an earlier run.
 		{name: "validation_runs", key: "id", order: "id", users: []string{"created_by"}, check: checkRun},
 		{name: "step_runs", key: "run_id, ordinal", order: "run_id, ordinal"},

@@ -29,7 +29,8 @@ func (p Program) orgAndUserCommands(admin *cobra.Command) []*cobra.Command {
 	for _, group := range all {
 		switch group.Name() {
 		case "org":
-			group.AddCommand(p.deleteOrgCommand(), p.exportOrgCommand(), p.importOrgCommand(), p.usageCommand())
+			group.AddCommand(p.deleteOrgCommand(), p.exportOrgCommand(), p.importOrgCommand(), p.moveOrgCommand(),
+				p.usageCommand())
 		case "token":
 			admin.AddCommand(group)
 		}

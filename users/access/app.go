@@ -26,19 +26,22 @@ type Service struct {
 	db       *db.DB
 	check    *core.Validator
 	accounts *account.Service
-	used     *flush.Collector[usedTokens]
+	// cell is the name of the installation among several; empty where it is the only one.
+	cell string
+	used *flush.Collector[usedTokens]
 	// tokenCache caches the holders of recently used tokens.
 	tokenCache *lru.Cache[tokenDigest, tokenHolder]
 }
 
-// NewService makes the service.
-func NewService(database *db.DB, check *core.Validator, accounts *account.Service) (*Service, error) {
+// NewService makes the service. New tokens name the cell.
+func NewService(database *db.DB, check *core.Validator, accounts *account.Service, cell string) (*Service, error) {
 	tokens, err := lru.New[tokenDigest, tokenHolder](maxCachedTokens)
 	if err != nil {
 		return nil, fmt.Errorf("make the cache of tokens: %w", err)
 	}
 	return &Service{
-		db: database, check: check, accounts: accounts, used: flush.NewCollector(newUsedTokens), tokenCache: tokens,
+		db: database, check: check, accounts: accounts, cell: cell, used: flush.NewCollector(newUsedTokens),
+		tokenCache: tokens,
 	}, nil
 }
 

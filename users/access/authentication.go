@@ -3,6 +3,7 @@ package access
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -53,6 +54,9 @@ func (a *App) admitToken(c echo.Context, edge Edge, prefetch func(core.CallerOrg
 	}
 	digest := tokenDigest(sha256.Sum256([]byte(secret)))
 	principal, err := a.service.identify(c.Request().Context(), digest, prefetch)
+	if errors.Is(err, api.CodeNotAuthenticated) {
+		return a.passOn(c, digest, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -73,6 +77,22 @@ func (a *App) admitToken(c echo.Context, edge Edge, prefetch func(core.CallerOrg
 	})
 	c.SetRequest(c.Request().WithContext(core.WithPrincipal(ctx, principal)))
 	return nil
+}
+
+// passOn has nginx send the request to the cell that the organization of an unknown token has moved to
+// (config/deploy/nginx). Only a client that has come without nginx gets this answer.
+func (a *App) passOn(c echo.Context, digest tokenDigest, unknown error) error {
+	cell, err := a.service.movedTo(c.Request().Context(), digest)
+	if err != nil {
+		return err
+	}
+	if cell == "" {
+		return unknown
+	}
+	c.Response().Header().Set("X-Accel-Redirect", "@moved")
+	c.Response().Header().Set("SV-Cell", cell)
+	return core.NewError(api.CodeNotAuthenticated,
+		"The organization of this token has moved to the cell "+cell+". Send the request there.")
 }
 
 type onBehalfKey struct{}
@@ -191,6 +211,9 @@ func (s *Service) identifyByToken(
 			"You are no longer a member of " + holder.principal.OrgName + ".")
 	case holder.lacksFactor:
 		return core.Principal{}, account.FactorRequired(holder.principal.OrgName)
+	case holder.principal.Moving:
+		// It ends by itself, without a new tag.
+		return holder.principal, nil
 	default:
 		s.tokenCache.Add(digest, *holder)
 		return holder.principal, nil

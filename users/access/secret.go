@@ -9,8 +9,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/users/account"
 )
 
-// A token is secretPrefix, the name of a cell and "_" where an installation has cells, and two numbers in base 62: the
-// random bytes, and the CRC32 of all that stands before it. No installation has cells yet.
+// A token is secretPrefix, the name of the cell that has made it and "_" where the installation is one, and two numbers
+// in base 62: the random bytes, and the CRC32 of all that stands before it.
 const (
 	secretPrefix = "svt_"
 	randomDigits = 43
@@ -23,10 +23,16 @@ const (
 var secretForm = regexp.MustCompile(`^svt_(?:[a-z0-9]{1,16}_)?[0-9A-Za-z]{49}$`)
 
 // secretOf makes the secret of random bytes, and what is stored of it.
-func secretOf(random []byte) (secret string, digest []byte, prefix string) { //nolint:nonamedreturns // as it says
-	number := secretPrefix + base62(new(big.Int).SetBytes(random), randomDigits)
+func (s *Service) secretOf(
+	random []byte,
+) (secret string, digest []byte, prefix string) { //nolint:nonamedreturns // as it says
+	begin := secretPrefix
+	if s.cell != "" {
+		begin += s.cell + "_"
+	}
+	number := begin + base62(new(big.Int).SetBytes(random), randomDigits)
 	secret = number + checksum(number)
-	return secret, account.Digest(secret), secret[:len(secretPrefix)+shownDigits]
+	return secret, account.Digest(secret), secret[:len(begin)+shownDigits]
 }
 
 // isDamaged reports whether a secret cannot be that of a token, which takes no look-up. Secrets that were made before

@@ -18,10 +18,15 @@ func TestSecrets(t *testing.T) {
 		"\x00": "svt_00000000000000000000000000000000000000000004ulXoJ",
 		"\xff": "svt_YHJSKWDa6oz1al1yMhwzwM8llg7hJNUca2J5RoW8xP11hURsc",
 	} {
-		secret, _, prefix := secretOf(bytes.Repeat([]byte(random), randomBytes))
+		secret, _, prefix := new(Service).secretOf(bytes.Repeat([]byte(random), randomBytes))
 		if secret != want || prefix != want[:10] {
 			t.Errorf("secret of %x = %s with the prefix %s, want %s", random, secret, prefix, want)
 		}
+	}
+	inCell := &Service{cell: "eu1"}
+	secret, _, prefix := inCell.secretOf(make([]byte, randomBytes))
+	if want := "svt_eu1_00000000000000000000000000000000000000000003ecchK"; secret != want || prefix != want[:14] {
+		t.Errorf("secret of a cell = %s with the prefix %s, want %s", secret, prefix, want)
 	}
 	const whole = "svt_YHJSKWDa6oz1al1yMhwzwM8llg7hJNUca2J5RoW8xP11hURsc"
 	for secret, isRefused := range map[string]bool{

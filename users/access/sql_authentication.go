@@ -1,6 +1,9 @@
 package access
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -57,13 +60,23 @@ func lookUpHolder(loader *db.Loader, digest tokenDigest) *db.Future[*tokenHolder
 const holderQuery = `
 	SELECT t.id, t.role, m.role, u.id, u.email, u.name, o.id, o.slug, o.name, o.overage_billing, o.key_required,
 		coalesce(extract(epoch FROM o.key_lifetime), 0)::float8,
-		o.suspended_at IS NOT NULL, ` + account.LacksFactor + `, o.access_tag, t.expires_at
+		o.suspended_at IS NOT NULL, ` + account.IsMoving + `, ` + account.LacksFactor + `, o.access_tag, t.expires_at
 	FROM api_tokens AS t
 	JOIN organizations AS o ON o.id = t.org_id
 	JOIN users AS u ON u.id = t.user_id
 	LEFT JOIN memberships AS m ON m.org_id = t.org_id AND m.user_id = t.user_id
 	WHERE t.digest = asked.digest AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())
 		AND u.disabled_at IS NULL`
+
+// movedTo returns the cell that has the organization of a token; empty where it did not move from here.
+func (s *Service) movedTo(ctx context.Context, digest tokenDigest) (string, error) {
+	var cell string
+	err := s.db.Pool.QueryRow(ctx, `SELECT cell FROM moved_tokens WHERE digest = $1`, digest[:]).Scan(&cell)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return "", core.Unavailable(fmt.Errorf("look a moved token up: %w", err))
+	}
+	return cell, nil
+}
 
 // scanHolderAnd reads a holder and the further columns of the row.
 func scanHolderAnd(row pgx.CollectableRow, more ...any) (holder, error) {
@@ -74,7 +87,7 @@ func scanHolderAnd(row pgx.CollectableRow, more ...any) (holder, error) {
 	var lacksFactor bool
 	err := row.Scan(append([]any{
 		&p.TokenID, &tokenRole, &memberRole, &p.UserID, &p.Email, &p.Name,
-		&p.OrgID, &p.OrgSlug, &p.OrgName, &p.Overage, &p.KeyRequired, &lifetime, &p.Suspended,
+		&p.OrgID, &p.OrgSlug, &p.OrgName, &p.Overage, &p.KeyRequired, &lifetime, &p.Suspended, &p.Moving,
 		&lacksFactor,
 	}, more...)...)
 	if err != nil || memberRole == nil {

@@ -65,7 +65,7 @@ func (s *Service) EnsureToken(
 ) (string, error) {
 	for generation := 0; ; generation++ {
 		request.Random = random(generation)
-		secret, digest, _ := secretOf(request.Random)
+		secret, digest, _ := s.secretOf(request.Random)
 		switch state, err := s.tokenState(ctx, digest); {
 		case err != nil:
 			return "", err
@@ -108,7 +108,7 @@ func (s *Service) makeToken(
 ) (issuedToken, error) {
 	return db.InGormTx(ctx, s.db, func(tx db.GormTx) (issuedToken, error) {
 		issued, err := withinTokenLimit(ctx, tx.Tx, request.OrgID, request.UserID, func() (issuedToken, error) {
-			return issueToken(ctx, tx.Tx, principal, request)
+			return s.issueToken(ctx, tx.Tx, principal, request)
 		})
 		if err != nil {
 			return issuedToken{}, err
@@ -151,12 +151,12 @@ func (s *Service) rotateToken(
 ) (issuedToken, error) {
 	return db.InTx(ctx, s.db, func(tx db.Tx) (issuedToken, error) {
 		return withinTokenLimit(ctx, tx, principal.OrgID, principal.UserID, func() (issuedToken, error) {
-			return rotateIn(ctx, tx, principal, id, overlap)
+			return s.rotateIn(ctx, tx, principal, id, overlap)
 		})
 	})
 }
 
-func rotateIn(
+func (s *Service) rotateIn(
 	ctx context.Context, tx db.Tx, principal core.Principal, id uuid.UUID, overlap time.Duration,
 ) (issuedToken, error) {
 	old, err := lockToken(ctx, tx, principal, id)
@@ -166,7 +166,7 @@ func rotateIn(
 	if err := old.mayBeRotated(principal); err != nil {
 		return issuedToken{}, err
 	}
-	issued, err := issueToken(ctx, tx, principal, TokenRequest{
+	issued, err := s.issueToken(ctx, tx, principal, TokenRequest{
 		OrgID: principal.OrgID, UserID: old.UserID, Label: old.Label, Role: old.Role, ValidFor: old.lifetime(),
 	})
 	if err != nil {
@@ -227,7 +227,7 @@ func (t Token) lifetime() time.Duration {
 }
 
 // issueToken writes a new token and who has made it.
-func issueToken(
+func (s *Service) issueToken(
 	ctx context.Context, tx db.Tx, principal core.Principal, request TokenRequest,
 ) (issuedToken, error) {
 	if request.ID == uuid.Nil {
@@ -241,7 +241,7 @@ func issueToken(
 		// Read never fails (since Go 1.24 it ends the process instead).
 		_, _ = rand.Read(request.Random)
 	}
-	secret, digest, prefix := secretOf(request.Random)
+	secret, digest, prefix := s.secretOf(request.Random)
 	err := insertToken(ctx, tx, request, digest, prefix)
 	if errors.Is(err, errTokenMade) {
 		return issuedToken{}, core.InvalidPayload(

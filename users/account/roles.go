@@ -36,6 +36,10 @@ const Administered = `(NOT u.is_operator AND EXISTS (SELECT FROM memberships AS 
 const LacksFactor = `(o.second_factor_required AND NOT EXISTS (
 	SELECT FROM second_factors AS f WHERE f.user_id = u.id AND f.confirmed_at IS NOT NULL))`
 
+// IsMoving is SQL that holds where the organization of the row o is on its way between two cells, and nothing may be
+// started or changed.
+const IsMoving = `(coalesce(o.moving_until > now(), false) OR o.moved_to IS NOT NULL OR o.import_digest IS NOT NULL)`
+
 // FactorRequired answers somebody who may do nothing in an organization for want of a second factor.
 func FactorRequired(orgName string) *core.Error {
 	return core.NewError(api.CodeSecondFactorRequired,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -91,8 +92,22 @@ const chargeQuery = `
 const chargedRuns = `ARRAY(SELECT unnest(runs) FROM charged) || (SELECT runs FROM wanted WHERE org IS NULL)`
 
 // QueueCharges queues the charges of runs that the batch may have granted (db.Granted), and returns the runs that are
-// granted behind it.
+// granted behind it. An organization without a counter, such as one that has moved, is granted none, not even a held
+// one.
 func QueueCharges(batch *db.Batch, charges []RunCharge) *db.Future[[]uuid.UUID] {
+	if slices.ContainsFunc(charges, func(c RunCharge) bool { return c.Held }) {
+		// Whoever ends the counters of an organization that moves waits for these locks, and afterwards finds the runs.
+		batch.Queue(`
+			WITH counted AS MATERIALIZED (
+				SELECT u.org_id FROM usage_counters AS u
+				WHERE u.org_id = ANY ($2) AND u.metric = $3 AND u.period_start = `+currentPeriod+`
+				ORDER BY u.org_id FOR KEY SHARE)
+			SELECT `+db.GrantOnly(`ARRAY(SELECT g.id FROM unnest(`+db.Granted+`) AS g (id) WHERE g.id NOT IN (
+				SELECT r.run FROM unnest($1::uuid[], $2::uuid[]) AS r (run, org)
+				WHERE r.org NOT IN (SELECT org_id FROM counted)))`),
+			db.IDColumn(charges, func(c *RunCharge) *uuid.UUID { return &c.RunID }),
+			db.IDColumn(charges, func(c *RunCharge) *uuid.UUID { return &c.OrgID }), MetricRuns)
+	}
 	return db.QueueInto(batch, readGranted, chargeQuery+db.GrantOnly(chargedRuns),
 		db.IDColumn(charges, func(c *RunCharge) *uuid.UUID { return &c.RunID }),
 		db.IDColumn(charges, func(c *RunCharge) *uuid.UUID {
@@ -105,7 +120,7 @@ func QueueCharges(batch *db.Batch, charges []RunCharge) *db.Future[[]uuid.UUID] 
 
 // OpenCounters returns the counters of the current period, by organization. Counters that are missing, as they are
 // before the first start of a month, are opened: each takes the quota that the operator has set, and the lock lets no
-// change of that quota slip in between. An organization that was deleted has none.
+// change of that quota slip in between. An organization that was deleted or has moved has none.
 func OpenCounters(ctx context.Context, database *db.DB, orgs []uuid.UUID) (map[uuid.UUID]Usage, error) {
 	ids := db.IDs(orgs)
 	opened, err := db.InBatch(ctx, database, func(batch *db.Batch) *db.Future[[]Usage] {
@@ -113,7 +128,7 @@ func OpenCounters(ctx context.Context, database *db.DB, orgs []uuid.UUID) (map[u
 		batch.Queue(`
 			INSERT INTO usage_counters (org_id, metric, period_start, used, quota)
 			SELECT o.id, $2, `+currentPeriod+`, 0, o.run_quota FROM organizations AS o
-			WHERE o.id = ANY ((SELECT $1::uuid[])::uuid[]) AND (
+			WHERE o.id = ANY ((SELECT $1::uuid[])::uuid[]) AND o.moved_to IS NULL AND (
 				SELECT count(*) FROM usage_counters
 				WHERE org_id = o.id AND metric = $2 AND period_start = `+currentPeriod+`) = 0
 			ORDER BY o.id FOR SHARE OF o
@@ -140,12 +155,6 @@ func readGranted(rows pgx.Rows) ([]uuid.UUID, error) {
 
 func collectUsage(rows pgx.Rows) ([]Usage, error) {
 	return pgx.CollectRows(rows, pgx.RowToStructByPos[Usage])
-}
-
-// OrganizationGone refuses a run of an organization that was deleted since its request was authenticated.
-func OrganizationGone() *core.Error {
-	return core.NewError(api.CodeNotAuthenticated,
-		"The organization of these credentials has been deleted. Nothing was started.")
 }
 
 // PaymentRequired says that the quota is used up and the charge for a run beyond it was declined.

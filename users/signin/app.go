@@ -31,6 +31,8 @@ type Config struct {
 
 	// Address is the service's public URL, without a slash at its end, for the links in mails.
 	Address string
+	// Cell is the name of the installation among several, for tokens.
+	Cell string
 	// OpenID is the provider that people may sign in with; nil for none.
 	OpenID *OpenID
 }

@@ -55,6 +55,7 @@ const seatColumns = `
 	u.id AS user_id, u.email, u.name, u.is_operator AS operator, u.last_org_id AS last_org,
 	m.role, o.id AS org_id, o.slug AS org_slug, o.name AS org_name, o.overage_billing AS overage, o.key_required,
 	(extract(epoch FROM o.key_lifetime) * 1e9)::bigint AS key_lifetime, o.suspended_at IS NOT NULL AS suspended,
+	` + account.IsMoving + ` AS moving,
 	o.second_factor_required AS factor_required, ` + account.LacksFactor + ` AS lacks_factor,
 	s.last_used_at <= now() - interval '5 minutes' AS prolong`
 

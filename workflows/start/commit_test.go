@@ -88,7 +88,7 @@ func TestCommit(t *testing.T) {
 			tn.start(t, "1", "a"), gone.start(t, "", "a"), gone.start(t, "k", "a"), tn.start(t, "2", "a"),
 		}
 		b.checkOutcomes(t, b.commit(t.Context(), group...),
-			"created", "not_authenticated", "not_authenticated", "created")
+			"created", "unavailable", "unavailable", "created")
 		b.checkCounts(t, tn, all(2))
 		b.checkCounts(t, gone, counts{})
 	})

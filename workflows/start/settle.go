@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/users/quota"
@@ -66,9 +67,7 @@ func (s *Starter) settleKeys(ctx context.Context, attempts []*attempt) ([]*attem
 func (s *Starter) settleQuotas(ctx context.Context, attempts []*attempt) ([]*attempt, error) {
 	var orgs []uuid.UUID
 	for _, a := range attempts {
-		if !a.run.Held {
-			orgs = append(orgs, a.run.Run.OrgID)
-		}
+		orgs = append(orgs, a.run.Run.OrgID)
 	}
 	if len(orgs) == 0 {
 		return attempts, nil
@@ -83,10 +82,11 @@ func (s *Starter) settleQuotas(ctx context.Context, attempts []*attempt) ([]*att
 	for _, a := range attempts {
 		usage, found := counters[a.run.Run.OrgID]
 		switch {
+		case !found:
+			// The organization was deleted, or has moved, since the request was authenticated.
+			a.refuse(core.AccessChanged())
 		case a.run.Held:
 			left = append(left, a)
-		case !found:
-			a.refuse(quota.OrganizationGone())
 		case taken[a.run.Run.OrgID] < usage.Room():
 			taken[a.run.Run.OrgID]++
 			left = append(left, a)

@@ -38,6 +38,7 @@ func unrecordedCommands() map[string]string {
 		"the settings decide what is deleted, and no person": `admin purge`,
 		"TestDeleteOrganization looks for its record":        `org delete`,
 		"it needs the archive of another installation":       `org import`,
+		"TestMoveBetweenCells looks for its records":         `org move`,
 		"they change no organization":                        `migrate up, serve`,
 		"TestReseal looks for its records":                   `secrets rotate`,
 		"TestRevokeTokenAsOperator looks for its record":     `admin token revoke`,

@@ -25,6 +25,7 @@ func TestCommandsRefuseAnOlderSchema(t *testing.T) {
 		"org export":          {{org}},
 		"org import":          {{"-"}},
 		"org list":            {nil},
+		"org move":            {{org, "--to", "-"}},
 		"org usage":           {nil},
 		"admin runs list":     {{"--org", org}},
 		"admin runs lost":     {{"--org", org, "--keys", "-"}},

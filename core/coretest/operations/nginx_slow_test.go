@@ -28,10 +28,16 @@ type nginx struct {
 // newNginx starts nginx and waits until it answers.
 func newNginx(tb testing.TB, servers []*program.Server) *nginx {
 	tb.Helper()
+	return newNginxWith(tb, (&nginx{servers: servers}).upstream(tb, nil), servers)
+}
+
+// newNginxWith is newNginx with another file that says where the servers are.
+func newNginxWith(tb testing.TB, upstream string, servers []*program.Server) *nginx {
+	tb.Helper()
 	n := &nginx{address: coretest.FreeAddress(tb), dir: tb.TempDir(), servers: servers}
 	n.place(tb, "simplevalidations.conf", program.Deployed(tb, "nginx/simplevalidations.conf",
 		"listen 80;", "listen "+n.address+";"))
-	n.place(tb, "upstream.conf", n.upstream(tb, nil))
+	n.place(tb, "upstream.conf", upstream)
 	n.place(tb, "nginx.conf", n.main())
 	n.Process = program.LaunchCommand(tb,
 		exec.Command(program.Find(tb, "nginx"), "-p", n.dir, "-c", filepath.Join(n.dir, "nginx.conf"), "-e", "stderr"))

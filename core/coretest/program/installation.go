@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -178,4 +179,34 @@ func (i *Installation) Enroll(tb testing.TB, base, slug string) Tenant {
 			`"accepts":["application/json"],"steps":[{"id":"shape","name":"Shape","type":"json_schema",`+
 			`"config":{"schema":{"type":"object"}}}]}}`)
 	return t
+}
+
+// Cells are two installations of which the first has the organization that is moved, and the other one has never heard
+// of it and its members.
+type Cells struct {
+	From, To *Installation
+	// file has the settings of To.
+	file string
+}
+
+// InstallCells makes the cells a and b. The settings are for both.
+func InstallCells(tb testing.TB, settings ...string) Cells {
+	tb.Helper()
+	c := Cells{
+		From: Install(tb, append(settings, "SV_CELL=a")...), To: Install(tb, append(settings, "SV_CELL=b")...),
+		file: filepath.Join(tb.TempDir(), "cell.env"),
+	}
+	Execute(tb, c.To.Settings, "", "org", "suspend", c.To.Harbour.Slug, "--reason", "it is in the other cell")
+	Execute(tb, c.To.Settings, "", "org", "delete", c.To.Harbour.Slug)
+	Change(tb, c.To.DB, "DELETE FROM users WHERE id NOT IN (SELECT user_id FROM memberships)")
+	text := "# The other cell.\n" + strings.Join(c.To.Settings, "\n") + "\n"
+	if err := os.WriteFile(c.file, []byte(text), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	return c
+}
+
+// Move is the command that moves the organization.
+func (c Cells) Move(flags ...string) []string {
+	return append([]string{"org", "move", c.From.Harbour.Slug, "--to", c.file}, flags...)
 }
