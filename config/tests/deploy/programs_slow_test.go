@@ -65,6 +65,7 @@ func TestComposeFileAndManifests(t *testing.T) {
 		`(?m)^job simplevalidations-migrate- .* args=migrate up`,
 		`(?m)^policy lets \S+=ingress-nginx reach http of app\.kubernetes\.io/component=web,\S+=simplevalidations$`,
 		`(?m)^policy lets \S+=monitoring reach metrics of app\.kubernetes\.io/name=simplevalidations$`,
+		`(?m)^scales Deployment simplevalidations-worker by sv_runs_pending$`,
 		`(?m)^reached by selector=\S*component=web`,
 	} {
 		if !regexp.MustCompile(want).MatchString(said) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/compose-spec/compose-go/v2/cli"
 	apps "k8s.io/api/apps/v1"
+	autoscaling "k8s.io/api/autoscaling/v2"
 	batch "k8s.io/api/batch/v1"
 	core "k8s.io/api/core/v1"
 	networking "k8s.io/api/networking/v1"
@@ -101,6 +102,8 @@ func manifest(document []byte) error {
 		object = &batch.Job{}
 	case "policy/v1 PodDisruptionBudget":
 		object = &policy.PodDisruptionBudget{}
+	case "autoscaling/v2 HorizontalPodAutoscaler":
+		object = &autoscaling.HorizontalPodAutoscaler{}
 	case "networking.k8s.io/v1 NetworkPolicy":
 		object = &networking.NetworkPolicy{}
 	default:
@@ -116,6 +119,11 @@ func manifest(document []byte) error {
 		return pod("job "+o.GenerateName, o.Spec.Template, nil)
 	case *policy.PodDisruptionBudget:
 		fmt.Printf("budget %s selector=%s\n", o.Name, meta.FormatLabelSelector(o.Spec.Selector))
+	case *autoscaling.HorizontalPodAutoscaler:
+		for _, metric := range o.Spec.Metrics {
+			fmt.Printf("scales %s %s by %s\n", o.Spec.ScaleTargetRef.Kind, o.Spec.ScaleTargetRef.Name,
+				metric.External.Metric.Name)
+		}
 	case *networking.NetworkPolicy:
 		for _, rule := range o.Spec.Ingress {
 			for _, port := range rule.Ports {
