@@ -206,8 +206,7 @@ func counted(err error) error {
 func (t *trial) retried(m message) (answer, error) {
 	got := t.settle(m)
 	if !got.ok() {
-		return got, failure("a retry was answered %s, after up to %v", got,
-			time.Duration(t.Description.Limits.Settle))
+		return got, failure("a retry was answered %s, after up to %v", got, time.Duration(t.Description.Limits.Settle))
 	}
 	return got, t.wantEffects(m, 1)
 }

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -25,7 +26,9 @@ type cells struct {
 
 func setupCells(tb testing.TB) *cells {
 	tb.Helper()
-	c := &cells{Cells: program.InstallCells(tb, "SV_MOVE_REST=0s", "SV_DB_LOCK_TIMEOUT=30s",
+	// Nothing that waits for a lock gives up, however slow the machine is.
+	c := &cells{Cells: program.InstallCells(tb, "SV_MOVE_REST=0s", "SV_DB_LOCK_TIMEOUT=4m",
+		"SV_DB_STATEMENT_TIMEOUT=4m", "SV_COMMIT_TIMEOUT=5m",
 		"SV_PURGE_SCHEDULE=@every 2s")}
 	c.address = route(tb, program.Serve(tb, c.From.Settings).URL(), program.Serve(tb, c.To.Settings).URL())
 	return c
@@ -112,8 +115,10 @@ func (c *cells) holdUp(tb testing.TB, h heldUp, within string) (*program.Process
 	p := move()
 	program.Await(tb, "the move comes to "+h.name, func() bool {
 		if p.HasEnded() {
-			// Without a rest it may meet a start that was accepted before, and gives up.
-			wantSaid(tb, p.Stderr(), "not everything of the organization is finished")
+			// Without a rest it may meet a start that was accepted before, and on a busy machine it may take too long.
+			if !strings.Contains(p.Stderr(), "longer than --within") {
+				wantSaid(tb, p.Stderr(), "not everything of the organization is finished")
+			}
 			p = move()
 		}
 		return waits(tb, h.on, h.waiter)
@@ -155,7 +160,7 @@ func TestMoveBetweenCells(t *testing.T) {
 	load := program.StartLoad(t, c.From.Harbour.Tokens.Executor, c.base)
 	load.AwaitProgress(t, mostLife)
 	for _, h := range c.places() {
-		p, release := c.holdUp(t, h, "5s")
+		p, release := c.holdUp(t, h, "10s")
 		p.Kill()
 		release()
 		if h.name == "copy, written" {
@@ -166,8 +171,8 @@ func TestMoveBetweenCells(t *testing.T) {
 	if got := program.Count(t, c.From.DB, "SELECT count(*) FROM organizations WHERE moved_to = 'b'"); got != 1 {
 		t.Errorf("organizations that have moved = %d, want 1 that is not deleted", got)
 	}
-	wantSaid(t, program.Execute(t, c.From.Settings, "", c.Move("--within", "5s")...), "delete: ")
-	wantSaid(t, program.Fail(t, c.From.Settings, c.Move("--within", "5s")...), "There is no organization")
+	wantSaid(t, program.Execute(t, c.From.Settings, "", c.Move()...), "delete: ")
+	wantSaid(t, program.Fail(t, c.From.Settings, c.Move()...), "There is no organization")
 	load.AwaitProgress(t, mostLife)
 	load.Finish(t)
 
@@ -219,7 +224,7 @@ func TestStartsAroundTheSwitch(t *testing.T) {
 	release := lockFor(t, c.From, "SELECT FROM workflow_versions FOR UPDATE")
 	counted := start("counted")
 	c.awaitWait(t, "INSERT INTO validation_runs")
-	p := program.Launch(t, c.From.Settings, "", c.Move("--within", "20s")...)
+	p := program.Launch(t, c.From.Settings, "", c.Move("--within", "3m")...)
 	c.awaitWait(t, "usage_counters WHERE org_id = $1")
 	release()
 	program.WantCreated(t, <-counted)
@@ -233,7 +238,7 @@ func TestStartsAroundTheSwitch(t *testing.T) {
 	release = lockFor(t, c.From, "LOCK TABLE submissions IN SHARE MODE")
 	late := start("late")
 	c.awaitWait(t, "INSERT INTO submissions")
-	p, goOn := c.holdUp(t, c.places()[len(c.places())-2], "20s")
+	p, goOn := c.holdUp(t, c.places()[len(c.places())-2], "3m")
 	release()
 	if a := <-late; a.Status != http.StatusServiceUnavailable || a.Problem().Code != api.CodeUnavailable ||
 		a.Header.Get("Retry-After") == "" {
