@@ -118,7 +118,7 @@ func (d *Duration) UnmarshalText(text []byte) error {
 const (
 	defaultHeader = "Idempotency-Key"
 	defaultSettle = 30 * time.Second
-	defaultRate   = 100
+	defaultRate   = 500
 )
 
 var (
