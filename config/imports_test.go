@@ -53,7 +53,7 @@ func layers() []layer {
 		{folder: "migrations"},
 		{folder: "core/client", may: []string{"core/api"}, testsMay: []string{"core"}},
 		{folder: "core/embedded", may: packagesOfCore},
-		{folder: "core/idemcheck"},
+		{folder: "core/idemcheck", may: []string{"core"}},
 		{folder: "core/idempotency", may: append([]string{"core/metrics"}, packagesOfCore...)},
 		{
 			folder: "core/idempotency/admin",

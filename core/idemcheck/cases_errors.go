@@ -1,5 +1,7 @@
 package idemcheck
 
+import "github.com/simplevalidations/simplevalidations/core"
+
 func triesOfErrors() map[string]func(*trial) error {
 	return map[string]func(*trial) error{
 		"error/corrected":  (*trial).corrected,
@@ -39,7 +41,7 @@ func (t *trial) failsTwice() error {
 	t.send(m)
 	got, err := t.count(m)
 	if err == nil && got > 1 {
-		err = failure("%s", plural(got, "effect"))
+		err = failure("%s", core.Plural(got, "effect"))
 	}
 	return err
 }

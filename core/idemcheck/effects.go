@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/simplevalidations/simplevalidations/core"
 )
 
 // errUncounted is for cases that need effects counted, where the description does not say how.
@@ -43,7 +45,7 @@ func (t *trial) count(m message) (int, error) {
 	if err != nil {
 		return 0, unjudged("effects could not be counted: %v", err)
 	}
-	t.note("%s of %s", plural(n, "effect"), m.values.ref)
+	t.note("%s of %s", core.Plural(n, "effect"), m.values.ref)
 	return n, nil
 }
 

@@ -47,10 +47,7 @@ type Passage struct {
 func StartProxy(target string, encrypted bool, fault Fault) *Proxy {
 	p := &Proxy{target: target, fault: fault}
 	p.running, p.end = context.WithCancel(context.Background())
-	p.client = &http.Client{
-		Transport:     &http.Transport{MaxIdleConnsPerHost: 100}, // more than are under way
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	p.client = clientOf(&http.Transport{MaxIdleConnsPerHost: mostAtOnce})
 	p.server = httptest.NewUnstartedServer(p)
 	p.server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	if encrypted {

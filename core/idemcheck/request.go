@@ -86,7 +86,7 @@ func (m message) request(
 // process are elsewhere, also where the description has the whole address.
 func addressOf(base, address string) (*url.URL, error) {
 	if !strings.Contains(address, "://") {
-		return url.Parse(strings.TrimRight(base, "/") + "/" + strings.TrimPrefix(address, "/"))
+		return url.Parse(below(base, address))
 	}
 	from, err := url.Parse(base)
 	if err != nil {
@@ -97,6 +97,10 @@ func addressOf(base, address string) (*url.URL, error) {
 		to.Scheme, to.Host = from.Scheme, from.Host
 	}
 	return to, err
+}
+
+func below(base, path string) string {
+	return strings.TrimRight(base, "/") + "/" + strings.TrimPrefix(path, "/")
 }
 
 // expand replaces the variables of the environment.
@@ -115,7 +119,7 @@ func (m message) curl(header string) string {
 	var line strings.Builder
 	to := m.values.fill(m.URL)
 	if !strings.Contains(to, "://") {
-		to = strings.TrimRight(m.base, "/") + "/" + strings.TrimPrefix(to, "/")
+		to = below(m.base, to)
 	}
 	fmt.Fprintf(&line, "curl -i -X %s %s", m.Method, quoted(to))
 	for _, name := range slices.Sorted(maps.Keys(m.Headers)) {

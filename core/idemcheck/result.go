@@ -99,10 +99,3 @@ func (e unjudgedError) Error() string { return e.reason }
 func failure(format string, args ...any) error { return failureError{fmt.Sprintf(format, args...)} }
 
 func unjudged(format string, args ...any) error { return unjudgedError{fmt.Sprintf(format, args...)} }
-
-func plural(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return fmt.Sprintf("%d %ss", n, word)
-}

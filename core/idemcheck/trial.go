@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/simplevalidations/simplevalidations/core"
 )
 
 // trial is a case that is tried.
@@ -186,7 +188,7 @@ func (t *trial) atOnce(messages ...message) []answer {
 func (t *trial) wantEffects(m message, want int) error {
 	got, err := t.count(m)
 	if err == nil && got != want {
-		err = effectsError{failureError{fmt.Sprintf("%s instead of %d", plural(got, "effect"), want)}}
+		err = effectsError{failureError{fmt.Sprintf("%s instead of %d", core.Plural(got, "effect"), want)}}
 	}
 	return err
 }
