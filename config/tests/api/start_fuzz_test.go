@@ -50,7 +50,9 @@ func FuzzStart(f *testing.F) {
 			return
 		}
 		fixture.WantReplay(t, first, again)
-		beside.Refused(t, api.CodeKeyReused, keyed.To(otherVersion(keyed.Path)))
+		for _, other := range []string{otherVersion(c.Path), startOfRooms} {
+			beside.Refused(t, api.CodeKeyReused, keyed.To(other))
+		}
 		s.wantStarts(t, before, 1)
 		without := fixture.Decoded[api.Run](t, beside.Must(t, http.StatusCreated, c))
 		with := fixture.Decoded[api.Run](t, first)
@@ -60,7 +62,7 @@ func FuzzStart(f *testing.F) {
 	})
 }
 
-const startOfTables = "/api/workflows/meter-readings/start/"
+const startOfTables, startOfRooms = "/api/workflows/meter-readings/start/", "/api/workflows/building/start/"
 
 // drawn is a start of a shape: three bits for how the document is sent, the others for where to and with what.
 func (s *stage) drawn(tb testing.TB, shape uint8, mediaType, name, text string, content []byte) call {
