@@ -87,7 +87,7 @@ func (p *Project) handle(register func(jobs.Kind, jobs.Handler)) {
 
 // periodic is the work that is due by the calendar.
 func (p *Project) periodic() []tasks.Periodic {
-	return []tasks.Periodic{{
+	all := []tasks.Periodic{{
 		Name: "idempotency.purge",
 		Spec: p.settings.PurgeSchedule,
 		Run: func(ctx context.Context) (int64, error) {
@@ -133,6 +133,14 @@ func (p *Project) periodic() []tasks.Periodic {
 			return n, err
 		},
 	}}
+	if p.store != nil {
+		all = append(all, tasks.Periodic{
+			Name: "objects.sweep",
+			Spec: p.settings.PurgeSchedule,
+			Run:  func(ctx context.Context) (int64, error) { return p.store.Sweep(ctx, p.db) },
+		})
+	}
+	return all
 }
 
 // Retention is how long documents and findings are kept unless an organization has a period of its own.

@@ -2,6 +2,7 @@ package config
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/tasks"
 	"github.com/simplevalidations/simplevalidations/users/factors"
 	"github.com/simplevalidations/simplevalidations/validations/external"
+	"github.com/simplevalidations/simplevalidations/validations/objects"
 	"github.com/simplevalidations/simplevalidations/validations/webhooks"
 )
 
@@ -56,6 +58,7 @@ func (e Examination) Checks(ctx context.Context) []health.Check {
 		{"SV116", "secret key", e.DB == nil, e.secretKey},
 		{"SV117", "mail", e.Settings.SMTPURL == "", e.mail},
 		{"SV118", "traces", e.Settings.OTLPEndpoint == "", e.traces},
+		{"SV119", "object store", e.Settings.ContentURL == "" && e.DB == nil, e.objects},
 	}
 	found := make([]health.Check, len(all))
 	var group sync.WaitGroup
@@ -249,6 +252,56 @@ func (e Examination) traces(ctx context.Context) health.Check {
 		return warning(err.Error(), "correct SV_OTLP_ENDPOINT, or start the receiver; until then traces are lost")
 	}
 	return fine("the receiver takes traces")
+}
+
+// objects checks whether the store takes, returns and deletes an object, and belongs to this database.
+func (e Examination) objects(ctx context.Context) health.Check {
+	store, err := objects.Open(string(e.Settings.ContentURL))
+	switch {
+	case err != nil:
+		return broken(err.Error(), "correct SV_CONTENT_URL")
+	case store == nil:
+		if err := RequireStore(ctx, e.DB, e.Settings); err != nil {
+			return broken(err.Error(), "set SV_CONTENT_URL as it is set for the other processes")
+		}
+		return health.Check{Outcome: health.OutcomeSkipped}
+	}
+	if err := store.Check(ctx); err != nil {
+		return broken(err.Error(), "correct SV_CONTENT_URL, or start the store; until then large documents are refused")
+	}
+	if e.DB != nil {
+		if err := store.CheckOwner(ctx, e.DB); err != nil {
+			return broken(err.Error(), storeHint(err))
+		}
+	}
+	return fine("it takes, returns and deletes objects")
+}
+
+func storeHint(err error) string {
+	if errors.Is(err, objects.ErrEarlier) {
+		return "nothing is deleted from the store until you run simplevalidations admin runs lost --documents --adopt"
+	}
+	return "correct SV_CONTENT_URL: each installation needs a bucket of its own"
+}
+
+// RequireStore refuses settings without the object store that the database has documents in, and those with the store
+// of another database, which would delete them. A store that is away is no reason not to start.
+func RequireStore(ctx context.Context, database *db.DB, settings Settings) error {
+	store, err := objects.Open(string(settings.ContentURL))
+	if err != nil {
+		return err
+	}
+	if store != nil {
+		if err := store.CheckOwner(ctx, database); errors.Is(err, objects.ErrForeign) {
+			return &UsageError{Reason: err.Error() + "; " + storeHint(err)}
+		}
+		return nil
+	}
+	used, err := objects.AreUsed(ctx, database)
+	if err == nil && used {
+		err = &UsageError{Reason: "documents of this database are in an object store: set SV_CONTENT_URL to it"}
+	}
+	return err
 }
 
 // durability checks the settings of PostgreSQL without which acknowledged runs can be lost.

@@ -125,10 +125,13 @@ func layers() []layer {
 			may:    []string{"validations/engines/engine", "validations/engines/xmltext"},
 		},
 		{folder: "validations/engines", may: partsOfEngines},
-		{folder: "validations", may: append([]string{"users/quota", "validations/engines"}, foundation...)},
+		{folder: "validations/objects", may: []string{"core/db"}},
+		{folder: "validations", may: append([]string{
+			"users/quota", "validations/engines", "validations/objects",
+		}, foundation...)},
 		{
 			folder: "validations/execution",
-			may:    append([]string{"validations", "validations/engines"}, foundation...),
+			may:    append([]string{"validations", "validations/engines", "validations/objects"}, foundation...),
 		},
 		{
 			folder: "validations/web",
@@ -168,7 +171,7 @@ func layers() []layer {
 		{folder: "config/idemcheck", may: []string{
 			"core", "core/api", "core/cli", "core/idemcheck", "validations", "validations/engines",
 		}},
-		{folder: "config/archive", may: append([]string{"validations"}, foundation...)},
+		{folder: "config/archive", may: append([]string{"validations", "validations/objects"}, foundation...)},
 		{folder: "config/remote", may: append([]string{
 			"config/health", "users", "validations", "validations/engines", "workflows/files",
 		}, foundation...)},
@@ -180,8 +183,8 @@ func layers() []layer {
 			may: append([]string{
 				"config/archive", "config/edge", "config/health", "tasks", "users",
 				"users/access", "users/factors", "users/quota", "users/signin", "validations", "validations/engines",
-				"validations/engines/engine", "validations/execution", "validations/web", "workflows",
-				"workflows/editor", "workflows/files", "workflows/start", "workflows/start/body",
+				"validations/engines/engine", "validations/execution", "validations/objects", "validations/web",
+				"workflows", "workflows/editor", "workflows/files", "workflows/start", "workflows/start/body",
 			}, foundation...),
 		},
 		{
@@ -190,7 +193,7 @@ func layers() []layer {
 				"config", "config/archive", "config/health", "config/idemcheck", "config/remote", "core/embedded",
 				"tasks", "users",
 				"users/commands", "users/signin", "validations", "validations/engines", "validations/execution",
-				"workflows", "workflows/files", "workflows/start", "workflows/start/body",
+				"validations/objects", "workflows", "workflows/files", "workflows/start", "workflows/start/body",
 			}, foundation...),
 		},
 		{folder: "config/tests", may: append([]string{

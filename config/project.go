@@ -33,6 +33,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/execution"
 	"github.com/simplevalidations/simplevalidations/validations/external"
 	"github.com/simplevalidations/simplevalidations/validations/insights"
+	"github.com/simplevalidations/simplevalidations/validations/objects"
 	"github.com/simplevalidations/simplevalidations/validations/progress"
 	"github.com/simplevalidations/simplevalidations/validations/web"
 	"github.com/simplevalidations/simplevalidations/validations/webhooks"
@@ -79,6 +80,8 @@ type Project struct {
 	local      *execution.Local
 	completer  *idempotency.Completer
 
+	// store has large documents; nil where the database has them.
+	store           *objects.Store
 	userService     *users.Service
 	runService      *validations.Service
 	insights        *insights.Reader
@@ -120,7 +123,11 @@ func NewProject(
 	measured := metrics.New(version)
 	check := core.NewValidator()
 	staged := jobs.NewSignal()
-	runs, err := validations.NewService(database, settings.RunSweepAfter)
+	store, err := objects.Open(string(settings.ContentURL))
+	if err != nil {
+		return nil, err
+	}
+	runs, err := validations.NewService(database, store, settings.RunSweepAfter)
 	if err != nil {
 		return nil, fmt.Errorf("install validations: %w", err)
 	}
@@ -138,8 +145,8 @@ func NewProject(
 		settings: settings, version: version, db: database, redis: client, log: log, metrics: measured, staged: staged,
 		tracer:   tracer,
 		activity: admin.NewActivity(), waiters: waiters,
-		inspector:  admin.NewInspector(database, completeMaxAttempts, operationNames()),
-		runService: runs, insights: insights.New(database, runs), signing: keys, executor: executor,
+		inspector: admin.NewInspector(database, completeMaxAttempts, operationNames()),
+		store:     store, runService: runs, insights: insights.New(database, runs), signing: keys, executor: executor,
 		workflowService: workflows.NewService(database, runs, check),
 	}
 	if p.userService, err = newUsers(settings, ring, database, staged, check); err != nil {

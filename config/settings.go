@@ -30,6 +30,7 @@ type Settings struct {
 	DatabaseURL       Secret         `env:"DATABASE_URL"`
 	DatabaseDirectURL Secret         `env:"DATABASE_DIRECT_URL"`
 	RedisURL          Secret         `env:"REDIS_URL"`
+	ContentURL        Secret         `env:"SV_CONTENT_URL"`
 	SecretKey         Secret         `env:"SV_SECRET_KEY"`
 	TrustedProxies    []netip.Prefix `env:"SV_TRUSTED_PROXIES"`
 	DataDir           string         `env:"SV_DATA_DIR" envDefault:".data" validate:"required"`

@@ -11,6 +11,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/keyring"
 	mailer "github.com/simplevalidations/simplevalidations/core/mail"
 	"github.com/simplevalidations/simplevalidations/tasks"
+	"github.com/simplevalidations/simplevalidations/validations/objects"
 )
 
 // maxCellName is how long the name of a cell may be in a token.
@@ -53,7 +54,7 @@ func checkBaseURL(settings Settings, add func(name, detail string)) {
 	}
 }
 
-// checkAddresses looks at those of PostgreSQL, Redis and the mail server.
+// checkAddresses looks at those of PostgreSQL, Redis, the object store and the mail server.
 func checkAddresses(settings Settings, add func(name, detail string)) {
 	check := func(name string, address Secret, parse func(string) error) {
 		if address == "" {
@@ -74,6 +75,10 @@ func checkAddresses(settings Settings, add func(name, detail string)) {
 	}
 	check("REDIS_URL", settings.RedisURL, func(address string) error {
 		_, err := tasks.ParseRedisURL(address)
+		return err
+	})
+	check("SV_CONTENT_URL", settings.ContentURL, func(address string) error {
+		_, err := objects.Open(address)
 		return err
 	})
 	check("SV_SMTP_URL", settings.SMTPURL, func(address string) error {

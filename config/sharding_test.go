@@ -57,7 +57,7 @@ func TestSchemaCanBeShardedByOrganization(t *testing.T) {
 func acrossOrganizations() []string {
 	return []string{
 		"goose_db_version_pkey", "identities_pkey", "job_ticks_pkey", "mails_pkey", "moved_tokens_pkey",
-		"organizations_pkey", "password_links_pkey", "second_factors_pkey", "service_loops_pkey",
+		"object_stores_pkey", "organizations_pkey", "password_links_pkey", "second_factors_pkey", "service_loops_pkey",
 		"service_processes_pkey", "sessions_pkey", "sign_in_steps_pkey", "staged_jobs_pkey", "uq_api_tokens_digest",
 		"uq_external_calls_receipt",
 		"uq_invitations_digest", "uq_organizations_slug", "uq_password_links_digest", "uq_users_email", "users_pkey",

@@ -27,7 +27,7 @@ func newBundle(tb testing.TB) *bundle {
 	tb.Helper()
 	b := &bundle{db: coretest.OpenDatabase(tb), orgID: uuid.New()}
 	var err error
-	if b.service, err = NewService(b.db, time.Minute); err != nil {
+	if b.service, err = NewService(b.db, nil, time.Minute); err != nil {
 		tb.Fatalf("make service: %v", err)
 	}
 	b.exec(tb, `INSERT INTO organizations (id, slug, name) VALUES ($1, 'org', 'Org')`, b.orgID)

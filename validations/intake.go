@@ -13,10 +13,11 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/validations/objects"
 )
 
-// MaxInlineBytes is the largest document that is stored in its submission's row. A larger one is stored in chunks of
-// this size.
+// MaxInlineBytes is the largest document that is stored in its submission's row. A larger one is stored in chunks: of
+// this size in the database, or larger ones in an object store.
 const MaxInlineBytes = 256 << 10
 
 // discardTimeout bounds how long the clean-up of a failed request delays its answer.
@@ -47,13 +48,14 @@ func InlineContent(document []byte) Content {
 // needs only the fingerprint of its request.
 type Intake struct {
 	db      *db.DB
+	objects *objects.Store
 	orgID   uuid.UUID
 	uploads []uuid.UUID
 }
 
 // NewIntake makes an Intake for documents of the organization.
 func (s *Service) NewIntake(orgID uuid.UUID) *Intake {
-	return &Intake{db: s.db, orgID: orgID}
+	return &Intake{db: s.db, objects: s.store, orgID: orgID}
 }
 
 // Read reads a document to its end. sizeHint is its expected size, or 0. An error of the reader is returned wrapped; an
@@ -96,10 +98,14 @@ func (in *Intake) store(ctx context.Context, document io.Reader) (Content, error
 	}
 	content := Content{UploadID: id}
 	sum := sha256.New()
-	chunk := bytes.NewBuffer(make([]byte, 0, MaxInlineBytes+bytes.MinRead))
+	size := MaxInlineBytes
+	if in.objects != nil {
+		size = objects.ChunkBytes
+	}
+	chunk := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
 	for {
 		chunk.Reset()
-		n, err := chunk.ReadFrom(io.LimitReader(document, MaxInlineBytes))
+		n, err := chunk.ReadFrom(io.LimitReader(document, int64(size)))
 		if err != nil {
 			return Content{}, fmt.Errorf("read the document: %w", err)
 		}
@@ -107,13 +113,24 @@ func (in *Intake) store(ctx context.Context, document io.Reader) (Content, error
 			break
 		}
 		sum.Write(chunk.Bytes())
-		if err := in.append(ctx, id, content.Size, chunk.Bytes()); err != nil {
+		if err := in.keep(ctx, id, content.Size, chunk.Bytes()); err != nil {
 			return Content{}, err
 		}
 		content.Size += n
 	}
 	sum.Sum(content.SHA256[:0])
 	return content, in.seal(ctx, id, content.Size)
+}
+
+func (in *Intake) keep(ctx context.Context, id uuid.UUID, firstByte int64, chunk []byte) error {
+	switch {
+	case in.db == nil:
+		return nil
+	case in.objects == nil:
+		return uploadFailed(in.append(ctx, id, firstByte, chunk))
+	default:
+		return uploadFailed(in.put(ctx, id, firstByte, chunk))
+	}
 }
 
 func (in *Intake) begin() (uuid.UUID, error) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/validations/objects"
 )
 
 // asynchronousCommit makes a commit not wait for the disk. The start that adopts the upload does wait, and its flush
@@ -17,10 +18,7 @@ import (
 const asynchronousCommit = "SET LOCAL synchronous_commit = off"
 
 func (in *Intake) append(ctx context.Context, id uuid.UUID, firstByte int64, chunk []byte) error {
-	if in.db == nil {
-		return nil
-	}
-	err := db.Do(ctx, in.db, func(tx db.Tx) error {
+	return db.Do(ctx, in.db, func(tx db.Tx) error {
 		batch := tx.NewBatch()
 		batch.Queue(asynchronousCommit)
 		batch.Queue(`
@@ -30,7 +28,35 @@ func (in *Intake) append(ctx context.Context, id uuid.UUID, firstByte int64, chu
 			in.orgID, id, firstByte, chunk)
 		return batch.Send(ctx)
 	})
-	return uploadFailed(err)
+}
+
+// put stores a chunk in the object store, and then its row. The upload is committed before its first object: one that
+// is lost or swept meanwhile has no row again, so its chunk is refused, and the store's sweep may delete the object.
+func (in *Intake) put(ctx context.Context, id uuid.UUID, firstByte int64, content []byte) error {
+	if firstByte == 0 {
+		err := db.Do(ctx, in.db, func(tx db.Tx) error {
+			batch := tx.NewBatch()
+			batch.Queue(asynchronousCommit)
+			batch.Queue(`INSERT INTO uploads (org_id, id) VALUES ($1, $2)`, in.orgID, id)
+			return batch.Send(ctx)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	chunk := objects.NewChunk(in.orgID, id, firstByte, content)
+	if err := in.objects.Put(ctx, chunk, content); err != nil {
+		return err
+	}
+	return db.Do(ctx, in.db, func(tx db.Tx) error {
+		batch := tx.NewBatch()
+		batch.Queue(asynchronousCommit)
+		batch.Queue(`UPDATE uploads SET sweep_after = DEFAULT WHERE org_id = $1 AND id = $2`, in.orgID, id)
+		if err := batch.Send(ctx); err != nil {
+			return err
+		}
+		return objects.Insert(ctx, tx, chunk)
+	})
 }
 
 // seal sets the size of the upload if all its chunks are there. A crash of the database may have lost some, since their
@@ -45,14 +71,21 @@ func (in *Intake) seal(ctx context.Context, id uuid.UUID, size int64) error {
 		}
 		tag, err := tx.Exec(ctx, `
 			UPDATE uploads SET size = $3
-			WHERE org_id = $1 AND id = $2 AND size IS NULL AND $3 = (SELECT sum(octet_length(bytes)) FROM upload_chunks
-				WHERE org_id = $1 AND upload_id = $2)`, in.orgID, id, size)
+			WHERE org_id = $1 AND id = $2 AND size IS NULL AND $3 = `+in.storedSize(), in.orgID, id, size)
 		if err == nil && tag.RowsAffected() == 0 {
 			err = ErrUploadGone
 		}
 		return err
 	})
 	return uploadFailed(err)
+}
+
+// storedSize is the size of all chunks of an upload, as SQL.
+func (in *Intake) storedSize() string {
+	if in.objects != nil {
+		return `(SELECT sum(size) FROM upload_objects WHERE org_id = $1 AND upload_id = $2)`
+	}
+	return `(SELECT sum(octet_length(bytes)) FROM upload_chunks WHERE org_id = $1 AND upload_id = $2)`
 }
 
 // uploadFailed asks the client to retry.
@@ -93,13 +126,25 @@ func (s *Service) SweepUploads(ctx context.Context) (int, error) {
 }
 
 // ReadChunk reads the chunk of an upload that holds a byte, and the offset of the chunk.
-func ReadChunk(ctx context.Context, database *db.DB, orgID, id uuid.UUID, at int64) (int64, []byte, error) {
+func (s *Service) ReadChunk(ctx context.Context, orgID, id uuid.UUID, at int64) (int64, []byte, error) {
+	return ReadChunk(ctx, s.db, s.store, orgID, id, at)
+}
+
+// ReadChunk reads a chunk from the database, or from the store. An upload may have chunks in both: an import that was
+// interrupted may have gone on with another store.
+func ReadChunk(
+	ctx context.Context, database *db.DB, store *objects.Store, orgID, id uuid.UUID, at int64,
+) (int64, []byte, error) {
 	var begin int64
 	var chunk []byte
 	err := database.Pool.QueryRow(ctx, `
 		SELECT first_byte, bytes FROM upload_chunks WHERE org_id = $1 AND upload_id = $2 AND first_byte <= $3
 		ORDER BY first_byte DESC LIMIT 1`, orgID, id, at).Scan(&begin, &chunk)
-	if errors.Is(err, pgx.ErrNoRows) || err == nil && at >= begin+int64(len(chunk)) {
+	isThere := func() bool { return err == nil && at < begin+int64(len(chunk)) }
+	if errors.Is(err, pgx.ErrNoRows) || err == nil && !isThere() {
+		begin, chunk, err = store.Read(ctx, database, orgID, id, at)
+	}
+	if errors.Is(err, pgx.ErrNoRows) || err == nil && !isThere() {
 		err = ErrUploadGone
 	}
 	return begin, chunk, err

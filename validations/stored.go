@@ -13,6 +13,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
+	"github.com/simplevalidations/simplevalidations/validations/objects"
 )
 
 // StoredDocument is the document of a run as it is kept. Content can be read until the context ends with which the
@@ -46,10 +47,12 @@ func (s *Service) OpenDocument(ctx context.Context, run Run) (StoredDocument, er
 // chunks reads an upload. What is missing was purged after the submission was read.
 func (s *Service) chunks(ctx context.Context, orgID, id uuid.UUID) func(at int64) (int64, []byte, error) {
 	return func(at int64) (int64, []byte, error) {
-		begin, chunk, err := ReadChunk(ctx, s.db, orgID, id, at)
+		begin, chunk, err := s.ReadChunk(ctx, orgID, id, at)
 		switch {
 		case errors.Is(err, ErrUploadGone):
 			err = core.NewError(api.CodeDocumentGone, "The run's document was removed while it was read.")
+		case errors.Is(err, objects.ErrUnavailable):
+			err = core.Unavailable(err)
 		case err != nil:
 			// The cause is not wrapped: the io.EOF of a broken connection is not the end of the document.
 			err = fmt.Errorf("read byte %d of upload %s: %s", at, id, err.Error())
@@ -58,7 +61,7 @@ func (s *Service) chunks(ctx context.Context, orgID, id uuid.UUID) func(at int64
 	}
 }
 
-// Upload is a document in chunks, which are read from the database on demand. One chunk is in memory at a time.
+// Upload is a document in chunks, which are read on demand. One chunk is in memory at a time.
 type Upload struct {
 	size int64
 	// read returns the chunk that holds a byte, and the offset of the chunk.

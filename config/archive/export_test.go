@@ -21,12 +21,12 @@ func AllTenantTables() []string {
 }
 
 // ExportPart exports what a move copies while the organization only reads.
-func ExportPart(ctx context.Context, database *db.DB, orgID uuid.UUID, to io.Writer) error {
-	_, err := export(ctx, database, orgID, to, false, &part{})
+func ExportPart(ctx context.Context, from Place, orgID uuid.UUID, to io.Writer) error {
+	_, err := export(ctx, from, orgID, to, false, &part{})
 	return err
 }
 
 // ImportPart imports that.
-func ImportPart(ctx context.Context, database *db.DB, from io.Reader) error {
-	return importPart(ctx, database, from, &part{inserted: func(int) {}})
+func ImportPart(ctx context.Context, to Place, from io.Reader) error {
+	return importPart(ctx, to, from, &part{inserted: func(int) {}})
 }

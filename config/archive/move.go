@@ -23,7 +23,7 @@ import (
 // none in the new cell before. If that does not come about in time, or the command dies, the organization goes on in
 // the former cell. A move that was interrupted is begun again; documents that were copied stay.
 type Move struct {
-	From, To *db.DB
+	From, To Place
 	OrgID    uuid.UUID
 	// Slug names the organization in the record of its deletion, and Cell the cell of To in its former one.
 	Slug, Cell string
@@ -76,7 +76,7 @@ func (m Move) Run(ctx context.Context) error {
 		return err
 	}
 	m.Report("switch", "the cell "+m.Cell+" has the organization")
-	if err := Delete(ctx, m.From, m.OrgID, m.Slug+", which has moved to the cell "+m.Cell); err != nil {
+	if err := Delete(ctx, m.From.DB, m.OrgID, m.Slug+", which has moved to the cell "+m.Cell); err != nil {
 		return err
 	}
 	m.Report("delete", "nothing is left in the former cell but the way for its tokens")
@@ -194,14 +194,14 @@ func (m Move) copy(ctx context.Context, step string, p part) (Report, error) {
 
 // importPart imports a part of an organization that is the operator's own. Whoever has imported a part before must not
 // go on, because its rows may be older.
-func importPart(ctx context.Context, database *db.DB, from io.Reader, p *part) error {
+func importPart(ctx context.Context, to Place, from io.Reader, p *part) error {
 	r := newReader(from)
 	header, _, err := r.header()
 	if err != nil {
 		return err
 	}
 	number := uuid.New()
-	i := newImporter(database, header, sha256.Sum256(number[:]), true)
+	i := newImporter(to, header, sha256.Sum256(number[:]), true)
 	i.part = p
 	if err := i.run(ctx, r); err != nil {
 		return err

@@ -20,21 +20,21 @@ func TestMovesDoNotMix(t *testing.T) {
 	exported(t, from)
 	to.lose(t, to.Harbour)
 	var first, second bytes.Buffer
-	if err := archive.ExportPart(t.Context(), from.DB, from.Harbour.ID, &first); err != nil {
+	if err := archive.ExportPart(t.Context(), archive.Place{DB: from.DB}, from.Harbour.ID, &first); err != nil {
 		t.Fatal(err)
 	}
 	from.Exec(t, `UPDATE usage_counters SET used = used + 1 WHERE org_id = $1`, from.Harbour.ID)
-	if err := archive.ExportPart(t.Context(), from.DB, from.Harbour.ID, &second); err != nil {
+	if err := archive.ExportPart(t.Context(), archive.Place{DB: from.DB}, from.Harbour.ID, &second); err != nil {
 		t.Fatal(err)
 	}
 	begin, rest, found := strings.Cut(first.String(), `{"table":"usage_counters"`)
 	if !found {
 		t.Fatal("the export has no counters")
 	}
-	again := func() error { return archive.ImportPart(t.Context(), to.DB, &second) }
+	again := func() error { return archive.ImportPart(t.Context(), archive.Place{DB: to.DB}, &second) }
 	late := io.MultiReader(strings.NewReader(begin), meanwhile(again),
 		strings.NewReader(`{"table":"usage_counters"`+rest))
-	err := archive.ImportPart(t.Context(), to.DB, late)
+	err := archive.ImportPart(t.Context(), archive.Place{DB: to.DB}, late)
 	if !errors.Is(err, archive.ErrForeign) || !strings.Contains(err.Error(), "another import") {
 		t.Errorf("import that another one has taken over = %v, want it refused", err)
 	}

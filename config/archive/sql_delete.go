@@ -40,7 +40,8 @@ func tenantTables() []tenantTable {
 		{name: "staged_jobs"},
 		{name: "validation_runs", order: "ORDER BY id DESC"}, // A rerun refers to a run before it.
 		{name: "submissions"},
-		{name: "upload_chunks"},
+		{name: uploadChunks},
+		{name: uploadObjects},
 		{name: "uploads"},
 		{name: "start_hours"},
 		{name: "request_log"},

@@ -15,28 +15,29 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/validations/objects"
 )
 
 // Export writes an organization as of one moment. Unless it is live, the organization has been suspended for a minute,
 // longer than an accepted start may take, and has nothing unfinished: then everything that it was ever answered is in
 // the archive.
-func Export(ctx context.Context, database *db.DB, orgID uuid.UUID, to io.Writer, live bool) (Report, error) {
-	return export(ctx, database, orgID, to, live, nil)
+func Export(ctx context.Context, from Place, orgID uuid.UUID, to io.Writer, live bool) (Report, error) {
+	return export(ctx, from, orgID, to, live, nil)
 }
 
 func export(
-	ctx context.Context, database *db.DB, orgID uuid.UUID, to io.Writer, live bool, only *part,
+	ctx context.Context, from Place, orgID uuid.UUID, to io.Writer, live bool, only *part,
 ) (Report, error) {
 	report := Report{Organization: orgID, Rows: map[string]int64{}}
 	ctx = db.Unlimited(ctx)
-	tx, err := database.Pool.BeginTx(ctx, pgx.TxOptions{
+	tx, err := from.DB.Pool.BeginTx(ctx, pgx.TxOptions{
 		IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly,
 	})
 	if err != nil {
 		return report, fmt.Errorf("begin the export: %w", err)
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // It has written nothing.
-	e := exporter{tx: tx, orgID: orgID, digest: sha256.New(), report: &report, part: only}
+	e := exporter{tx: tx, objects: from.Objects, orgID: orgID, digest: sha256.New(), report: &report, part: only}
 	e.buffered = bufio.NewWriterSize(to, 1<<20)
 	e.to = io.MultiWriter(e.buffered, e.digest)
 	if err := e.run(ctx, live); err != nil {
@@ -50,6 +51,7 @@ func export(
 
 type exporter struct {
 	tx       pgx.Tx
+	objects  *objects.Store
 	orgID    uuid.UUID
 	buffered *bufio.Writer
 	digest   hash.Hash
@@ -86,6 +88,9 @@ func (e exporter) run(ctx context.Context, live bool) error {
 		}
 		err := e.writeRows(ctx, t.name, fmt.Sprintf(
 			`SELECT row_to_json(r)::text FROM %s AS r WHERE %s ORDER BY %s`, t.name, condition, t.order), args...)
+		if err == nil && t.name == uploadChunks {
+			err = e.writeObjects(ctx)
+		}
 		if err != nil {
 			return err
 		}
@@ -179,18 +184,24 @@ func (e exporter) writeRows(ctx context.Context, table, query string, args ...an
 		return fmt.Errorf("read %s: %w", table, err)
 	}
 	defer rows.Close()
-	begin, finish := []byte(`{"table":"`+table+`","row":`), []byte("}\n")
 	for rows.Next() {
-		for _, part := range [][]byte{begin, rows.RawValues()[0], finish} {
-			if _, err := e.to.Write(part); err != nil {
-				return fmt.Errorf("write the archive: %w", err)
-			}
+		if err := e.writeRow(table, rows.RawValues()[0]); err != nil {
+			return err
 		}
-		e.report.Rows[table]++
 	}
 	if err := rows.Err(); err != nil {
 		return fmt.Errorf("read %s: %w", table, err)
 	}
+	return nil
+}
+
+func (e exporter) writeRow(table string, row []byte) error {
+	for _, part := range [][]byte{[]byte(`{"table":"` + table + `","row":`), row, []byte("}\n")} {
+		if _, err := e.to.Write(part); err != nil {
+			return fmt.Errorf("write the archive: %w", err)
+		}
+	}
+	e.report.Rows[table]++
 	return nil
 }
 

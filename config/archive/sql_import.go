@@ -16,6 +16,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/validations/objects"
 )
 
 // Import makes the organization of an archive, suspended. An import that was interrupted is repeated with the same
@@ -23,7 +24,7 @@ import (
 //
 // People who have an account here are invited, and their tokens arrive revoked: an archive could name anybody. trust
 // says that the operator answers for the archive, so that they are members at once and their tokens work.
-func Import(ctx context.Context, database *db.DB, from io.Reader, slug string, trust bool) (Report, error) {
+func Import(ctx context.Context, to Place, from io.Reader, slug string, trust bool) (Report, error) {
 	ctx = db.Unlimited(ctx)
 	r := newReader(from)
 	header, first, err := r.header()
@@ -36,7 +37,7 @@ func Import(ctx context.Context, database *db.DB, from io.Reader, slug string, t
 	if slug != "" {
 		header.Slug = slug
 	}
-	i := newImporter(database, header, sha256.Sum256(first), trust)
+	i := newImporter(to, header, sha256.Sum256(first), trust)
 	if err := i.run(ctx, r); err != nil {
 		return Report{}, err
 	}
@@ -48,15 +49,16 @@ func Import(ctx context.Context, database *db.DB, from io.Reader, slug string, t
 	return report, i.finish(ctx)
 }
 
-func newImporter(database *db.DB, header Header, digest [sha256.Size]byte, trust bool) *importer {
+func newImporter(to Place, header Header, digest [sha256.Size]byte, trust bool) *importer {
 	return &importer{
-		database: database, header: header, digest: digest, trust: trust,
+		database: to.DB, objects: to.Objects, header: header, digest: digest, trust: trust,
 		users: map[uuid.UUID]uuid.UUID{}, asked: map[uuid.UUID]asked{},
 	}
 }
 
 type importer struct {
 	database *db.DB
+	objects  *objects.Store
 	header   Header
 	// digest is that of the header, which is another one for each export, or the number of a move.
 	digest [sha256.Size]byte
@@ -208,10 +210,7 @@ func (i *importer) addRow(ctx context.Context, l line) error {
 func (i *importer) flush(ctx context.Context) error {
 	t := tables()[i.at]
 	if len(i.rows) > 0 {
-		if err := i.claim(ctx); err != nil {
-			return err
-		}
-		if err := i.insert(ctx, t); err != nil {
+		if err := i.insertClaimed(ctx, t); err != nil {
 			return err
 		}
 		if i.part != nil {
@@ -223,6 +222,17 @@ func (i *importer) flush(ctx context.Context) error {
 		return nil
 	}
 	return i.commit(ctx)
+}
+
+// insertClaimed inserts rows, or puts them into the object store.
+func (i *importer) insertClaimed(ctx context.Context, t table) error {
+	if t.name == uploadChunks && i.objects != nil {
+		return i.putObjects(ctx)
+	}
+	if err := i.claim(ctx); err != nil {
+		return err
+	}
+	return i.insert(ctx, t)
 }
 
 // insert inserts rows with the organization that this import has created, whatever they say. A row that belongs to

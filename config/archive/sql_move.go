@@ -20,7 +20,7 @@ const restPoll = 200 * time.Millisecond
 // movedTo returns the cell that the organization was given to; empty where it is still here.
 func (m Move) movedTo(ctx context.Context) (string, error) {
 	var cell string
-	err := m.From.Pool.QueryRow(ctx, `SELECT coalesce(moved_to, '') FROM organizations WHERE id = $1`, m.OrgID).
+	err := m.From.DB.Pool.QueryRow(ctx, `SELECT coalesce(moved_to, '') FROM organizations WHERE id = $1`, m.OrgID).
 		Scan(&cell)
 	if err != nil {
 		return "", fmt.Errorf("look for the organization: %w", err)
@@ -31,7 +31,7 @@ func (m Move) movedTo(ctx context.Context) (string, error) {
 // documentsThere returns the ids of the submissions that are in the new cell, and of their uploads. A submission comes
 // after all chunks of its upload.
 func (m Move) documentsThere(ctx context.Context) ([]uuid.UUID, error) {
-	ids, err := db.All(ctx, m.To.Pool, pgx.RowTo[uuid.UUID], `
+	ids, err := db.All(ctx, m.To.DB.Pool, pgx.RowTo[uuid.UUID], `
 		SELECT id FROM submissions WHERE org_id = $1
 		UNION ALL SELECT upload_id FROM submissions WHERE org_id = $1 AND upload_id IS NOT NULL`, m.OrgID)
 	if err != nil {
@@ -46,7 +46,7 @@ func (m Move) stop(ctx context.Context) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, err
 	}
-	until, err := db.InTx(ctx, m.From, func(tx db.Tx) (time.Time, error) {
+	until, err := db.InTx(ctx, m.From.DB, func(tx db.Tx) (time.Time, error) {
 		var until time.Time
 		err := tx.QueryRow(ctx, `
 			UPDATE organizations SET moving_until = clock_timestamp() + $2::interval
@@ -67,7 +67,7 @@ func (m Move) stop(ctx context.Context) (time.Time, error) {
 
 // goOn lets an organization start runs here again that was stopped and not given up.
 func (m Move) goOn(ctx context.Context, until time.Time) error {
-	_, err := m.From.Pool.Exec(context.WithoutCancel(ctx), `
+	_, err := m.From.DB.Pool.Exec(context.WithoutCancel(ctx), `
 		UPDATE organizations SET moving_until = NULL WHERE id = $1 AND moving_until = $2 AND moved_to IS NULL`,
 		m.OrgID, until)
 	if err != nil {
@@ -80,7 +80,7 @@ func (m Move) goOn(ctx context.Context, until time.Time) error {
 func (m Move) awaitRest(ctx context.Context, until time.Time) error {
 	for {
 		var rests bool
-		err := m.From.Pool.QueryRow(ctx, `
+		err := m.From.DB.Pool.QueryRow(ctx, `
 			SELECT $2::timestamptz - $3::interval + $4::interval <= clock_timestamp()
 				AND NOT EXISTS (SELECT FROM validation_runs WHERE org_id = $1 AND state <> 'COMPLETED')
 				AND NOT EXISTS (SELECT FROM idempotency_keys WHERE org_id = $1 AND recovery_point <> 'finished')`,
@@ -103,7 +103,7 @@ func (m Move) awaitRest(ctx context.Context, until time.Time) error {
 // has raised one is waited for and counted, and any other one finds none. Tokens are known from then on as those of the
 // new cell.
 func (m Move) giveUp(ctx context.Context, until time.Time, copied int64) error {
-	err := db.Do(ctx, m.From, func(tx db.Tx) error {
+	err := db.Do(ctx, m.From.DB, func(tx db.Tx) error {
 		tag, err := tx.Exec(ctx, `
 			UPDATE organizations SET moved_to = $3
 			WHERE id = $1 AND moving_until = $2 AND moving_until > clock_timestamp() AND moved_to IS NULL`,
@@ -142,7 +142,7 @@ func (m Move) giveUp(ctx context.Context, until time.Time, copied int64) error {
 func (m Move) activate(ctx context.Context) error {
 	var runs int64
 	var suspended *time.Time
-	err := m.From.Pool.QueryRow(ctx, `
+	err := m.From.DB.Pool.QueryRow(ctx, `
 		SELECT suspended_at, (SELECT count(*) FROM validation_runs WHERE org_id = $1) FROM organizations WHERE id = $1`,
 		m.OrgID).Scan(&suspended, &runs)
 	if err != nil {
@@ -152,7 +152,7 @@ func (m Move) activate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = db.Do(ctx, m.To, func(tx db.Tx) error {
+	err = db.Do(ctx, m.To.DB, func(tx db.Tx) error {
 		var isThere, isComplete bool
 		err := tx.QueryRow(ctx, `
 			SELECT import_digest IS NULL, (SELECT count(*) FROM validation_runs WHERE org_id = $1) >= $2
@@ -201,6 +201,7 @@ func (i *importer) takeOver(ctx context.Context, row []byte) error {
 		}
 		return t.name
 	})
+	documents = append(documents, uploadObjects)
 	_, err = emptyTenantTables(ctx, i.database, i.header.Organization, "", slices.DeleteFunc(tenantTables(),
 		func(t tenantTable) bool { return slices.Contains(documents, t.name) }))
 	if err != nil {

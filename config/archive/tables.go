@@ -3,6 +3,13 @@ package archive
 // organizations is the table with the organization itself. Its row comes before all others.
 const organizations = "organizations"
 
+// uploadChunks is the table with the chunks of documents. In an archive it has those of the object store, too, which are
+// rows of uploadObjects here.
+const (
+	uploadChunks  = "upload_chunks"
+	uploadObjects = "upload_objects"
+)
+
 // table is a table whose rows belong to organizations.
 type table struct {
 	name string
@@ -38,7 +45,7 @@ func tables() []table {
 		// An upload that no submission has is swept.
 		{name: "uploads", key: "id", order: "id", document: "id", where: "r.sweep_after IS NULL"},
 		{
-			name: "upload_chunks", key: "upload_id, first_byte", order: "upload_id, first_byte", document: "upload_id",
+			name: uploadChunks, key: "upload_id, first_byte", order: "upload_id, first_byte", document: "upload_id",
 			where: `EXISTS (SELECT FROM uploads AS u
 				WHERE u.org_id = r.org_id AND u.id = r.upload_id AND u.sweep_after IS NULL)`,
 		},
@@ -63,6 +70,7 @@ func tables() []table {
 // leftOut are the other tables with rows of organizations, and why an archive does not hold them.
 func leftOut() map[string]string {
 	return map[string]string{
+		uploadObjects:        "their bytes are in the rows of upload_chunks",
 		"staged_jobs":        "nothing is left to do when an organization moves",
 		"signing_keys":       "they are encrypted with the key of the installation; validators get new secrets",
 		"webhooks":           "their secrets are encrypted with the key of the installation",

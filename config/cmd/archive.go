@@ -25,10 +25,10 @@ func (p Program) exportOrgCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.withTenant(cmd.Context(), args[0], func(ctx context.Context, of tenant) error {
 				if dryRun {
-					counted, err := archive.Export(ctx, of.db, of.who.OrgID, io.Discard, live)
+					counted, err := archive.Export(ctx, of.place(), of.who.OrgID, io.Discard, live)
 					return errors.Join(err, printIf(err == nil, p.Stdout, counted.Rows))
 				}
-				_, err := archive.Export(ctx, of.db, of.who.OrgID, p.Stdout, live)
+				_, err := archive.Export(ctx, of.place(), of.who.OrgID, p.Stdout, live)
 				return err
 			})
 		},
@@ -61,7 +61,7 @@ func (p Program) importOrgCommand() *cobra.Command {
 					err = errors.Join(err, printIf(err == nil, p.Stdout, found.Rows))
 					return p.reportPeople(err, trust, found.Existing)
 				}
-				made, err := archive.Import(ctx, b.db, from, slug, trust)
+				made, err := archive.Import(ctx, b.place(), from, slug, trust)
 				err = report(p.Stdout, err, "%s (%s): imported, suspended\n", made.Slug, made.Organization)
 				return p.reportPeople(err, trust, made.Existing)
 			})

@@ -9,10 +9,12 @@ import (
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/config"
+	"github.com/simplevalidations/simplevalidations/config/archive"
 	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/embedded"
 	"github.com/simplevalidations/simplevalidations/migrations"
+	"github.com/simplevalidations/simplevalidations/validations/objects"
 )
 
 // stopTimeout bounds the orderly stop of the private PostgreSQL.
@@ -22,6 +24,7 @@ const stopTimeout = 15 * time.Second
 // directory, which is started for the command's duration unless a running server has it already.
 type backend struct {
 	db      *db.DB
+	objects *objects.Store
 	private *embedded.Postgres
 	log     *slog.Logger
 }
@@ -45,11 +48,16 @@ func openBackend(ctx context.Context, settings config.Settings, log *slog.Logger
 		return nil, errors.Join(err, b.close(ctx))
 	}
 	b.db = database
+	if b.objects, err = objects.Open(string(settings.ContentURL)); err != nil {
+		return nil, errors.Join(err, b.close(ctx))
+	}
 	if err := b.refuseSecretPooler(ctx, settings); err != nil {
 		return nil, errors.Join(err, b.close(ctx))
 	}
 	return b, nil
 }
+
+func (b *backend) place() archive.Place { return archive.Place{DB: b.db, Objects: b.objects} }
 
 // refuseSecretPooler refuses a pooler that the settings do not name: some statements would fail by chance, and a
 // migration's lock could stay in a session that is not used again.

@@ -18,6 +18,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/cli"
+	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/validations/objects"
 )
 
 const (
@@ -41,15 +43,22 @@ type acknowledged struct {
 func (p Program) lostRunsCommand() *cobra.Command {
 	var logs []string
 	var keys, org string
+	var documents, adopt bool
 	command := &cobra.Command{
-		Use:   "lost --log FILE... | --keys FILE --org SLUG",
+		Use:   "lost --log FILE... | --keys FILE --org SLUG | --documents",
 		Short: "After a restore, list the runs that clients know about but that are gone",
 		Long: "After a restore to an earlier time, list the runs that clients know about but that are no longer in\n" +
 			"the database. They are taken from the log of the service (SV_LOG_FORMAT=json), or from a list of the\n" +
-			"keys of the clients' requests, one per line. A file named - is standard input.",
+			"keys of the clients' requests, one per line. A file named - is standard input.\n\n" +
+			"With --documents, list the runs whose documents are no longer in the object store (SV_CONTENT_URL).",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
+			case documents && len(logs) == 0 && keys == "" && org == "":
+				return p.withBackend(cmd.Context(), func(ctx context.Context, _ config.Settings, b *backend) error {
+					return p.listLostDocuments(ctx, b, adopt)
+				})
+			case documents || adopt:
 			case len(logs) > 0 && keys == "" && org == "":
 				return p.withBackend(cmd.Context(), func(ctx context.Context, _ config.Settings, b *backend) error {
 					return p.listLostRuns(ctx, b, logs)
@@ -59,12 +68,15 @@ func (p Program) lostRunsCommand() *cobra.Command {
 					return p.listLostKeys(ctx, of, keys)
 				})
 			}
-			return &config.UsageError{Reason: "give either --log, or --keys and --org"}
+			return &config.UsageError{Reason: "give either --log, or --keys and --org, or --documents"}
 		},
 	}
 	command.Flags().StringArrayVar(&logs, "log", nil, "a log of the web processes; may be repeated")
 	command.Flags().StringVar(&keys, "keys", "", "a file with idempotency keys of starts, one a line")
 	command.Flags().StringVar(&org, "org", "", "the organization of the keys")
+	command.Flags().BoolVar(&documents, "documents", false, "compare the documents with the object store")
+	command.Flags().BoolVar(&adopt, "adopt", false,
+		"with --documents, let this database delete from the store what it does not know")
 	return command
 }
 
@@ -136,6 +148,24 @@ func (p Program) listLostKeys(ctx context.Context, of tenant, name string) error
 		}
 	}
 	return p.printLost(rows, core.Plural(len(keys), "key"))
+}
+
+// listLostDocuments compares all documents with the object store, which then belongs to this database if it is adopted.
+func (p Program) listLostDocuments(ctx context.Context, b *backend, adopt bool) error {
+	if b.objects == nil {
+		return &config.UsageError{Reason: "SV_CONTENT_URL is not set: all documents are in the database"}
+	}
+	rows := [][]string{{"ORGANIZATION", "RUN"}}
+	checked, err := b.objects.Missing(db.Unlimited(ctx), b.db, func(lost objects.Lost) {
+		rows = append(rows, []string{lost.OrgSlug, lost.Run.String()})
+	})
+	if err == nil && adopt {
+		err = b.objects.Adopt(ctx, b.db)
+	}
+	if err != nil {
+		return err
+	}
+	return p.printLost(rows, core.Plural(checked, "document"))
 }
 
 // printLost prints what is gone, and on standard error how much of it.

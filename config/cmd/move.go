@@ -33,7 +33,7 @@ func (p Program) moveOrgCommand() *cobra.Command {
 			return p.withTenant(cmd.Context(), args[0], func(ctx context.Context, of tenant) error {
 				return p.withCell(ctx, to, func(other *backend, cell string) error {
 					move := archive.Move{
-						From: of.db, To: other.db, OrgID: of.who.OrgID, Slug: args[0], Cell: cell,
+						From: of.place(), To: other.place(), OrgID: of.who.OrgID, Slug: args[0], Cell: cell,
 						Rest: of.settings.MoveRest, Within: within,
 						Report: func(step, text string) {
 							_, _ = fmt.Fprintf(p.Stdout, "%s: %s: %s\n", args[0], step, text) // The move goes on.

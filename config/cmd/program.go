@@ -23,7 +23,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/cli"
-	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/docs"
 	"github.com/simplevalidations/simplevalidations/users/commands"
 	"github.com/simplevalidations/simplevalidations/validations/engines/table/tablefile"
@@ -262,7 +261,7 @@ type opened struct {
 
 	project  *config.Project
 	settings config.Settings
-	db       *db.DB
+	*backend
 }
 
 // withProject is withBackend with the project that the settings describe.
@@ -272,7 +271,7 @@ func (p Program) withProject(ctx context.Context, do func(context.Context, opene
 		if err != nil {
 			return err
 		}
-		return do(ctx, opened{project.Services(), project, settings, b.db})
+		return do(ctx, opened{project.Services(), project, settings, b})
 	})
 }
 

@@ -99,8 +99,13 @@ func (p Program) purgeCommand() *cobra.Command {
 					return err
 				}
 				purged, err := in.Runs.Purge(ctx, in.settings.Retention())
-				return report(p.Stdout, err, "deleted the documents of %s and the findings of %s\n",
+				err = report(p.Stdout, err, "deleted the documents of %s and the findings of %s\n",
 					core.Plural(int(purged.Contents), "run"), core.Plural(int(purged.Findings), "run"))
+				if err != nil || in.objects == nil {
+					return err
+				}
+				swept, err := in.objects.Sweep(ctx, in.db)
+				return report(p.Stdout, err, "deleted %s from the object store\n", core.Plural(int(swept), "object"))
 			})
 		},
 	}

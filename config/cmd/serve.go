@@ -73,7 +73,11 @@ func (o serveOptions) open(ctx context.Context, settings config.Settings, log *s
 	if err != nil {
 		return nil, err
 	}
-	if err := checkSecretKey(ctx, b.db, settings); err != nil {
+	err = checkSecretKey(ctx, b.db, settings)
+	if err == nil {
+		err = config.RequireStore(ctx, b.db, settings)
+	}
+	if err != nil {
 		return nil, errors.Join(err, b.close(ctx))
 	}
 	return b, nil

@@ -84,7 +84,7 @@ func setup(tb testing.TB, cfg Config) *testBundle {
 		tb.Fatal(err)
 	}
 	cfg.Signing = external.NewKeys(b.db, ring)
-	if b.runs, err = validations.NewService(b.db, cfg.SweepAfter); err != nil {
+	if b.runs, err = validations.NewService(b.db, nil, cfg.SweepAfter); err != nil {
 		tb.Fatalf("make service: %v", err)
 	}
 	b.executor, err = New(b.db, cfg, b.runs, b.staged, b.announced, metrics.New("").Runs,

@@ -10,11 +10,14 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
+	"github.com/simplevalidations/simplevalidations/validations/objects"
 )
 
 var (
-	// errUnread means that the database could not be read. The cause may pass, so the run is tried again.
-	errUnread       = errors.New("the document could not be read")
+	// errUnread means that the document could not be read. The cause may pass, so the run is tried again.
+	errUnread = errors.New("the document could not be read")
+	// errStoreAway is errUnread while there is no object store. The attempt does not count.
+	errStoreAway    = fmt.Errorf("%w for lack of the object store", errUnread)
 	errDocumentGone = errors.New("the document is no longer kept")
 )
 
@@ -37,8 +40,11 @@ func (e *Executor) document(ctx context.Context, held lease) (engines.Document, 
 
 func (e *Executor) uploadOf(ctx context.Context, orgID, id uuid.UUID, size int64) *validations.Upload {
 	return validations.NewUpload(size, func(at int64) (int64, []byte, error) {
-		begin, chunk, err := validations.ReadChunk(ctx, e.db, orgID, id, at)
-		if err != nil {
+		begin, chunk, err := e.runs.ReadChunk(ctx, orgID, id, at)
+		switch {
+		case errors.Is(err, objects.ErrUnavailable):
+			return 0, nil, fmt.Errorf("%w: byte %d of upload %s: %s", errStoreAway, at, id, err.Error())
+		case err != nil:
 			// The cause is not wrapped: the io.EOF of a broken connection is not the end of the document.
 			return 0, nil, fmt.Errorf("%w: byte %d of upload %s: %s", errUnread, at, id, err.Error())
 		}

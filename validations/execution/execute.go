@@ -82,6 +82,9 @@ func (e *Executor) executeHeld(ctx context.Context, held lease, shared resources
 	case errors.Is(err, errLeaseLost):
 	case ctx.Err() != nil, errors.Is(err, errStopping):
 		e.handOver(ctx, held.run)
+	case errors.Is(err, errStoreAway):
+		e.log.WarnContext(ctx, "run postponed", "run", held.run.ID, "error", err)
+		e.postpone(ctx, held.run)
 	default:
 		e.log.WarnContext(ctx, "run interrupted", "run", held.run.ID, "attempt", held.run.Attempts, "error", err)
 		e.release(ctx, held.run)

@@ -20,6 +20,8 @@ const (
 	releaseTimeout     = 5 * time.Second
 	// retryPause times the attempts so far is how long an interrupted run waits for its next attempt.
 	retryPause = 2 * time.Second
+	// maxPauseDoublings bounds the wait of a run for the object store at 64 seconds.
+	maxPauseDoublings = 5
 )
 
 // lease is the right to execute a run, with what the execution reads of the run and its submission.
@@ -126,6 +128,21 @@ func (e *Executor) release(ctx context.Context, run validations.Run) {
 		run.OrgID, run.ID, run.Epoch, pause.Milliseconds())
 	if err != nil {
 		e.log.WarnContext(ctx, "lease not released", "run", run.ID, "error", err)
+	}
+}
+
+// postpone is release for a run whose document is in an object store that is away. The attempt does not count, so a run
+// waits for the store until its own time limit. The wait doubles each time.
+func (e *Executor) postpone(ctx context.Context, run validations.Run) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+	defer cancel()
+	_, err := e.db.Pool.Exec(ctx, `
+		UPDATE validation_runs SET lease_until = NULL, attempts = attempts - 1,
+			sweep_after = now() + power(2, least(sweeps, $5)) * $4::bigint * interval '1 millisecond'
+		WHERE org_id = $1 AND id = $2 AND epoch = $3 AND state = 'RUNNING'`,
+		run.OrgID, run.ID, run.Epoch, retryPause.Milliseconds(), maxPauseDoublings)
+	if err != nil {
+		e.log.WarnContext(ctx, "run not postponed", "run", run.ID, "error", err)
 	}
 }
 

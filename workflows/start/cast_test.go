@@ -45,7 +45,7 @@ func setup(t *testing.T) bundle {
 	database := coretest.OpenDatabase(t)
 	staged := jobs.NewSignal()
 	measured := metrics.New("")
-	runs, err := validations.NewService(database, time.Minute)
+	runs, err := validations.NewService(database, nil, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,6 +54,7 @@ func TestChecksOnTheOperationsPage(t *testing.T) {
 		{ID: "SV116", Name: "secret key"},
 		{ID: "SV117", Name: "mail"},
 		{ID: "SV118", Name: "traces"},
+		{ID: "SV119", Name: "object store"},
 	} {
 		fixture.Shows(t, html, `<a href="`+check.Address()+`">`+check.ID+`</a> `+check.Name)
 		if heading := "### " + check.ID + " " + check.Name + "\n"; !strings.Contains(string(guide), heading) {

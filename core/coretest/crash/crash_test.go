@@ -75,6 +75,9 @@ func undisturbed(t *testing.T, f flow) {
 		s.proxy.Watch(s.together(t, effects))
 	}
 	noteCall(s.billing.Plan, func() { note(callBilling) })
+	if s.store != nil {
+		noteCall(s.store.Plan, func() { note(callStore) })
+	}
 	if s.validator != nil {
 		noteCall(s.validator.Plan, func() { note(callValidator) })
 	}

@@ -78,7 +78,7 @@ type at struct {
 
 // isCommit tells commits from calls to other services.
 func (w at) isCommit() bool {
-	return w.name != callBilling && w.name != callValidator && w.name != callReceiver
+	return w.name != callBilling && w.name != callValidator && w.name != callReceiver && w.name != callStore
 }
 
 // strike makes the fault strike once, at the boundary.
@@ -94,6 +94,9 @@ func (s *stage) strike(tb testing.TB, where at, f fault) {
 		return
 	case callReceiver:
 		strikeCall(s.receiver.Plan, effect)
+		return
+	case callStore:
+		strikeCall(s.store.Plan, effect)
 		return
 	}
 	if s.flow.shared {

@@ -176,6 +176,9 @@ func (s *stage) conclude(tb testing.TB) {
 		tb.Errorf("charges = %d with %d calls refused, want %d: %+v", got, s.billing.Refused(), s.flow.charges,
 			s.billing.Charges())
 	}
+	if s.store != nil {
+		s.checkStore(tb)
+	}
 	if s.validator == nil {
 		return
 	}

@@ -32,6 +32,7 @@ const (
 	callBilling   = "call to the billing service"
 	callValidator = "call to the external validator"
 	callReceiver  = "call to the receiver of the webhook"
+	callStore     = "put into the object store"
 )
 
 // flow is something that the program does in one or more steps, each of which ends at a boundary.
@@ -46,6 +47,8 @@ type flow struct {
 	goesOn bool
 	// givesUp tells that the first boundary is the COMMIT of a transaction that is given up.
 	givesUp bool
+	// stored tells that large documents are in an object store.
+	stored bool
 	// shared tells that the boundaries are those of several runs at once.
 	shared bool
 	// settings win over those of all flows.

@@ -29,6 +29,8 @@ type stage struct {
 	billing *outside.Billing
 	// validator is nil where the flow has none.
 	validator *outside.Validator
+	// store has the documents of a flow that is stored.
+	store *store
 	// receiver is told of the ends of runs. It is nil where there is no webhook.
 	receiver *outside.Receiver
 	proxy    *pgproxy.Proxy
@@ -66,7 +68,13 @@ func newStage(tb testing.TB, f flow, settings ...string) *stage {
 	service := outside.NewBilling(secret)
 	listener := httptest.NewServer(service)
 	tb.Cleanup(listener.Close)
+	var documents *store
+	if f.stored {
+		documents = newStore(tb)
+		settings = append(settings, "SV_CONTENT_URL="+documents.url)
+	}
 	s := &stage{
+		store: documents,
 		Installation: program.Install(tb, slices.Concat([]string{
 			"SV_BILLING_URL=" + listener.URL, "SV_BILLING_SECRET=" + secret,
 			"SV_KEY_LOCK=5m", "SV_RUN_LEASE=5m", "SV_RUN_SWEEP_AFTER=5m", "SV_COMPLETE_INTERVAL=100ms",

@@ -120,7 +120,10 @@ func (l lab) passes(ctx context.Context, pkg string, mutants []mutant) error {
 			tests = append(tests, m.Test)
 		}
 	}
-	failed, said, err := l.test(ctx, mutant{Name: "no bug", Package: pkg, Test: strings.Join(tests, "$|^")})
+	failed, said, err := l.test(ctx, mutant{
+		Name: "no bug", Package: pkg, Test: strings.Join(tests, "$|^"),
+		Slow: slices.ContainsFunc(mutants, func(m mutant) bool { return m.Package == pkg && m.Slow }),
+	})
 	if err == nil && failed {
 		err = fmt.Errorf("%w: %s\n%s", errFails, pkg, said)
 	}
@@ -145,7 +148,12 @@ func (l lab) test(ctx context.Context, m mutant) (bool, []byte, error) {
 	// Tests that build programs build them with the bug as well.
 	env := append(os.Environ(), "GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+overlay, coretest.ProgramsVariable+"="+dir)
 	binary := filepath.Join(dir, "test")
-	build := exec.CommandContext(ctx, "go", "test", "-vet=off", "-ldflags=-s -w", "-c", "-o", binary, m.Package)
+	tags := ""
+	if m.Slow {
+		tags = "slow"
+	}
+	build := exec.CommandContext(ctx, "go", "test", "-vet=off", "-ldflags=-s -w", "-tags", tags, "-c", "-o", binary,
+		m.Package)
 	build.Dir, build.Env = l.root, env
 	if said, err := build.CombinedOutput(); err != nil {
 		return false, nil, fmt.Errorf("build %s with %s: %w\n%s", m.Package, m.Name, err, said)

@@ -26,6 +26,8 @@ type mutant struct {
 	Package, Test string
 	// Hangs says that the test does not end with the bug.
 	Hangs bool
+	// Slow says that the test has the tag slow.
+	Slow  bool
 	Edits []edit
 }
 

@@ -51,7 +51,9 @@ func always() []invariant {
 				OR (s.content IS NULL AND s.upload_id IS NULL) <> (r.content_purged_at IS NOT NULL)
 				OR r.content_purged_at IS NULL AND s.sha256 IS DISTINCT FROM sha256(coalesce(s.content, (
 					SELECT string_agg(c.bytes, ''::bytea ORDER BY c.first_byte) FROM upload_chunks AS c
-					WHERE c.org_id = s.org_id AND c.upload_id = s.upload_id)))`},
+					WHERE c.org_id = s.org_id AND c.upload_id = s.upload_id)))
+				AND s.size IS DISTINCT FROM (SELECT sum(o.size) FROM upload_objects AS o
+					WHERE o.org_id = s.org_id AND o.upload_id = s.upload_id)`},
 		{"an upload is swept unless a submission has it", `
 			SELECT u.id, u.sweep_after, s.id AS submission FROM uploads AS u
 			LEFT JOIN submissions AS s ON s.org_id = u.org_id AND s.upload_id = u.id
