@@ -37,36 +37,6 @@ func newStore(tb testing.TB) *store {
 	return s
 }
 
-// storedFlow is the start on a large document that is put into an object store.
-func storedFlow() flow {
-	return flow{
-		name: "stored", part: web, stored: true, before: countersOpened, request: startStored,
-		status: http.StatusCreated,
-		counts: map[string]int{
-			allRuns: 1, runsCounted: 1, runsCharged: 1, adopted: 1, "SELECT count(*) FROM upload_chunks": 0,
-		},
-		boundaries: []string{
-			"insert uploads", callStore, "update uploads, insert upload_objects", callStore,
-			"update uploads, insert upload_objects", sealed,
-			"insert submissions, insert idempotency_keys, update usage_counters, update uploads, " +
-				"insert validation_runs, insert staged_jobs" + paid,
-			handedOver,
-		},
-	}
-}
-
-// startStored starts a run on a document of two objects.
-func startStored(tb testing.TB, s *stage) request {
-	tb.Helper()
-	o := program.Readings(tb, key)
-	var body []byte
-	for len(body) <= 1<<20 {
-		body = append(body, o.Body...)
-	}
-	o.Body = body
-	return start(s, o)
-}
-
 // checkStore demands that every chunk has its object, also after a sweep, and that nothing else is left then.
 func (s *stage) checkStore(tb testing.TB) {
 	tb.Helper()
