@@ -129,10 +129,9 @@ func layers() []layer {
 		{folder: "validations", may: append([]string{
 			"users/quota", "validations/engines", "validations/objects",
 		}, foundation...)},
-		{
-			folder: "validations/execution",
-			may:    append([]string{"validations", "validations/engines", "validations/objects"}, foundation...),
-		},
+		{folder: "validations/execution", may: append([]string{
+			"validations", "validations/engines", "validations/objects",
+		}, foundation...)},
 		{
 			folder: "validations/web",
 			may: append([]string{

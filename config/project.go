@@ -123,11 +123,7 @@ func NewProject(
 	measured := metrics.New(version)
 	check := core.NewValidator()
 	staged := jobs.NewSignal()
-	store, err := objects.Open(string(settings.ContentURL))
-	if err != nil {
-		return nil, err
-	}
-	runs, err := validations.NewService(database, store, settings.RunSweepAfter)
+	runs, store, err := newRuns(settings, database)
 	if err != nil {
 		return nil, fmt.Errorf("install validations: %w", err)
 	}
@@ -176,6 +172,15 @@ func NewProject(
 		return nil, err
 	}
 	return p, nil
+}
+
+func newRuns(settings Settings, database *db.DB) (*validations.Service, *objects.Store, error) {
+	store, err := objects.Open(string(settings.ContentURL))
+	if err != nil {
+		return nil, nil, err
+	}
+	runs, err := validations.NewService(database, store, settings.RunSweepAfter)
+	return runs, store, err
 }
 
 func (p *Project) newEdge() access.Edge {

@@ -3,8 +3,8 @@ package archive
 // organizations is the table with the organization itself. Its row comes before all others.
 const organizations = "organizations"
 
-// uploadChunks is the table with the chunks of documents. In an archive it has those of the object store, too, which are
-// rows of uploadObjects here.
+// uploadChunks is the table with the chunks of documents. In an archive it also has those of the object store, which
+// are rows of uploadObjects here.
 const (
 	uploadChunks  = "upload_chunks"
 	uploadObjects = "upload_objects"

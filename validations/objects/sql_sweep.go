@@ -179,8 +179,8 @@ func (s *Store) sweepPage(ctx context.Context, database *db.DB, page []minio.Obj
 	var chunks []Chunk
 	var listed []minio.ObjectInfo
 	for _, object := range page {
-		if orgID, id, ok := uploadOf(object.Key); ok {
-			chunks, listed = append(chunks, Chunk{OrgID: orgID, UploadID: id}), append(listed, object)
+		if chunk, ok := uploadOf(object.Key); ok {
+			chunks, listed = append(chunks, chunk), append(listed, object)
 		}
 	}
 	var before time.Time

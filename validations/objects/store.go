@@ -98,18 +98,13 @@ func (c Chunk) name() string {
 	return fmt.Sprintf("%s/%s/%016x-%s", c.OrgID, c.UploadID, c.FirstByte, hex.EncodeToString(c.SHA256))
 }
 
-// uploadOf reads the upload from the name of an object. It returns false for what is no chunk.
-func uploadOf(name string) (orgID, uploadID uuid.UUID, ok bool) {
-	parts := strings.Split(name, "/")
-	if len(parts) != 3 {
-		return uuid.Nil, uuid.Nil, false
-	}
-	org, err := uuid.Parse(parts[0])
-	if err != nil {
-		return uuid.Nil, uuid.Nil, false
-	}
-	upload, err := uuid.Parse(parts[1])
-	return org, upload, err == nil
+// uploadOf reads the upload of a chunk from the name of its object. It returns false for what is no chunk.
+func uploadOf(name string) (Chunk, bool) {
+	org, rest, _ := strings.Cut(name, "/")
+	upload, _, isChunk := strings.Cut(rest, "/")
+	orgID, err := uuid.Parse(org)
+	uploadID, uploadErr := uuid.Parse(upload)
+	return Chunk{OrgID: orgID, UploadID: uploadID}, isChunk && err == nil && uploadErr == nil
 }
 
 // Put stores the bytes of a chunk. The row of its upload must have been committed.

@@ -2,6 +2,7 @@ package crash
 
 import (
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -41,7 +42,7 @@ func newStore(tb testing.TB) *store {
 func (s *stage) checkStore(tb testing.TB) {
 	tb.Helper()
 	const day = 25 * time.Hour
-	settings := append(s.Settings[:len(s.Settings):len(s.Settings)], "SV_CONTENT_URL="+s.store.server.URL())
+	settings := append(slices.Clip(s.Settings), "SV_CONTENT_URL="+s.store.server.URL())
 	s.passTime(tb)
 	program.Execute(tb, settings, "", "admin", "purge") // It deletes the uploads, and spares their young objects.
 	s.store.server.Age(tb, day)

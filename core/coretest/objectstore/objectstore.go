@@ -136,7 +136,7 @@ func gateway(tb testing.TB) string {
 		tb.Fatal(err)
 	}
 	cmd := exec.CommandContext(tb.Context(), "go", "tool", "-n", "versitygw")
-	cmd.Dir = filepath.Join(root, "core/coretest/objectstore/gateway")
+	cmd.Dir = filepath.Join(root, "core", "coretest", "objectstore", "gateway")
 	output, err := cmd.Output()
 	if err != nil {
 		tb.Fatalf("build the object store: %v", err)
