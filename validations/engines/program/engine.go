@@ -158,21 +158,11 @@ func (e *Engine) Run(ctx context.Context, doc engine.Document) (engine.Report, e
 
 // ask gives the program a task and the document, and reads its answer once the program has ended well.
 func (e *Engine) ask(ctx context.Context, task string, doc engine.Document) (answer, error) {
-	request, err := jsonv2.Marshal(port.Request{
-		Version: port.Version, Task: task, Config: e.config, MediaType: doc.MediaType, Filename: doc.Filename,
-		Size: doc.Size, Limits: port.Limits{
-			Findings: e.limits.MaxFindings, PerCheck: e.limits.MaxPerCheck, Excerpt: e.limits.MaxExcerpt,
-		},
-	})
+	command, input, err := e.command(task, doc)
 	if err != nil {
-		return answer{}, fmt.Errorf("write a request: %w", err)
-	}
-	command := Command{
-		Path: e.path, Args: []string{e.name}, Memory: e.memory(doc.MediaType, doc.Size), Time: e.limits.MaxProgramTime,
+		return answer{}, err
 	}
 	out, said := new(answerText), new(Said)
-	input := io.MultiReader(
-		bytes.NewReader(append(request, '\n')), io.NewSectionReader(doc.Content, 0, doc.Size))
 	end, err := command.Run(ctx, Streams{In: input, Out: out, Err: said})
 	switch {
 	case ctx.Err() == nil && out.tooLong:
@@ -188,6 +178,24 @@ func (e *Engine) ask(ctx context.Context, task string, doc engine.Document) (ans
 		return answer{}, e.failed("gave an invalid answer: %s", fault)
 	}
 	return given, nil
+}
+
+// command returns the run of the program for a task, and what it reads: the request and the document.
+func (e *Engine) command(task string, doc engine.Document) (Command, io.Reader, error) {
+	request, err := jsonv2.Marshal(port.Request{
+		Version: port.Version, Task: task, Config: e.config, MediaType: doc.MediaType, Filename: doc.Filename,
+		Size: doc.Size, Limits: port.Limits{
+			Findings: e.limits.MaxFindings, PerCheck: e.limits.MaxPerCheck, Excerpt: e.limits.MaxExcerpt,
+		},
+	})
+	if err != nil {
+		return Command{}, nil, fmt.Errorf("write a request: %w", err)
+	}
+	input := io.MultiReader(
+		bytes.NewReader(append(request, '\n')), io.NewSectionReader(doc.Content, 0, doc.Size))
+	return Command{
+		Path: e.path, Args: []string{e.name}, Memory: e.memory(doc.MediaType, doc.Size), Time: e.limits.MaxProgramTime,
+	}, input, nil
 }
 
 // verdict is nil where the program has ended well, so that its answer counts.

@@ -125,7 +125,7 @@ func Open(
 	case mediatype.JSONLines:
 		return newJSONLines(content, columns, limits), nil
 	case mediatype.Parquet:
-		return openParquet(ctx, content, d, limits)
+		return openParquet(ctx, doc, d, limits)
 	default:
 		encoding, err := d.Charset(content, doc.MediaType)
 		if err != nil {
