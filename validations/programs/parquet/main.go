@@ -16,7 +16,6 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
-
 	"github.com/simplevalidations/simplevalidations/validations/programs/port"
 )
 
