@@ -2,7 +2,6 @@ package program
 
 import (
 	"context"
-	"fmt"
 	"io"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
@@ -13,8 +12,8 @@ import (
 type rows struct {
 	*io.PipeReader
 
-	process *Process
-	ended   chan struct{}
+	stop  context.CancelFunc
+	ended chan struct{}
 }
 
 // Rows starts a program that reads a document as a table, and returns what it writes (port.Reader); close it. Where the
@@ -30,16 +29,13 @@ func Rows(
 	if err != nil {
 		return nil, err
 	}
+	ctx, stop := context.WithCancel(ctx)
 	output, to := io.Pipe()
-	said := new(Said)
-	process, err := command.Start(ctx, Streams{In: input, Out: to, Err: said})
-	if err != nil {
-		return nil, fmt.Errorf("read a table: %w", err)
-	}
-	r := &rows{output, process, make(chan struct{})}
+	r := &rows{output, stop, make(chan struct{})}
 	go func() {
 		defer close(r.ended)
-		end, err := process.Wait()
+		said := new(Said)
+		end, err := command.Run(ctx, Streams{In: input, Out: to, Err: said})
 		if err == nil {
 			err = e.verdict(command, end, said)
 		}
@@ -48,9 +44,9 @@ func Rows(
 	return r, nil
 }
 
-// Close kills the program; what it has not written is lost.
+// Close ends the program; what it has not written is lost.
 func (r *rows) Close() error {
-	r.process.Kill()
+	r.stop()
 	err := r.PipeReader.Close()
 	<-r.ended // It may still read the document.
 	return err

@@ -2,8 +2,6 @@ package tablefile
 
 import (
 	"bufio"
-	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +9,6 @@ import (
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 	"github.com/simplevalidations/simplevalidations/validations/engines/program"
@@ -54,6 +51,8 @@ type parquetFile struct {
 
 	record
 	raw []byte
+	// values are those of the current record: each has the letter of its type before it, and a missing one is empty.
+	values []string
 	// shown is the current record as findings quote it.
 	shown []byte
 }
@@ -100,59 +99,35 @@ func (f *parquetFile) Next() error {
 	if f.raw, err = f.source.read(f.raw[:0]); err != nil {
 		return err
 	}
-	decoder := jsontext.NewDecoder(bytes.NewReader(f.raw))
-	if decoder.PeekKind() == jsontext.KindBeginObject {
-		return f.unreadable()
+	if err := jsonv2.Unmarshal(f.raw, &f.values); err != nil {
+		return f.unreadable(err)
 	}
-	_, err = decoder.ReadToken()
-	for err == nil && decoder.PeekKind() != jsontext.KindEndArray {
-		var value jsontext.Value
-		if value, err = decoder.ReadValue(); err == nil {
-			err = f.add(value)
+	for _, value := range f.values {
+		if len(f.cells) > 0 {
+			f.shown = append(f.shown, '\t')
 		}
-	}
-	if err != nil {
-		return invalidRows(err)
+		cell := Value{Start: len(f.shown), Native: NativeNull}
+		if value != "" {
+			cell.Text, cell.Native = []byte(value[1:]), rowTypes[value[0]]
+		}
+		if cell.Native == NativeTime {
+			var isTime bool
+			if cell.When, isTime = parseMoment(value[1:], rowLayouts); !isTime {
+				cell.Native = NativeText
+			}
+		}
+		f.shown = append(f.shown, cell.Text...)
+		f.cells = append(f.cells, cell)
 	}
 	return nil
 }
 
-func invalidRows(err error) error {
-	reason := engine.ClipTo(err.Error(), engine.MaxMessage)
-	return &engine.FailedError{Reason: "the program " + ParquetProgram + " gave an invalid answer: " + reason}
-}
-
-var errNoRow = errors.New("a line is no row")
-
-// unreadable is the error of a last line, which says why the rest of the file cannot be read.
-func (f *parquetFile) unreadable() error {
+// unreadable is the error of a line that is no row. The last one may say why the rest of the file cannot be read.
+func (f *parquetFile) unreadable(err error) error {
 	var last port.Line
-	if err := jsonv2.Unmarshal(f.raw, &last); err != nil || last.Finding == nil {
-		return invalidRows(cmp.Or(err, errNoRow))
+	if jsonv2.Unmarshal(f.raw, &last) != nil || last.Finding == nil {
+		reason := engine.ClipTo(err.Error(), engine.MaxMessage)
+		return &engine.FailedError{Reason: "the program " + ParquetProgram + " gave an invalid answer: " + reason}
 	}
 	return final("csv.malformed", "the file cannot be read: %s", engine.ClipTo(last.Finding.Message, engine.MaxMessage))
-}
-
-// add adds a value of the current record.
-func (f *parquetFile) add(value jsontext.Value) error {
-	if len(f.cells) > 0 {
-		f.shown = append(f.shown, '\t')
-	}
-	cell := Value{Start: len(f.shown), Native: NativeNull}
-	if value.Kind() != jsontext.KindNull {
-		text, err := jsontext.AppendUnquote(nil, value)
-		if err != nil || len(text) == 0 {
-			return cmp.Or(err, errNoRow)
-		}
-		cell.Text, cell.Native = text[1:], rowTypes[text[0]]
-	}
-	if cell.Native == NativeTime {
-		var isTime bool
-		if cell.When, isTime = parseMoment(string(cell.Text), rowLayouts); !isTime {
-			cell.Native = NativeText
-		}
-	}
-	f.shown = append(f.shown, cell.Text...)
-	f.cells = append(f.cells, cell)
-	return nil
 }
