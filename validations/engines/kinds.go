@@ -14,6 +14,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines/rules"
 	"github.com/simplevalidations/simplevalidations/validations/engines/schema"
 	"github.com/simplevalidations/simplevalidations/validations/engines/table"
+	"github.com/simplevalidations/simplevalidations/validations/engines/table/tablefile"
 	"github.com/simplevalidations/simplevalidations/validations/engines/xml"
 )
 
@@ -80,12 +81,12 @@ var (
 var kinds = []kind{
 	{
 		name: KindEnergyPlus, title: "EnergyPlus model", v1Type: KindEnergyPlus,
-		compile: compiler(energyplus.Compile), describe: energyplus.Describe,
+		compile: compiler(energyplus.Compile), describe: describer(energyplus.Describe),
 		weigh: energyPlusWeight.any, schema: SchemaMember{Language: SchemaNone},
 	},
 	{
 		name: KindHTTP, title: "Validator of another service", v1Type: KindHTTP,
-		compile: compiler(compileHTTP), describe: describeHTTP,
+		compile: compiler(compileHTTP), describe: describer(describeHTTP),
 		weigh: textWeight.any, schema: SchemaMember{Language: SchemaNone},
 	},
 	{
@@ -95,7 +96,7 @@ var kinds = []kind{
 	},
 	{
 		name: KindJSONSchema, title: "JSON Schema", v1Type: KindJSONSchema,
-		compile: compiler(schema.Compile), describe: schema.Describe, warn: schema.Warnings,
+		compile: compiler(schema.Compile), describe: describer(schema.Describe), warn: schema.Warnings,
 		weigh: weighTree, schema: SchemaMember{Name: "schema", Language: SchemaJSON},
 	},
 	{
@@ -105,7 +106,7 @@ var kinds = []kind{
 	},
 	{
 		name: KindRules, title: "Rules", v1Type: KindRules,
-		compile: compiler(rules.Compile), describe: rules.Describe,
+		compile: compiler(rules.Compile), describe: describer(rules.Describe),
 		weigh: weighTree, schema: SchemaMember{Language: SchemaNone},
 	},
 	{
@@ -115,12 +116,12 @@ var kinds = []kind{
 	},
 	{
 		name: KindTable, title: "Table", v1Type: KindTable,
-		compile: compiler(table.Compile), describe: table.Describe, warn: table.Warnings,
+		compile: compiler(table.Compile), describe: describer(table.Describe), warn: table.Warnings,
 		weigh: weighTable, schema: SchemaMember{Name: "schema", Language: SchemaJSON},
 	},
 	{
 		name: KindXML, title: "XML", v1Type: KindXML,
-		compile: compiler(xml.Compile), describe: xml.Describe,
+		compile: compiler(xml.Compile), describe: describer(xml.Describe),
 		weigh: xmlWeight.any, schema: SchemaMember{Name: "schema", Language: SchemaXML},
 	},
 }
@@ -230,17 +231,32 @@ func kindOf(name string) kind {
 	}
 }
 
-// compiler turns the constructor of one engine into that of any, which returns the engine only where its configuration
-// has no faults.
-func compiler[E Engine](
-	compile func(json.RawMessage, Limits) (E, []ConfigError),
+// compiler turns the constructor of one engine into that of any, which reads the configuration and returns the engine
+// only where that has no faults.
+func compiler[C any, E Engine](
+	compile func(config C, limits Limits) (E, []ConfigError),
 ) func(json.RawMessage, Limits) (Engine, []ConfigError) {
-	return func(config json.RawMessage, limits Limits) (Engine, []ConfigError) {
+	return func(text json.RawMessage, limits Limits) (Engine, []ConfigError) {
+		var config C
+		if faults := engine.DecodeConfig(text, &config); len(faults) > 0 {
+			return nil, faults
+		}
 		e, faults := compile(config, limits)
 		if len(faults) > 0 {
 			return nil, faults
 		}
 		return e, nil
+	}
+}
+
+// describer turns what describes the configurations of one engine into what reads them before.
+func describer[C any](describe func(config C) []Requirement) func(json.RawMessage) []Requirement {
+	return func(text json.RawMessage) []Requirement {
+		var config C
+		if len(engine.DecodeConfig(text, &config)) > 0 {
+			return nil
+		}
+		return describe(config)
 	}
 }
 
@@ -257,14 +273,8 @@ func Warnings(name string, config json.RawMessage, limits Limits) []ConfigError 
 	return nil
 }
 
-// MissingPrograms returns the names of the kinds whose programs are not installed.
+// MissingPrograms returns the names of the product's own programs that are not installed.
 func MissingPrograms(limits Limits) []string {
-	var missing []string
-	for _, k := range kinds {
-		_, faults := k.compile(json.RawMessage("{}"), limits)
-		if slices.ContainsFunc(faults, program.IsNotInstalled) {
-			missing = append(missing, k.name)
-		}
-	}
-	return missing
+	return slices.DeleteFunc([]string{idsProgram.Program, tablefile.ParquetProgram, schematronProgram.Program},
+		func(name string) bool { return program.IsInstalled(name, limits) })
 }

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"syscall"
@@ -101,23 +101,22 @@ func (k Kind) Describe(config json.RawMessage) []engine.Requirement {
 	return describe(k.Compile(config, engine.DefaultLimits()))
 }
 
+// IsInstalled reports whether the file of a program can be executed.
+func IsInstalled(name string, limits engine.Limits) bool {
+	_, err := exec.LookPath(filepath.Join(limits.Programs, name))
+	return limits.Programs != "" && err == nil
+}
+
 // find looks for the file of the program.
 func (e *Engine) find(pointer string) (*Engine, []engine.ConfigError) {
 	e.path = filepath.Join(e.limits.Programs, e.name)
-	info, err := os.Stat(e.path)
-	const executable = 0o111
-	if e.limits.Programs == "" || err != nil || !info.Mode().IsRegular() || info.Mode()&executable == 0 {
+	if !IsInstalled(e.name, e.limits) {
 		detail := fmt.Sprintf("this server does not have the program %s: "+
 			"put an executable file of this name into the folder that SV_PROGRAMS names", e.name)
-		return nil, engine.Refuse(pointer, codeNotInstalled, detail)
+		return nil, engine.Refuse(pointer, "program.not_installed", detail)
 	}
 	return e, nil
 }
-
-const codeNotInstalled = "program.not_installed"
-
-// IsNotInstalled reports whether a fault of a configuration is that the program of its step is not on this server.
-func IsNotInstalled(fault engine.ConfigError) bool { return fault.Code == codeNotInstalled }
 
 // Precheck lets the program judge the configuration.
 func (e *Engine) Precheck(ctx context.Context) ([]engine.ConfigError, error) {

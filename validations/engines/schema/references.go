@@ -10,7 +10,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
-	"github.com/simplevalidations/simplevalidations/validations/engines/tree"
 )
 
 // reference is a keyword of a schema whose value leads to another.
@@ -127,7 +126,7 @@ type Missing struct {
 
 // FindMissing returns what the schemas of a configuration refer to and do not have, or why they cannot be read.
 func FindMissing(config json.RawMessage, limits engine.Limits) ([]Missing, []engine.ConfigError) {
-	var c stepConfig
+	var c Config
 	if faults := engine.DecodeConfig(config, &c); len(faults) > 0 {
 		return nil, faults
 	}
@@ -156,10 +155,7 @@ func (r *resource) fault(tokens []string, code, detail string) *engine.ConfigErr
 	if !r.isText {
 		return fault(r.pointer+at, code, detail)
 	}
-	root := &tree.Spot{}
-	spot := root.At(tokens)
-	r.tree.Locate(root)
-	place := r.tree.Lines.PlaceAt(engine.Finding{}, spot.Value)
+	place := r.tree.Lines.PlaceAt(engine.Finding{}, r.tree.Spots(tokens)[0].Value)
 	if at != "" {
 		detail = "at " + engine.Clip(at) + ": " + detail
 	}

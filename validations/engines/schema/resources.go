@@ -53,7 +53,7 @@ func (r *resources) Load(address string) (any, error) {
 var errNotThere = errors.New("not in this step")
 
 // readResources reads the schemas of a step.
-func readResources(c stepConfig, limits engine.Limits) (*resources, *engine.ConfigError) {
+func readResources(c Config, limits engine.Limits) (*resources, *engine.ConfigError) {
 	size := len(c.Schema)
 	for _, text := range c.Schemas {
 		size += len(text)

@@ -20,7 +20,7 @@ type doubter struct {
 // Warnings says which members of the schemas of a step check nothing although they seem to: those that no draft knows,
 // and those that the draft of the schema does not know. It has nothing to say of a step that Compile refuses.
 func Warnings(config json.RawMessage, limits engine.Limits) []engine.ConfigError {
-	var c stepConfig
+	var c Config
 	if len(engine.DecodeConfig(config, &c)) > 0 {
 		return nil
 	}

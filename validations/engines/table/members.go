@@ -70,7 +70,7 @@ func misplaced(at string) engine.ConfigError {
 
 // Warnings says which members of the schema of a step check nothing although they may seem to.
 func Warnings(config json.RawMessage, _ engine.Limits) []engine.ConfigError {
-	var c stepConfig
+	var c Config
 	if len(engine.DecodeConfig(config, &c)) > 0 {
 		return nil
 	}
