@@ -243,6 +243,6 @@ func checkSeverities(severities map[string]Severity) []ConfigError {
 }
 
 // describeHTTP says what a step demands of documents.
-func describeHTTP(c httpConfig) []Requirement {
+func describeHTTP(c httpConfig, _ Limits) []Requirement {
 	return []Requirement{{Subject: c.URL, Words: "this service finds no errors in the document"}}
 }

@@ -77,7 +77,7 @@ func (c Config) checkRequired() []engine.ConfigError {
 }
 
 // Describe says what a step demands of documents.
-func Describe(c Config) []engine.Requirement {
+func Describe(c Config, _ engine.Limits) []engine.Requirement {
 	versions := "the model is for a supported version of EnergyPlus"
 	if len(c.Versions) > 0 {
 		versions = "the model is for EnergyPlus " + strings.Join(c.Versions, ", ")

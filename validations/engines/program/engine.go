@@ -18,8 +18,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/programs/port"
 )
 
-// stepConfig is the configuration of a program step.
-type stepConfig struct {
+// Config is the configuration of a program step.
+type Config struct {
 	Program string          `json:"program"`
 	Config  json.RawMessage `json:"config,omitempty"`
 }
@@ -52,11 +52,7 @@ const (
 func Weigh(string, int64) int64 { return most }
 
 // Compile checks the configuration of a step as far as it can without the program.
-func Compile(config json.RawMessage, limits engine.Limits) (*Engine, []engine.ConfigError) {
-	var c stepConfig
-	if faults := engine.DecodeConfig(config, &c); len(faults) > 0 {
-		return nil, faults
-	}
+func Compile(c Config, limits engine.Limits) (*Engine, []engine.ConfigError) {
 	if !nameForm.MatchString(c.Program) {
 		detail := "name a program by up to 64 of the characters a-z, 0-9, _ and -, with a letter first"
 		return nil, engine.Refuse("/program", "program.name", detail)
@@ -69,8 +65,8 @@ func Compile(config json.RawMessage, limits engine.Limits) (*Engine, []engine.Co
 }
 
 // Describe says what a step demands of documents.
-func Describe(config json.RawMessage) []engine.Requirement {
-	return describe(Compile(config, engine.DefaultLimits()))
+func Describe(c Config, limits engine.Limits) []engine.Requirement {
+	return describe(Compile(c, limits))
 }
 
 // kindTime is the processor time of a program that carries a kind. It has bounds of its own, and this one ends it where
@@ -87,18 +83,14 @@ type Kind struct {
 // Compile looks for the program.
 func (k Kind) Compile(config json.RawMessage, limits engine.Limits) (*Engine, []engine.ConfigError) {
 	memory := func(mediaType string, size int64) int64 { return idle + k.Weigh(mediaType, size) }
-	var object map[string]json.RawMessage
-	if faults := engine.DecodeConfig(config, &object); len(faults) > 0 {
-		return nil, faults
-	}
 	limits.MaxProgramTime = kindTime
 	e := &Engine{name: k.Program, config: config, memory: memory, limits: limits}
 	return e.find("")
 }
 
 // Describe says what a step demands of documents.
-func (k Kind) Describe(config json.RawMessage) []engine.Requirement {
-	return describe(k.Compile(config, engine.DefaultLimits()))
+func (k Kind) Describe(config json.RawMessage, limits engine.Limits) []engine.Requirement {
+	return describe(k.Compile(config, limits))
 }
 
 // IsInstalled reports whether the file of a program can be executed.

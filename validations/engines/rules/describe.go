@@ -7,7 +7,7 @@ import (
 )
 
 // Describe says what a step demands of documents.
-func Describe(c Config) []engine.Requirement {
+func Describe(c Config, _ engine.Limits) []engine.Requirement {
 	var requirements []engine.Requirement
 	for _, raw := range c.Rules {
 		var rule ruleConfig

@@ -8,7 +8,7 @@ import (
 )
 
 // Describe says what a step demands of documents.
-func Describe(c Config) []engine.Requirement {
+func Describe(c Config, _ engine.Limits) []engine.Requirement {
 	// Other schemas have none of these members and get no requirement.
 	var schema struct {
 		Title       string          `json:"title"`

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -32,8 +33,8 @@ func (r *resources) eachReference(visit func(one *resource, to reference)) {
 }
 
 // brokenReference returns the fault of the first reference that cannot be resolved, or nil.
-func (r *resources) brokenReference() *engine.ConfigError {
-	var found *engine.ConfigError
+func (r *resources) brokenReference() []engine.ConfigError {
+	var found []engine.ConfigError
 	builtIn := map[string]bool{}
 	r.eachReference(func(one *resource, to reference) {
 		if found != nil {
@@ -108,12 +109,8 @@ func nameOf(address string) string {
 	if !ok {
 		return address
 	}
-	from, to := strings.Split(strings.TrimPrefix(engine.SchemaFolder, host), "/"), strings.Split(target, "/")
-	from = from[:len(from)-1]
-	for len(from) > 0 && len(to) > 1 && from[0] == to[0] {
-		from, to = from[1:], to[1:]
-	}
-	return strings.Repeat("../", len(from)) + strings.Join(to, "/")
+	name, _ := filepath.Rel(strings.TrimPrefix(engine.SchemaFolder, host), target) // Both are below the host.
+	return name
 }
 
 // Missing is a schema that a step refers to and does not have.
@@ -132,7 +129,7 @@ func FindMissing(config json.RawMessage, limits engine.Limits) ([]Missing, []eng
 	}
 	read, problem := readResources(c, limits)
 	if problem != nil {
-		return nil, []engine.ConfigError{*problem}
+		return nil, problem
 	}
 	var missing []Missing
 	// Each schema is missed once, and those that are built in are not missed.
@@ -150,17 +147,16 @@ func FindMissing(config json.RawMessage, limits engine.Limits) ([]Missing, []eng
 }
 
 // fault is what is wrong at a place of the resource.
-func (r *resource) fault(tokens []string, code, detail string) *engine.ConfigError {
+func (r *resource) fault(tokens []string, code, detail string) []engine.ConfigError {
 	at := engine.Pointer(tokens...)
 	if !r.isText {
-		return fault(r.pointer+at, code, detail)
+		return engine.Refuse(r.pointer+at, code, detail)
 	}
 	place := r.tree.Lines.PlaceAt(engine.Finding{}, r.tree.Spots(tokens)[0].Value)
 	if at != "" {
 		detail = "at " + engine.Clip(at) + ": " + detail
 	}
-	refusal := engine.NewTextError(r.pointer, code, place.Line, place.Column, detail)
-	return &refusal
+	return []engine.ConfigError{engine.NewTextError(r.pointer, code, place.Line, place.Column, detail)}
 }
 
 // place returns the resource that an address of the library is in, and its tokens there.

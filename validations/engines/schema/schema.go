@@ -43,12 +43,12 @@ func Compile(c Config, limits engine.Limits) (*Engine, []engine.ConfigError) {
 	}
 	source, fault := readResources(c, limits)
 	if fault != nil {
-		return nil, []engine.ConfigError{*fault}
+		return nil, fault
 	}
 	e := &Engine{source: source, limits: limits, idle: make(chan *compiledSchema, maxIdleSchemas)}
 	first, fault := source.compile(limits)
 	if fault != nil {
-		return nil, []engine.ConfigError{*fault}
+		return nil, fault
 	}
 	e.idle <- first
 	return e, nil
@@ -147,6 +147,6 @@ func report(c *engine.Collector, t *tree.Tree, failures leaves) {
 	for _, key := range slices.SortedFunc(maps.Keys(failures.unlisted), func(a, b engine.CheckKey) int {
 		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Code, b.Code))
 	}) {
-		c.AddUnlisted(key, failures.unlisted[key])
+		c.AddFolded(key.Path, engine.Failure(key.Code, ""), failures.unlisted[key], nil)
 	}
 }

@@ -177,7 +177,7 @@ func (s *schema) check(ctx context.Context, text []byte, c *engine.Collector) er
 		c.Add(one.local, one.finding)
 	}
 	if more := found.unlisted + unlisted; more > 0 {
-		c.AddUnlisted(engine.CheckKey{Code: "xml.schema", Severity: engine.SeverityError}, more)
+		c.AddFolded("", engine.Failure("xml.schema", ""), more, nil)
 	}
 	return nil
 }

@@ -68,7 +68,7 @@ func (e *Engine) Run(ctx context.Context, doc engine.Document) (engine.Report, e
 }
 
 // Describe says what a step demands of documents.
-func Describe(c Config) []engine.Requirement {
+func Describe(c Config, _ engine.Limits) []engine.Requirement {
 	requirements := []engine.Requirement{{Words: "the document is well-formed XML"}}
 	if c.Schema != "" {
 		valid := engine.Requirement{Words: "it is valid against the XML Schema of this step"}

@@ -45,7 +45,8 @@ var rowLayouts = []string{layoutLocal + "Z", layoutLocal, time.DateOnly, time.Ti
 
 // parquetFile reads a table of Apache Parquet, which a program decodes.
 type parquetFile struct {
-	output io.ReadCloser
+	io.Closer
+
 	source lineReader
 	limits engine.Limits
 
@@ -67,7 +68,7 @@ func openParquet(
 		return nil, fmt.Errorf("read a Parquet file: %w", err)
 	}
 	f := &parquetFile{
-		output: output, limits: limits, record: record{line: -1},
+		Closer: output, limits: limits, record: record{line: -1},
 		source: lineReader{bufio.NewReaderSize(output, window), limits.MaxRecordBytes},
 	}
 	if dialect.HasHeader() {
@@ -78,9 +79,6 @@ func openParquet(
 	}
 	return f, nil
 }
-
-// Close ends the program.
-func (f *parquetFile) Close() error { return f.output.Close() }
 
 // Blank implements Source.
 func (f *parquetFile) Blank() bool { return false }
