@@ -58,7 +58,7 @@ func outline() []part {
 		},
 		{
 			title: "Design",
-			pages: []string{"guides/guarantees", "guides/architecture", "guides/performance", "guides/comparison"},
+			pages: []string{"guides/guarantees", "guides/architecture", "guides/performance"},
 		},
 		{title: "Decisions", folder: "adr/"},
 		{title: "Errors", folder: "errors/", folded: true},
