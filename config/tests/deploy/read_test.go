@@ -114,6 +114,8 @@ func readComposition(tb testing.TB) []process {
 
 // manifest is the part of a manifest that says how processes run, of whatever kind it is.
 type manifest struct {
+	file string
+
 	Kind     string
 	Metadata struct{ Name string }
 	Data     map[string]string
@@ -187,23 +189,25 @@ func readManifests(tb testing.TB) ([]process, string) {
 			case "HorizontalPodAutoscaler":
 				metric = m.Spec.Metrics[0].External.Metric.Name
 			case "Deployment", "Job":
+				m.file = file
 				manifests = append(manifests, m)
 			}
 		}
 	}
 	var all []process
 	for _, m := range manifests {
-		all = append(all, m.Spec.Template.Spec.process(m.Metadata.Name, shared, target))
-		all[len(all)-1].placed = placed
+		p := m.Spec.Template.Spec.process(shared, target)
+		p.file, p.placed = m.file, placed
+		all = append(all, p)
 	}
 	return all, metric
 }
 
 // process is that of the only container. The service leads to the port with the name target.
-func (s podSpec) process(name string, shared map[string][]string, target string) process {
+func (s podSpec) process(shared map[string][]string, target string) process {
 	c := s.Containers[0]
 	p := process{
-		file: "manifest of " + name, args: c.Args, grace: time.Duration(s.Grace) * time.Second,
+		args: c.Args, grace: time.Duration(s.Grace) * time.Second,
 		preStop: time.Duration(c.Lifecycle.PreStop.Sleep.Seconds) * time.Second,
 	}
 	for _, from := range c.From {

@@ -191,10 +191,10 @@ func (s *site) work(tb testing.TB, metric string) {
 // stop does what each supervisor does: it tells the process to stop, and kills it when its time is over.
 func (s *site) stop(tb testing.TB) {
 	tb.Helper()
+	// One that has ended is not harmed by being killed later.
 	for _, r := range s.running {
 		r.Signal(tb, syscall.SIGTERM)
-		kill := time.AfterFunc(r.grace-r.preStop, r.Kill)
-		defer kill.Stop()
+		time.AfterFunc(r.grace-r.preStop, r.Kill)
 	}
 	for _, r := range s.running {
 		if code := r.ExitCode(tb); code != 0 {
