@@ -83,8 +83,8 @@ func publishedSchemas(tb testing.TB) *schemas {
 
 // fetched is a module that is on this machine.
 type fetched struct {
-	Dir     string `json:"Dir"`     //nolint:tagliatelle // go says it so
-	Version string `json:"Version"` //nolint:tagliatelle // go says it so
+	Dir     string `json:"Dir"`
+	Version string `json:"Version"`
 }
 
 func download(tb testing.TB, dir, module string) fetched {
