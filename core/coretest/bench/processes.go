@@ -42,12 +42,19 @@ func (b *bench) measureProcesses(ctx context.Context) error {
 			return err
 		}
 		starts = append(starts, lane{s.name, b.counted(s.measure)})
-		both := slices.Concat(web, slices.Repeat([]string{"worker"}, n))
-		s, err = b.execute(ctx, fmt.Sprintf(laneBoth, n, n), b.redisURL+strconv.Itoa(i+1), both...)
-		if err != nil {
-			return err
+		for k, way := range []struct {
+			name  string
+			roles []string
+		}{
+			{fmt.Sprintf(laneAlls, n), slices.Repeat([]string{""}, n)},
+			{fmt.Sprintf(laneBoth, n, n), slices.Concat(web, slices.Repeat([]string{"worker"}, n))},
+		} {
+			s, err := b.execute(ctx, way.name, b.redisURL+strconv.Itoa(1+2*i+k), way.roles...)
+			if err != nil {
+				return err
+			}
+			verdicts = append(verdicts, lane{s.name, b.counted(s.measure)})
 		}
-		verdicts = append(verdicts, lane{s.name, b.counted(s.measure)})
 	}
 	clients := slices.Max(b.options.clients)
 	if err := b.contest(ctx, []row{{workMany, clients}, {workHot, clients}}, starts...); err != nil {

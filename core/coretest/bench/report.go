@@ -30,6 +30,7 @@ const (
 	laneAlone    = "alone"
 	laneBusy     = "beside a busy organization"
 	laneWebs     = "web processes: %d"
+	laneAlls     = "serve: %d"
 	laneBoth     = "web processes: %d, workers: %d"
 )
 
