@@ -15,7 +15,7 @@ import (
 )
 
 // numbers are how many processes of each role share the load.
-var numbers = []int{1, 2, 4} //nolint:gochecknoglobals // never changed
+var numbers = []int{1, 2, 4}
 
 // written is what PostgreSQL has written since its start: transactions with a change, bytes of the write-ahead log, and
 // the calls that have put it on the disk.

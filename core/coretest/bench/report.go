@@ -235,7 +235,8 @@ func writeWritten(page io.Writer, results []*result) {
 			continue
 		}
 		fmt.Fprintf(page, "%s| %s | %s | %.3f, %s, %.3f |\n", head, r.what, r.lane,
-			per(func(w written) int64 { return w.transactions }), thousands(per(func(w written) int64 { return w.bytes })),
+			per(func(w written) int64 { return w.transactions }),
+			thousands(per(func(w written) int64 { return w.bytes })),
 			per(func(w written) int64 { return w.syncs }))
 		head = ""
 	}

@@ -79,7 +79,8 @@ func (b *bench) serve(ctx context.Context, name, database, redisURL string, role
 			"SV_REQUESTS_PER_SECOND=0", "SV_ORG_REQUESTS_PER_SECOND=0", "SV_RUNS_PER_MINUTE=0", "SV_LOG_FORMAT=json",
 			"SV_SECRET_KEY=" + secretKey,
 		})
-		if err := b.add(ctx, &s, cmd, "serve-"+strconv.Itoa(len(s.processes))+role+".log", address+"/readyz/"); err != nil {
+		log := "serve" + role + strconv.Itoa(len(s.processes)) + ".log"
+		if err := b.add(ctx, &s, cmd, log, address+"/readyz/"); err != nil {
 			return service{}, err
 		}
 	}

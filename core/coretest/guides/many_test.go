@@ -7,8 +7,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
 
-// TestOneMachineToMany executes the commands of the page, in the cell that has the organization. What they print the page
-// prints for an organization with a run, and in the end that run is in the other cell.
+// TestOneMachineToMany executes the commands of the page in the cell that has the organization. Each prints what the
+// page shows, and in the end the run of the organization is in the other cell.
 func TestOneMachineToMany(t *testing.T) {
 	t.Parallel()
 	const page = "docs/guides/one-machine-to-many.md"
@@ -28,7 +28,8 @@ func TestOneMachineToMany(t *testing.T) {
 			Replace(b.code)
 		sh.follow(t, b, known)
 	}
-	moved := program.Count(t, cells.To.DB, "SELECT count(*) FROM validation_runs WHERE org_id = $1", cells.From.Harbour.ID)
+	moved := program.Count(t, cells.To.DB, "SELECT count(*) FROM validation_runs WHERE org_id = $1",
+		cells.From.Harbour.ID)
 	if sessions == 0 || moved != 1 {
 		t.Errorf("runs in the other cell = %d after %d sessions, want 1", moved, sessions)
 	}
