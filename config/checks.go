@@ -54,7 +54,7 @@ func (e Examination) Checks(ctx context.Context) []health.Check {
 		{"SV114", "settings", false, e.advice},
 		{"SV115", "durability", e.DB == nil, e.durability},
 		{"SV116", "secret key", e.DB == nil, e.secretKey},
-		{"SV117", "mail", e.Settings.SMTPAddress == "", e.mail},
+		{"SV117", "mail", e.Settings.SMTPURL == "", e.mail},
 		{"SV118", "traces", e.Settings.OTLPEndpoint == "", e.traces},
 	}
 	found := make([]health.Check, len(all))
@@ -238,7 +238,7 @@ func (e Examination) mail(ctx context.Context) health.Check {
 		err = sender.Check(ctx)
 	}
 	if err != nil {
-		return broken(err.Error(), "correct the SV_SMTP_ settings, or start the server; until then mail waits")
+		return broken(err.Error(), "correct SV_SMTP_URL, or start the server; until then mail waits")
 	}
 	return fine("the mail server answers")
 }

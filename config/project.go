@@ -265,7 +265,7 @@ func newUsers(
 ) (*users.Service, error) {
 	cfg := users.Config{Address: settings.Address(), Cell: settings.Cell}
 	cfg.Keys, cfg.Staged = ring, staged
-	if settings.SMTPAddress != "" {
+	if settings.SMTPURL != "" {
 		var err error
 		if cfg.Mail, err = newSender(settings); err != nil {
 			return nil, err
@@ -281,10 +281,7 @@ func newUsers(
 }
 
 func newSender(settings Settings) (*mail.Sender, error) {
-	sender, err := mail.New(mail.Config{
-		Address: settings.SMTPAddress, Encryption: settings.SMTPEncryption, From: settings.MailFrom,
-		User: settings.SMTPUser, Password: string(settings.SMTPPassword),
-	})
+	sender, err := mail.New(mail.Config{URL: string(settings.SMTPURL), From: settings.MailFrom})
 	if err != nil {
 		return nil, fmt.Errorf("set up mail: %w", err)
 	}

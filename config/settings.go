@@ -41,12 +41,8 @@ type Settings struct {
 	DBMaxConns int32 `env:"SV_DB_MAX_CONNS" envDefault:"20" validate:"min=4,max=1000"`
 
 	// Mail, sign-in, billing and external validators.
-	SMTPAddress    string `env:"SV_SMTP_ADDRESS" validate:"omitempty,hostname_port"`
-	SMTPEncryption string `env:"SV_SMTP_ENCRYPTION" envDefault:"starttls" validate:"oneof=starttls tls none"`
-	SMTPUser       string `env:"SV_SMTP_USER"`
-	SMTPPassword   Secret `env:"SV_SMTP_PASSWORD" validate:"required_with=SMTPUser"`
-	MailFrom       string `env:"SV_MAIL_FROM" validate:"required_with=SMTPAddress"`
-
+	SMTPURL          Secret         `env:"SV_SMTP_URL"`
+	MailFrom         string         `env:"SV_MAIL_FROM" validate:"required_with=SMTPURL"`
 	OIDCIssuer       string         `env:"SV_OIDC_ISSUER" validate:"omitempty,http_url"`
 	OIDCClientID     string         `env:"SV_OIDC_CLIENT_ID"     validate:"required_with=OIDCIssuer"`
 	OIDCClientSecret Secret         `env:"SV_OIDC_CLIENT_SECRET" validate:"required_with=OIDCIssuer"`

@@ -51,7 +51,8 @@ func TestLoadSettings(t *testing.T) {
 		"SV_REQUESTS_PER_SECOND=few":          `SV_REQUESTS_PER_SECOND is "few", but must be a number like 100 or 0.5`,
 		"SV_OIDC_CREATE_USERS=yes":            `SV_OIDC_CREATE_USERS is "yes", but must be true or false`,
 		"SV_TRUSTED_PROXIES=10.0.0.5":         `SV_TRUSTED_PROXIES is "10.0.0.5", but must be networks like 10.20`,
-		"SV_SMTP_ADDRESS=mail:25":             "SV_MAIL_FROM is needed with SV_SMTP_ADDRESS",
+		"SV_SMTP_URL=smtp://mail":             "SV_MAIL_FROM is needed with SV_SMTP_URL",
+		"SV_SMTP_URL=mail:25":                 "SV_SMTP_URL is not usable: not like smtp://user:password@host:587",
 		"SV_CELL=Cell-1":                      "SV_CELL must be up to 16 lower-case letters and digits",
 		"SV_BASE_URL=https://example.org/app": "SV_BASE_URL must end with the host or its port",
 

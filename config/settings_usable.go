@@ -35,9 +35,6 @@ func unusable(settings Settings) []api.FieldError {
 			add("SV_MAIL_FROM", `is not an address such as "Validations <validations@example.com>"`)
 		}
 	}
-	if settings.SMTPUser != "" && settings.SMTPEncryption == mailer.None {
-		add("SV_SMTP_USER", "needs an encrypted connection: set SV_SMTP_ENCRYPTION to starttls or tls")
-	}
 	if err := tasks.CheckSchedule(settings.PurgeSchedule); err != nil {
 		add("SV_PURGE_SCHEDULE", "is not usable: "+err.Error())
 	}
@@ -47,8 +44,8 @@ func unusable(settings Settings) []api.FieldError {
 // checkBaseURL looks at the URL that clients use.
 func checkBaseURL(settings Settings, add func(name, detail string)) {
 	// Links in mails, and the way back from the provider, must not depend on what a request says that it was sent to.
-	if settings.BaseURL == "" && (settings.SMTPAddress != "" || settings.OIDCIssuer != "") {
-		add("SV_BASE_URL", "is needed for SV_SMTP_ADDRESS and SV_OIDC_ISSUER: set it to the public URL of the service")
+	if settings.BaseURL == "" && (settings.SMTPURL != "" || settings.OIDCIssuer != "") {
+		add("SV_BASE_URL", "is needed for SV_SMTP_URL and SV_OIDC_ISSUER: set it to the public URL of the service")
 	}
 	if address, err := url.Parse(settings.BaseURL); err == nil &&
 		(strings.Trim(address.Path, "/") != "" || address.RawQuery != "" || address.User != nil) {
@@ -56,7 +53,7 @@ func checkBaseURL(settings Settings, add func(name, detail string)) {
 	}
 }
 
-// checkAddresses looks at those of PostgreSQL and Redis.
+// checkAddresses looks at those of PostgreSQL, Redis and the mail server.
 func checkAddresses(settings Settings, add func(name, detail string)) {
 	check := func(name string, address Secret, parse func(string) error) {
 		if address == "" {
@@ -77,6 +74,10 @@ func checkAddresses(settings Settings, add func(name, detail string)) {
 	}
 	check("REDIS_URL", settings.RedisURL, func(address string) error {
 		_, err := tasks.ParseRedisURL(address)
+		return err
+	})
+	check("SV_SMTP_URL", settings.SMTPURL, func(address string) error {
+		_, err := mailer.New(mailer.Config{URL: address, From: "any@example.com"})
 		return err
 	})
 }

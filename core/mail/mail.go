@@ -7,8 +7,8 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"net"
 	"net/mail"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -17,27 +17,15 @@ import (
 	gomail "github.com/wneessen/go-mail"
 )
 
-// How the connection to the server is encrypted.
-const (
-	// StartTLS encrypts a connection that begins unencrypted. A server that does not offer it gets no mail.
-	StartTLS = "starttls"
-	// TLS encrypts from the first byte.
-	TLS = "tls"
-	// None sends without encryption, for a server on the same machine. Passwords are not sent this way.
-	None = "none"
-)
-
 // timeout bounds each step of a conversation with the server.
 const timeout = 20 * time.Second
 
 // Config says through which server mail is sent.
 type Config struct {
-	// Address is the host and port of the server.
-	Address string
-	// Encryption is StartTLS, TLS or None.
-	Encryption string
-	// User and Password are those of the server; empty for one that demands none.
-	User, Password string
+	// URL is the server's: smtps://user:password@host encrypts from the first byte, on port 465. smtp://user:password@host
+	// encrypts a connection that begins unencrypted, on port 587, and a server that does not offer that gets no mail. With
+	// ?encryption=none nothing is encrypted, for a server on the same machine that demands no password.
+	URL string
 	// From is the sender, like "Name <name@host>".
 	From string
 	// Roots are the authorities that the server's certificate may come from; nil for those of the system.
@@ -51,26 +39,45 @@ type Message struct {
 
 // Sender sends mail. It is safe for concurrent use.
 type Sender struct {
-	cfg  Config
-	host string
-	port int
+	cfg    Config
+	server *url.URL
+	port   int
 }
 
 // New makes a Sender. It does not connect.
 func New(cfg Config) (*Sender, error) {
-	host, portText, err := net.SplitHostPort(cfg.Address)
+	server, err := url.Parse(cfg.URL)
 	if err != nil {
-		return nil, fmt.Errorf("read the address of the mail server: %w", err)
+		return nil, fmt.Errorf("read the URL of the mail server: %w", err)
 	}
-	port, err := strconv.Atoi(portText)
-	if err != nil {
-		return nil, fmt.Errorf("read the port of the mail server: %w", err)
+	s := &Sender{cfg: cfg, server: server}
+	switch {
+	case server.Scheme == "smtps" && server.RawQuery == "":
+		s.port = gomail.DefaultPortSSL
+	case server.Scheme == "smtp" && (server.RawQuery == "" || s.isPlain() && server.User == nil):
+		s.port = gomail.DefaultPortTLS
+	default:
+		return nil, errURL
+	}
+	if port := server.Port(); port != "" {
+		if s.port, err = strconv.Atoi(port); err != nil {
+			return nil, fmt.Errorf("read the port of the mail server: %w", err)
+		}
+	}
+	if server.Hostname() == "" || strings.Trim(server.Path, "/") != "" {
+		return nil, errURL
 	}
 	if _, err := mail.ParseAddress(cfg.From); err != nil {
 		return nil, fmt.Errorf("read the sender: %w", err)
 	}
-	return &Sender{cfg: cfg, host: host, port: port}, nil
+	return s, nil
 }
+
+var errURL = errors.New("not like smtp://user:password@host:587, smtps://user:password@host:465 or " +
+	"smtp://localhost:25?encryption=none, which sends no password")
+
+// isPlain reports whether nothing is encrypted.
+func (s *Sender) isPlain() bool { return s.server.RawQuery == "encryption=none" }
 
 // Send hands a mail to the server. IsRefused reports whether its error is permanent.
 func (s *Sender) Send(ctx context.Context, message Message) error {
@@ -115,21 +122,22 @@ func (s *Sender) Check(ctx context.Context) error {
 func (s *Sender) client() (*gomail.Client, error) {
 	options := []gomail.Option{
 		gomail.WithTimeout(timeout),
-		gomail.WithTLSConfig(&tls.Config{ServerName: s.host, RootCAs: s.cfg.Roots, MinVersion: tls.VersionTLS12}),
+		gomail.WithTLSConfig(&tls.Config{ServerName: s.server.Hostname(), RootCAs: s.cfg.Roots, MinVersion: tls.VersionTLS12}),
 	}
-	switch s.cfg.Encryption {
-	case TLS:
+	switch {
+	case s.server.Scheme == "smtps":
 		options = append(options, gomail.WithSSL())
-	case None:
+	case s.isPlain():
 		options = append(options, gomail.WithTLSPolicy(gomail.NoTLS))
 	default:
 		options = append(options, gomail.WithTLSPolicy(gomail.TLSMandatory))
 	}
-	if s.cfg.User != "" {
+	if s.server.User != nil {
+		password, _ := s.server.User.Password()
 		options = append(options, gomail.WithSMTPAuth(gomail.SMTPAuthAutoDiscover),
-			gomail.WithUsername(s.cfg.User), gomail.WithPassword(s.cfg.Password))
+			gomail.WithUsername(s.server.User.Username()), gomail.WithPassword(password))
 	}
-	client, err := gomail.NewClient(s.host, append(options, gomail.WithPort(s.port))...)
+	client, err := gomail.NewClient(s.server.Hostname(), append(options, gomail.WithPort(s.port))...)
 	if err != nil {
 		return nil, fmt.Errorf("set up the mail client: %w", err)
 	}

@@ -1,6 +1,7 @@
 package mail_test
 
 import (
+	"cmp"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -19,6 +20,15 @@ import (
 	"github.com/emersion/go-smtp"
 
 	"github.com/simplevalidations/simplevalidations/core/mail"
+)
+
+// How a server encrypts, as URLs of servers begin that encrypt so.
+const (
+	startTLS = "smtp"
+	byTLS    = "smtps"
+	plain    = "plain"
+
+	user = "://user:password@"
 )
 
 // server is an SMTP server that keeps what it gets.
@@ -103,9 +113,9 @@ func serve(tb testing.TB, encryption string, refusal error) *server {
 		Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, MinVersion: tls.VersionTLS12,
 	}
 	switch encryption {
-	case mail.TLS:
+	case byTLS:
 		listener = tls.NewListener(listener, secure)
-	case mail.StartTLS:
+	case startTLS:
 		smtpServer.TLSConfig = secure
 	}
 	go func() { _ = smtpServer.Serve(listener) }() // It ends with the test.
@@ -113,19 +123,14 @@ func serve(tb testing.TB, encryption string, refusal error) *server {
 	return s
 }
 
-func (s *server) send(tb testing.TB, change func(*mail.Config), message mail.Message) error {
+// sender makes a Sender whose URL begins with the scheme and the user, unless it is plain.
+func (s *server) sender(tb testing.TB, beginning string) *mail.Sender {
 	tb.Helper()
-	return s.sender(tb, change).Send(tb.Context(), message)
-}
-
-func (s *server) sender(tb testing.TB, change func(*mail.Config)) *mail.Sender {
-	tb.Helper()
-	cfg := mail.Config{
-		Address: s.address, Encryption: mail.StartTLS, User: "user", Password: "password",
-		From: "Validations <from@b.example>", Roots: s.roots,
+	url := beginning + s.address
+	if beginning == plain {
+		url = "smtp://" + s.address + "?encryption=none"
 	}
-	change(&cfg)
-	sender, err := mail.New(cfg)
+	sender, err := mail.New(mail.Config{URL: url, From: "Validations <from@b.example>", Roots: s.roots})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -134,16 +139,13 @@ func (s *server) sender(tb testing.TB, change func(*mail.Config)) *mail.Sender {
 
 func TestSend(t *testing.T) {
 	t.Parallel()
-	for _, encryption := range []string{mail.StartTLS, mail.TLS, mail.None} {
+	for encryption, beginning := range map[string]string{
+		startTLS: "smtp" + user, byTLS: "smtps" + user, plain: plain,
+	} {
 		t.Run(encryption, func(t *testing.T) {
 			t.Parallel()
 			s := serve(t, encryption, nil)
-			err := s.send(t, func(cfg *mail.Config) {
-				cfg.Encryption = encryption
-				if encryption == mail.None {
-					cfg.User, cfg.Password = "", ""
-				}
-			}, mail.Message{
+			err := s.sender(t, beginning).Send(t.Context(), mail.Message{
 				To: "to@b.example", Subject: "Name\r\nBcc: evil@b.example",
 				Text: "Zeile mit ü\nhttps://b.example/x?y=z\n",
 			})
@@ -162,7 +164,7 @@ func TestSend(t *testing.T) {
 			if strings.Contains(got, "\nBcc:") {
 				t.Errorf("a name has become a header field:\n%s", got)
 			}
-			if signedIn := strings.HasPrefix(got, "SIGNED-IN"); signedIn != (encryption != mail.None) {
+			if signedIn := strings.HasPrefix(got, "SIGNED-IN"); signedIn != (encryption != plain) {
 				t.Errorf("signed in = %t with %s", signedIn, encryption)
 			}
 		})
@@ -171,27 +173,25 @@ func TestSend(t *testing.T) {
 
 func TestSendFails(t *testing.T) {
 	t.Parallel()
-	same := func(*mail.Config) {}
 	message := mail.Message{To: "to@b.example", Subject: "x", Text: "y"}
 	unknown := &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 1}, Message: "no such user"}
 	busy := &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 3, 0}, Message: "try again"}
 	for name, tt := range map[string]struct {
 		encryption string
 		refusal    error
-		change     func(*mail.Config)
+		beginning  string
+		strange    bool
 		to         string
 		refused    bool
 	}{
 		// Nothing is sent in clear, whatever somebody on the way takes out of the server's answer.
-		"NoStartTLS":         {encryption: mail.None, change: same},
-		"UnknownCertificate": {encryption: mail.StartTLS, change: func(cfg *mail.Config) { cfg.Roots = nil }},
-		"WrongPassword":      {encryption: mail.StartTLS, change: func(cfg *mail.Config) { cfg.Password = "wrong" }},
-		"Away": {
-			encryption: mail.StartTLS, change: func(cfg *mail.Config) { cfg.Address = "127.0.0.1:1" },
-		},
-		"Busy":             {encryption: mail.StartTLS, change: same, refusal: busy},
-		"UnknownRecipient": {encryption: mail.StartTLS, change: same, refusal: unknown, refused: true},
-		"NoAddress":        {encryption: mail.StartTLS, change: same, to: "nobody", refused: true},
+		"NoStartTLS":         {encryption: plain},
+		"UnknownCertificate": {encryption: startTLS, strange: true},
+		"WrongPassword":      {encryption: startTLS, beginning: "smtp://user:wrong@"},
+		"NoTLS":              {encryption: startTLS, beginning: "smtps" + user},
+		"Busy":               {encryption: startTLS, refusal: busy},
+		"UnknownRecipient":   {encryption: startTLS, refusal: unknown, refused: true},
+		"NoAddress":          {encryption: startTLS, to: "nobody", refused: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -200,7 +200,10 @@ func TestSendFails(t *testing.T) {
 			if tt.to != "" {
 				letter.To = tt.to
 			}
-			err := s.send(t, tt.change, letter)
+			if tt.strange {
+				s.roots = nil
+			}
+			err := s.sender(t, cmp.Or(tt.beginning, "smtp"+user)).Send(t.Context(), letter)
 			if err == nil || mail.IsRefused(err) != tt.refused {
 				t.Errorf("error = %v, refused %t, want refused %t", err, mail.IsRefused(err), tt.refused)
 			}
@@ -215,23 +218,29 @@ func TestSendFails(t *testing.T) {
 
 func TestCheck(t *testing.T) {
 	t.Parallel()
-	s := serve(t, mail.StartTLS, nil)
-	if err := s.sender(t, func(*mail.Config) {}).Check(t.Context()); err != nil {
+	s := serve(t, startTLS, nil)
+	if err := s.sender(t, "smtp"+user).Check(t.Context()); err != nil {
 		t.Errorf("check a server that answers: %v", err)
 	}
-	if err := s.sender(t, func(cfg *mail.Config) { cfg.Password = "wrong" }).Check(t.Context()); err == nil {
+	if err := s.sender(t, "smtp://user:wrong@").Check(t.Context()); err == nil {
 		t.Error("a wrong password passes")
 	}
 }
 
 func TestNew(t *testing.T) {
 	t.Parallel()
-	for name, cfg := range map[string]mail.Config{
-		"NoPort": {Address: "b.example", From: "a@b.example"}, "NoSender": {Address: "b.example:25", From: "nobody"},
+	for _, url := range []string{
+		"", "b.example:25", "http://b.example", "smtp://", "smtp://b.example/path", "smtp://b.example:99999999999999999999",
+		"smtp://b.example?encryption=no", "smtps://b.example?encryption=none",
+		// A password is not sent in clear.
+		"smtp://user:password@b.example?encryption=none",
 	} {
-		if _, err := mail.New(cfg); err == nil {
-			t.Errorf("%s: no error", name)
+		if _, err := mail.New(mail.Config{URL: url, From: "a@b.example"}); err == nil {
+			t.Errorf("%q: no error", url)
 		}
+	}
+	if _, err := mail.New(mail.Config{URL: "smtp://b.example", From: "nobody"}); err == nil {
+		t.Error("no error without a sender")
 	}
 	if mail.IsRefused(errors.New("anything")) {
 		t.Error("an error that nobody knows is taken for a refusal")

@@ -111,9 +111,9 @@ func TestDoctorNamesWhatIsBroken(t *testing.T) {
 		"MailServerThatIsDown": {
 			func(testing.TB) []string {
 				return []string{
-					"SV_SMTP_ADDRESS=127.0.0.1:1", "SV_MAIL_FROM=from@b.example", "SV_BASE_URL=" + address,
+					"SV_SMTP_URL=smtp://127.0.0.1:1", "SV_MAIL_FROM=from@b.example", "SV_BASE_URL=" + address,
 				}
-			}, 3, []string{"SV117  error", "connection refused", "correct the SV_SMTP_ settings"},
+			}, 3, []string{"SV117  error", "connection refused", "correct SV_SMTP_URL"},
 		},
 		"ReceiverOfTracesThatIsDown": {
 			func(testing.TB) []string {

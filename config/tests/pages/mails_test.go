@@ -96,7 +96,7 @@ func setupMail(tb testing.TB) (*stage, *mailServer) {
 	tb.Cleanup(func() { _ = server.Close() })
 	s := setup(tb, behindProxy, func(settings *config.Settings) {
 		settings.BaseURL = "http://validations.example"
-		settings.SMTPAddress, settings.SMTPEncryption = listener.Addr().String(), "none"
+		settings.SMTPURL = config.Secret("smtp://" + listener.Addr().String() + "?encryption=none")
 		settings.MailFrom = "Validations <from@validations.example>"
 	})
 	s.Exec(tb, `DELETE FROM staged_jobs`)

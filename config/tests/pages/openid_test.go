@@ -161,7 +161,7 @@ func TestOpenID(t *testing.T) {
 	t.Run("LinksAnAccountWhoseAddressIsConfirmed", func(t *testing.T) {
 		t.Parallel()
 		p := setupProvider(t, func(settings *config.Settings) {
-			settings.SMTPAddress, settings.MailFrom = "127.0.0.1:1", "Validations <from@validations.example>"
+			settings.SMTPURL, settings.MailFrom = "smtp://127.0.0.1:1", "Validations <from@validations.example>"
 		})
 		id := p.WithPassword(t)
 		p.Exec(t, `DELETE FROM mails`)
