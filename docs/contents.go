@@ -53,7 +53,8 @@ func outline() []part {
 		{
 			title: "Operators",
 			pages: []string{
-				"guides/operators", "guides/deployment", "guides/scaling", "guides/metrics", "guides/security",
+				"guides/operators", "guides/deployment", "guides/one-machine-to-many", "guides/metrics",
+				"guides/security",
 			},
 		},
 		{
