@@ -15,7 +15,6 @@ import (
 var version string
 
 func main() {
-	cmd.RunChild(os.Args)
 	os.Exit(run())
 }
 

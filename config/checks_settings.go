@@ -127,7 +127,7 @@ func (e Examination) programs(context.Context) health.Check {
 	if len(missing) == 0 {
 		return health.Check{}
 	}
-	return warning("steps of the types "+strings.Join(missing, " and ")+" cannot be executed, because "+
-		limits.Programs+" does not have programs of these names",
+	return warning("steps that need the programs "+strings.Join(missing, ", ")+" cannot be executed, because "+
+		limits.Programs+" does not have them",
 		"put the programs of the release there, or set SV_PROGRAMS to their folder")
 }

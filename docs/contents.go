@@ -53,12 +53,13 @@ func outline() []part {
 		{
 			title: "Operators",
 			pages: []string{
-				"guides/operators", "guides/deployment", "guides/scaling", "guides/metrics", "guides/security",
+				"guides/operators", "guides/deployment", "guides/one-machine-to-many", "guides/metrics",
+				"guides/security",
 			},
 		},
 		{
 			title: "Design",
-			pages: []string{"guides/guarantees", "guides/architecture", "guides/performance", "guides/comparison"},
+			pages: []string{"guides/guarantees", "guides/architecture", "guides/performance"},
 		},
 		{title: "Decisions", folder: "adr/"},
 		{title: "Errors", folder: "errors/", folded: true},

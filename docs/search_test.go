@@ -42,7 +42,7 @@ func TestSearch(t *testing.T) {
 		"Task invite a member":      {"invite a member", "/api/docs/invite-member/", ""},
 		"Task a workflow as a file": {"a workflow as a file", "/docs/guides/workflows/#a-workflow-as-a-file", ""},
 		"Task raise the quota":      {"raise the quota", "/docs/errors/quota_exceeded/", ""},
-		"Task large documents":      {"large documents", "/docs/guides/validators/large-documents/", ""},
+		"Task large documents":      {"large documents", "/docs/guides/validators/#large-documents", ""},
 		"Task list findings":        {"list findings", "/api/docs/list-findings/", ""},
 		"InSmallWords":              {"cancel a run?", "/api/docs/cancel-run/", ""},
 	}

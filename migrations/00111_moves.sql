@@ -1,4 +1,4 @@
--- Operators move organizations from cell to cell (docs/guides/scaling.md).
+-- Operators move organizations from cell to cell (docs/guides/one-machine-to-many.md).
 
 -- +goose Up
 ALTER TABLE organizations

@@ -25,7 +25,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/cli"
 	"github.com/simplevalidations/simplevalidations/docs"
 	"github.com/simplevalidations/simplevalidations/users/commands"
-	"github.com/simplevalidations/simplevalidations/validations/engines/table/tablefile"
 	"github.com/simplevalidations/simplevalidations/workflows/files"
 )
 
@@ -307,6 +306,3 @@ func Version(linked string, info *debug.BuildInfo) string {
 	}
 	return strings.TrimPrefix(info.Main.Version, "v")
 }
-
-// RunChild does the work of a child process and ends the program, if this process is one. Call it before anything else.
-func RunChild(args []string) { tablefile.RunChild(args) }

@@ -76,11 +76,7 @@ type httpConfig struct {
 }
 
 // compileHTTP checks the configuration of a step and returns its engine, or everything that is wrong with it.
-func compileHTTP(config json.RawMessage, limits Limits) (*HTTP, []ConfigError) {
-	var c httpConfig
-	if faults := engine.DecodeConfig(config, &c); len(faults) > 0 {
-		return nil, faults
-	}
+func compileHTTP(c httpConfig, limits Limits) (*HTTP, []ConfigError) {
 	faults := CheckCall(c.URL, c.Headers, false)
 	faults = append(faults, checkParameters(c.Parameters)...)
 	faults = append(faults, checkSeverities(c.Severities)...)
@@ -247,10 +243,6 @@ func checkSeverities(severities map[string]Severity) []ConfigError {
 }
 
 // describeHTTP says what a step demands of documents.
-func describeHTTP(config json.RawMessage) []Requirement {
-	var c httpConfig
-	if len(engine.DecodeConfig(config, &c)) > 0 {
-		return nil
-	}
+func describeHTTP(c httpConfig, _ Limits) []Requirement {
 	return []Requirement{{Subject: c.URL, Words: "this service finds no errors in the document"}}
 }

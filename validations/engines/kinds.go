@@ -14,6 +14,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines/rules"
 	"github.com/simplevalidations/simplevalidations/validations/engines/schema"
 	"github.com/simplevalidations/simplevalidations/validations/engines/table"
+	"github.com/simplevalidations/simplevalidations/validations/engines/table/tablefile"
 	"github.com/simplevalidations/simplevalidations/validations/engines/xml"
 )
 
@@ -40,7 +41,7 @@ type kind struct {
 	title   string
 	compile func(config json.RawMessage, limits Limits) (Engine, []ConfigError)
 	// describe says what a step demands of documents. It says nothing about a configuration that cannot be read.
-	describe func(config json.RawMessage) []Requirement
+	describe func(config json.RawMessage, limits Limits) []Requirement
 	// weigh estimates the memory of a check (Weight).
 	weigh func(mediaType string, size int64) int64
 	// v1Type is the type of its steps for clients of /api/v1/: one of those that the existing client knows.
@@ -80,47 +81,47 @@ var (
 var kinds = []kind{
 	{
 		name: KindEnergyPlus, title: "EnergyPlus model", v1Type: KindEnergyPlus,
-		compile: compiler(energyplus.Compile), describe: energyplus.Describe,
+		compile: compiler(energyplus.Compile), describe: reader(energyplus.Describe),
 		weigh: energyPlusWeight.any, schema: SchemaMember{Language: SchemaNone},
 	},
 	{
 		name: KindHTTP, title: "Validator of another service", v1Type: KindHTTP,
-		compile: compiler(compileHTTP), describe: describeHTTP,
+		compile: compiler(compileHTTP), describe: reader(describeHTTP),
 		weigh: textWeight.any, schema: SchemaMember{Language: SchemaNone},
 	},
 	{
 		name: KindIDS, title: "IFC model by IDS", v1Type: KindRules,
-		compile: compiler(idsProgram.Compile), describe: idsProgram.Describe,
+		compile: compiler(idsProgram.Compile), describe: reader(idsProgram.Describe),
 		weigh: idsProgram.Weigh, schema: SchemaMember{Name: "ids", Language: SchemaXML},
 	},
 	{
 		name: KindJSONSchema, title: "JSON Schema", v1Type: KindJSONSchema,
-		compile: compiler(schema.Compile), describe: schema.Describe, warn: schema.Warnings,
+		compile: compiler(schema.Compile), describe: reader(schema.Describe), warn: reader(schema.Warnings),
 		weigh: weighTree, schema: SchemaMember{Name: "schema", Language: SchemaJSON},
 	},
 	{
 		name: KindProgram, title: "Program", v1Type: KindRules,
-		compile: compiler(program.Compile), describe: program.Describe,
+		compile: compiler(program.Compile), describe: reader(program.Describe),
 		weigh: program.Weigh, schema: SchemaMember{Language: SchemaNone},
 	},
 	{
 		name: KindRules, title: "Rules", v1Type: KindRules,
-		compile: compiler(rules.Compile), describe: rules.Describe,
+		compile: compiler(rules.Compile), describe: reader(rules.Describe),
 		weigh: weighTree, schema: SchemaMember{Language: SchemaNone},
 	},
 	{
 		name: KindSchematron, title: "Schematron", v1Type: KindXML,
-		compile: compiler(schematronProgram.Compile), describe: schematronProgram.Describe,
+		compile: compiler(schematronProgram.Compile), describe: reader(schematronProgram.Describe),
 		weigh: schematronProgram.Weigh, schema: SchemaMember{Name: "schema", Language: SchemaXML},
 	},
 	{
 		name: KindTable, title: "Table", v1Type: KindTable,
-		compile: compiler(table.Compile), describe: table.Describe, warn: table.Warnings,
+		compile: compiler(table.Compile), describe: reader(table.Describe), warn: reader(table.Warnings),
 		weigh: weighTable, schema: SchemaMember{Name: "schema", Language: SchemaJSON},
 	},
 	{
 		name: KindXML, title: "XML", v1Type: KindXML,
-		compile: compiler(xml.Compile), describe: xml.Describe,
+		compile: compiler(xml.Compile), describe: reader(xml.Describe),
 		weigh: xmlWeight.any, schema: SchemaMember{Name: "schema", Language: SchemaXML},
 	},
 }
@@ -142,7 +143,7 @@ func Weight(name, mediaType string, size int64) int64 {
 
 // Describe says what a step of the kind demands. It says nothing about a configuration that cannot be read.
 func Describe(name string, config json.RawMessage) []Requirement {
-	return kindOf(name).describe(config)
+	return kindOf(name).describe(config, DefaultLimits())
 }
 
 // Check checks a configuration as Compile does, and lets child processes judge what only they can: whether xmllint can
@@ -225,22 +226,37 @@ func kindOf(name string) kind {
 		compile: func(json.RawMessage, Limits) (Engine, []ConfigError) {
 			return nil, engine.Refuse("", CodeUnknownKind, unknownKind(name))
 		},
-		describe: func(json.RawMessage) []Requirement { return nil },
+		describe: func(json.RawMessage, Limits) []Requirement { return nil },
 		weigh:    func(string, int64) int64 { return 0 },
 	}
 }
 
-// compiler turns the constructor of one engine into that of any, which returns the engine only where its configuration
-// has no faults.
-func compiler[E Engine](
-	compile func(json.RawMessage, Limits) (E, []ConfigError),
+// compiler turns the constructor of one engine into that of any, which reads the configuration and returns the engine
+// only where that has no faults.
+func compiler[C any, E Engine](
+	compile func(config C, limits Limits) (E, []ConfigError),
 ) func(json.RawMessage, Limits) (Engine, []ConfigError) {
-	return func(config json.RawMessage, limits Limits) (Engine, []ConfigError) {
+	return func(text json.RawMessage, limits Limits) (Engine, []ConfigError) {
+		var config C
+		if faults := engine.DecodeConfig(text, &config); len(faults) > 0 {
+			return nil, faults
+		}
 		e, faults := compile(config, limits)
 		if len(faults) > 0 {
 			return nil, faults
 		}
 		return e, nil
+	}
+}
+
+// reader turns what looks at the configurations of one engine into what reads them before.
+func reader[C, T any](look func(config C, limits Limits) []T) func(json.RawMessage, Limits) []T {
+	return func(text json.RawMessage, limits Limits) []T {
+		var config C
+		if len(engine.DecodeConfig(text, &config)) > 0 {
+			return nil
+		}
+		return look(config, limits)
 	}
 }
 
@@ -257,14 +273,8 @@ func Warnings(name string, config json.RawMessage, limits Limits) []ConfigError 
 	return nil
 }
 
-// MissingPrograms returns the names of the kinds whose programs are not installed.
+// MissingPrograms returns the names of the product's own programs that are not installed.
 func MissingPrograms(limits Limits) []string {
-	var missing []string
-	for _, k := range kinds {
-		_, faults := k.compile(json.RawMessage("{}"), limits)
-		if slices.ContainsFunc(faults, program.IsNotInstalled) {
-			missing = append(missing, k.name)
-		}
-	}
-	return missing
+	return slices.DeleteFunc([]string{idsProgram.Program, tablefile.ParquetProgram, schematronProgram.Program},
+		func(name string) bool { return program.IsInstalled(name, limits) })
 }

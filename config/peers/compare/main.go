@@ -1,4 +1,4 @@
-// Command compare checks the peers with idemcheck and writes the table of the comparison page:
+// Command compare checks the peers with idemcheck and writes the table of the guide to idemcheck:
 //
 //	go run -C config/peers ./compare [-only fiber-v3,nestjs] [-table]
 //

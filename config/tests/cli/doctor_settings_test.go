@@ -27,7 +27,7 @@ func TestDoctorNamesSettingsThatBreakAnInstallation(t *testing.T) {
 			[]string{"is an address of this machine"},
 		},
 		"EveryNetwork": {[]string{"SV_EXTERNAL_ALLOW=0.0.0.0/0"}, []string{"lets workflows call 0.0.0.0/0"}},
-		"NoPrograms":   {[]string{"SV_PROGRAMS=" + t.TempDir()}, []string{"steps of the types ids and schematron"}},
+		"NoPrograms":   {[]string{"SV_PROGRAMS=" + t.TempDir()}, []string{"the programs ids, parquet, schematron"}},
 		"MetadataService": {
 			[]string{"SV_EXTERNAL_ALLOW=169.254.0.0/16"}, []string{"lets workflows call 169.254.0.0/16"},
 		},

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/parquet-go/parquet-go"
-
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 )
 
@@ -18,7 +16,11 @@ func TestInferredFilesPassTheirSamples(t *testing.T) {
 	b.write(t, "meters.xml", fixture.SampleText(t, "good/meters.xml"))
 	b.write(t, "lines.jsonl", "{\"id\": \"a\", \"kwh\": 1.5}\n{\"id\": \"b\", \"kwh\": null}\n")
 	b.write(t, "odd.json", `{"a": ["line\nbreak", "# no comment", "\u2028"]}`)
-	b.write(t, "readings.parquet", parquetFile(t))
+	readings, err := os.ReadFile("../../../validations/engines/table/testdata/readings.parquet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.write(t, "readings.parquet", string(readings))
 	for sample, step := range map[string]string{
 		"readings.parquet": "table", "good.csv": "table", "Site 7.json": "schema", "meters.xml": "xml",
 		"lines.jsonl": "table", "odd.json": "schema", "good.idf": "energyplus",
@@ -35,20 +37,6 @@ func TestInferredFilesPassTheirSamples(t *testing.T) {
 			t.Errorf("check of %s = %+v by\n%s", sample, checked, inferred.output)
 		}
 	}
-}
-
-// parquetFile has two rows.
-func parquetFile(tb testing.TB) string {
-	tb.Helper()
-	type reading struct {
-		ID  string  `parquet:"id"`
-		KWh float64 `parquet:"kwh"`
-	}
-	var file strings.Builder
-	if err := parquet.Write(&file, []reading{{"a", 1.5}, {"b", 2}}); err != nil {
-		tb.Fatal(err)
-	}
-	return file.String()
 }
 
 func TestInferRefuses(t *testing.T) {

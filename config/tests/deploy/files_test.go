@@ -14,69 +14,10 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"github.com/simplevalidations/simplevalidations/config"
-	"github.com/simplevalidations/simplevalidations/config/cmd"
 	"github.com/simplevalidations/simplevalidations/docs"
 )
 
 const folder = "../../deploy"
-
-// The processes get settings that exist, with values that are accepted, and commands that exist.
-func TestDeployedProcessesAreUnderstood(t *testing.T) {
-	t.Parallel()
-	setting := regexp.MustCompile(
-		`(?:^|[\s{])((?:SV_[A-Z_]+|DATABASE_URL|REDIS_URL)(?:_FILE)?)(?:=|: |, value: )("[^"]*"|[^\s}]+)`)
-	command := regexp.MustCompile(
-		`(?m)(?:args: \[|command: \[|ExecStart=/usr/local/bin/simplevalidations )((?:serve|migrate)[^\]\n]*)`)
-	var commands int
-	for _, name := range deployed(t, "systemd", "compose", "kubernetes") {
-		text := string(readFile(t, name))
-		var environ []string
-		for _, found := range setting.FindAllStringSubmatch(withoutComments(text), -1) {
-			value := strings.Trim(found[2], `"`)
-			if setting, isFile := strings.CutSuffix(found[1], "_FILE"); isFile {
-				value = placeOf(t, setting)
-			}
-			value = strings.NewReplacer("%i", "8001", "${SV_BASE_URL:-", "").Replace(value)
-			environ = append(environ, found[1]+"="+value)
-		}
-		settings, unknown, err := config.LoadSettings(environ)
-		if err != nil || len(unknown) > 0 {
-			t.Errorf("%s sets %v: unknown %v, %v", name, environ, unknown, err)
-		}
-		for _, network := range settings.TrustedProxies {
-			if network.Bits() < 24 {
-				t.Errorf("%s trusts all of %s, want proxies alone", name, network)
-			}
-		}
-		for _, found := range command.FindAllStringSubmatch(text, -1) {
-			commands++
-			args := strings.Fields(strings.ReplaceAll(found[1], ",", " "))
-			var complaint bytes.Buffer
-			program := cmd.Program{Stdout: &bytes.Buffer{}, Stderr: &complaint, Stdin: strings.NewReader("")}
-			if code := program.Run(t.Context(), append(args, "--help")); code != 0 {
-				t.Errorf("%s runs %v, which ends with %d: %s", name, args, code, complaint.String())
-			}
-		}
-	}
-	if commands < 12 {
-		t.Errorf("commands = %d, want those of all processes", commands)
-	}
-}
-
-// placeOf writes a value that a secret can have to a file.
-func placeOf(tb testing.TB, name string) string {
-	tb.Helper()
-	value := map[string]string{
-		"DATABASE_URL": "postgres://app@db/app", "REDIS_URL": "redis://redis:6379/0",
-		"SV_SECRET_KEY": "dGhlIGtleSBvZiB0aGUgdGVzdHMnIGluc3RhbGxhdCE=",
-	}[name]
-	file := filepath.Join(tb.TempDir(), name)
-	if err := os.WriteFile(file, []byte(value), 0o600); err != nil {
-		tb.Fatal(err)
-	}
-	return file
-}
 
 // An image without a version is another one tomorrow.
 func TestDeployedImagesArePinned(t *testing.T) {

@@ -45,8 +45,10 @@ type bench struct {
 	address  string
 	redisURL string
 	redis    *redis.Client
-	db       *pgx.Conn
-	meter    meter
+	// pinned are the processors of what is measured; empty are all.
+	pinned string
+	db     *pgx.Conn
+	meter  meter
 	// starts is a web server alone: workers would execute the runs on the processors that are measured.
 	starts service
 	// results are in the order in which they were first measured.

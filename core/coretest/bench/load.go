@@ -50,6 +50,8 @@ type sample struct {
 	// requests are counted where there are no latencies, too.
 	requests int
 	cpu      cpuTimes
+	// written is there where it was counted.
+	written written
 }
 
 // measure lets clients send requests for the given time, each the next one as soon as it has the answer. The first
@@ -63,8 +65,8 @@ func (s service) measure(ctx context.Context, r row, duration time.Duration) (sa
 				c.close()
 			}
 		}()
-		for range r.clients {
-			c, err := dial(ctx, s.address)
+		for i := range r.clients {
+			c, err := dial(ctx, s.addresses[i%len(s.addresses)])
 			if err != nil {
 				return err
 			}
@@ -282,7 +284,7 @@ func (s service) prime(ctx context.Context) error {
 		group, ctx := errgroup.WithContext(ctx)
 		for part := range slices.Chunk(s.tenants, len(s.tenants)/warmClients+1) {
 			group.Go(func() error {
-				c, err := dial(ctx, s.address)
+				c, err := dial(ctx, s.addresses[0])
 				if err != nil {
 					return err
 				}

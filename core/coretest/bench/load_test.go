@@ -50,7 +50,9 @@ func setup(t *testing.T) (*standIn, service) {
 	handler := &standIn{runs: make(map[string]int)}
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
-	s := service{address: strings.TrimPrefix(server.URL, "http://"), tenants: samplesOf(t).newTenants()}
+	s := service{
+		addresses: []string{strings.TrimPrefix(server.URL, "http://")}, tenants: samplesOf(t).newTenants(),
+	}
 	if err := s.prime(t.Context()); err != nil {
 		t.Fatalf("prime: %v", err)
 	}

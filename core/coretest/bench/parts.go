@@ -38,6 +38,7 @@ func parts() []part {
 		{"queue", "runs through the queue", (*bench).measureQueue},
 		{"tenant", "an organization beside a busy one", (*bench).measureTenant},
 		{"events", "verdicts that write events, and that do not", (*bench).measureEvents},
+		{"processes", "one, two and four processes on the same processors", (*bench).measureProcesses},
 		{"river", "the same service on River", (*bench).measureRiver},
 	}
 }

@@ -36,7 +36,7 @@ func TestRiver(t *testing.T) {
 // expectRefusals sends requests that start nothing.
 func expectRefusals(t *testing.T, p service) {
 	t.Helper()
-	c, err := dial(t.Context(), p.address)
+	c, err := dial(t.Context(), p.addresses[0])
 	if err != nil {
 		t.Fatalf("dial: %v", err)
 	}

@@ -29,6 +29,9 @@ const (
 	laneWorker   = "one worker process"
 	laneAlone    = "alone"
 	laneBusy     = "beside a busy organization"
+	laneWebs     = "web processes: %d"
+	laneAlls     = "serve: %d"
+	laneBoth     = "web processes: %d, workers: %d"
 )
 
 // key is a load in a lane. A result has a sample of it for each round.
@@ -213,8 +216,30 @@ func report(out io.Writer, title string, results []*result) error {
 			median(percentile(50)), median(percentile(99)),
 			median(cost(ofService)), median(cost(ofPostgres)), median(cost(ofRedis)), median(cost(ofLoad)))
 	}
+	writeWritten(page, results)
 	_, err := io.WriteString(out, page.String())
 	return err
+}
+
+// writeWritten prints what PostgreSQL wrote for each request, where that was counted.
+func writeWritten(page io.Writer, results []*result) {
+	head := "\n| load | by | transactions, bytes of the log, syncs of it a request |\n|---|---|---|\n"
+	for _, r := range results {
+		per := func(of func(written) int64) float64 {
+			value, _, _ := spread(values(func(s sample) float64 {
+				return float64(of(s.written)) / float64(max(s.requests, 1))
+			}, r.key, results))
+			return value
+		}
+		if r.samples[0].written == (written{}) {
+			continue
+		}
+		fmt.Fprintf(page, "%s| %s | %s | %.3f, %s, %.3f |\n", head, r.what, r.lane,
+			per(func(w written) int64 { return w.transactions }),
+			thousands(per(func(w written) int64 { return w.bytes })),
+			per(func(w written) int64 { return w.syncs }))
+		head = ""
+	}
 }
 
 // spread returns the median of the rounds, the least and the most.

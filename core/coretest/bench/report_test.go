@@ -38,6 +38,9 @@ func TestReport(t *testing.T) {
 	} {
 		b.record(row{s.key.what, s.key.clients}, s.key.lane, s.by)
 	}
+	counted := made(2000, time.Millisecond)
+	counted.written = written{transactions: 200, bytes: 12_000_000, syncs: 100}
+	b.record(row{workMany, 64}, "web processes: 2", counted)
 	var page strings.Builder
 	if err := report(&page, "The title.", b.results); err != nil {
 		t.Fatalf("report: %v", err)
@@ -56,6 +59,7 @@ func TestReport(t *testing.T) {
 			"to verdicts, 1,000 organizations, clients: 1, alone | at most 6.00 times | 2.00 times |  | met |",
 		"| rate of fresh starts, 1,000 organizations, clients: 8, one worker process | at least 1,000 a second | " +
 			"12,345 a second |  | met |",
+		"request |\n|---|---|---|\n| fresh starts, 1,000 organizations | web processes: 2 | 0.100, 6,000, 0.050 |\n",
 		"| fresh starts, one organization | 8 | starts alone | 1,500 (500 to 3,000) | 20.00, 20.00 | 200, 400, 0, 67 |",
 	} {
 		if !strings.Contains(page.String(), want) {

@@ -48,7 +48,7 @@ func (b *bench) pgbench(ctx context.Context, r row, duration time.Duration) (sam
 	if err := os.WriteFile(script, []byte(text), 0o600); err != nil {
 		return sample{}, fmt.Errorf("write script: %w", err)
 	}
-	cmd := exec.CommandContext(ctx, filepath.Join(b.postgres.BinDir(), "pgbench"), append(b.variables(),
+	cmd := b.command(ctx, filepath.Join(b.postgres.BinDir(), "pgbench"), append(b.variables(),
 		"-D", "first="+strconv.Itoa(first), "-D", "last="+strconv.Itoa(last), "--file="+script,
 		"--no-vacuum", "--protocol=prepared", "--client="+strconv.Itoa(r.clients),
 		"--jobs="+strconv.Itoa(min(r.clients, runtime.NumCPU())), "--time="+strconv.Itoa(int(duration.Seconds())),
@@ -132,12 +132,14 @@ func (b *bench) startPeer(ctx context.Context, name string, variables ...string)
 		return service{}, err
 	}
 	s := service{name: name, meter: b.meter, tenants: slices.Clone(b.starts.tenants)}
-	if s.address, err = freeAddress(ctx); err != nil {
+	address, err := freeAddress(ctx)
+	if err != nil {
 		return service{}, err
 	}
+	s.addresses = []string{address}
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), filepath.Join(b.dir, "peers"))
-	cmd.Env = slices.Concat(os.Environ(), []string{"ADDRESS=" + s.address}, variables)
-	err = b.add(ctx, &s, cmd, "peers.log", s.address+"/livez/")
+	cmd.Env = slices.Concat(os.Environ(), []string{"ADDRESS=" + address}, variables)
+	err = b.add(ctx, &s, cmd, "peers.log", address+"/livez/")
 	return s, err
 }
 
@@ -175,7 +177,7 @@ func (b *bench) startBare(ctx context.Context) (service, error) {
 	first := b.starts.tenants[0]
 	var replay bytes.Buffer
 	if err := b.starts.thawed(func() error {
-		c, err := dial(ctx, b.starts.address)
+		c, err := dial(ctx, b.starts.addresses[0])
 		if err != nil {
 			return err
 		}

@@ -30,7 +30,7 @@ func TestReadLogs(t *testing.T) {
 			requests: 2, elapsed: 5 * time.Millisecond,
 			latencies: []time.Duration{900 * time.Microsecond, 2500 * time.Microsecond},
 		}
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(sample{})); diff != "" {
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(sample{}, written{})); diff != "" {
 			t.Errorf("sample (-want +got):\n%s", diff)
 		}
 	})

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -42,7 +43,8 @@ const (
 type service struct {
 	name      string
 	processes []*os.Process
-	address   string
+	// addresses share the clients.
+	addresses []string
 	meter     meter
 	db        *pgx.Conn
 	tenants   []tenant
@@ -68,16 +70,17 @@ func (b *bench) serve(ctx context.Context, name, database, redisURL string, role
 		if role == "worker" {
 			listen = "SV_METRICS_ADDR"
 		} else {
-			s.address = address
+			s.addresses = append(s.addresses, address)
 		}
-		cmd := exec.CommandContext(context.WithoutCancel(ctx), filepath.Join(b.dir, "simplevalidations"), args...)
+		cmd := b.command(context.WithoutCancel(ctx), filepath.Join(b.dir, "simplevalidations"), args...)
 		cmd.Env = slices.Concat(os.Environ(), []string{
 			"DATABASE_URL=" + database, "REDIS_URL=" + redisURL, listen + "=" + address,
 			"SV_DATA_DIR=" + filepath.Join(b.dir, "data"),
 			"SV_REQUESTS_PER_SECOND=0", "SV_ORG_REQUESTS_PER_SECOND=0", "SV_RUNS_PER_MINUTE=0", "SV_LOG_FORMAT=json",
 			"SV_SECRET_KEY=" + secretKey,
 		})
-		if err := b.add(ctx, &s, cmd, "serve"+role+".log", address+"/readyz/"); err != nil {
+		log := "serve" + role + strconv.Itoa(len(s.processes)) + ".log"
+		if err := b.add(ctx, &s, cmd, log, address+"/readyz/"); err != nil {
 			return service{}, err
 		}
 	}

@@ -25,7 +25,8 @@ func TestSessions(t *testing.T) {
 	t.Parallel()
 
 	pages := pagesOf(ofLanguage(readBlocks(t), "console"))
-	delete(pages, "deployment") // It makes an installation itself: see TestDeployment.
+	delete(pages, "deployment")          // It makes an installation itself: see TestDeployment.
+	delete(pages, "one-machine-to-many") // It has two of them: see TestOneMachineToMany.
 	if len(pages["tutorial"]) == 0 {
 		t.Error("the tutorial has no session")
 	}
@@ -34,11 +35,7 @@ func TestSessions(t *testing.T) {
 			t.Parallel()
 			sh, known := openShell(t), newTranscript()
 			for _, b := range blocks {
-				for _, c := range readSession(t, b) {
-					if err := known.compare(c.printed, sh.execute(t, known.actual(c.typed))); err != nil {
-						t.Fatalf("%s: $ %s%v", b, c.typed, err)
-					}
-				}
+				sh.follow(t, b, known)
 			}
 		})
 	}
@@ -78,10 +75,24 @@ type shell struct {
 	stdout *bufio.Reader
 }
 
+// follow executes the commands of a block, each of which has to print what the block shows.
+func (s *shell) follow(tb testing.TB, b block, known *transcript) {
+	tb.Helper()
+	for _, c := range readSession(tb, b) {
+		if err := known.compare(c.printed, s.execute(tb, known.actual(c.typed))); err != nil {
+			tb.Fatalf("%s: $ %s%v", b, c.typed, err)
+		}
+	}
+}
+
 // openShell starts a shell on a new installation that is served.
 func openShell(tb testing.TB) *shell {
 	tb.Helper()
-	installation := program.Install(tb)
+	return openShellOn(tb, program.Install(tb))
+}
+
+func openShellOn(tb testing.TB, installation *program.Installation) *shell {
+	tb.Helper()
 	server := program.Serve(tb, installation.Settings)
 	cmd := exec.CommandContext(tb.Context(), "bash", "-s")
 	cmd.Dir = workplace(tb)

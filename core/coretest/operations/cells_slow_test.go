@@ -110,7 +110,7 @@ func padded(tb testing.TB, k int) program.Order {
 }
 
 // TestMoveBehindNginx moves an organization of 10,000 runs and 1 GiB of documents from one cell to another, while
-// clients start runs in it and in others of both cells. It prints what docs/guides/scaling.md says of that.
+// clients start runs in it and in others of both cells. It prints what docs/guides/one-machine-to-many.md says of that.
 func TestMoveBehindNginx(t *testing.T) { //nolint:paralleltest // it measures
 	c := setupCellsBehindNginx(t)
 	c.checkRoutes(t)

@@ -17,8 +17,8 @@ const (
 	sizedClients = 16
 )
 
-// TestSizes measures what docs/guides/scaling.md tells: rows, bytes and write-ahead log of a run. They do not depend on
-// how busy the machine is. Run it with -v to see the table.
+// TestSizes measures what docs/guides/one-machine-to-many.md tells: rows, bytes and write-ahead log of a run. They do
+// not depend on how busy the machine is. Run it with -v to see the table.
 //
 //nolint:paralleltest // The write-ahead log is that of the whole server.
 func TestSizes(t *testing.T) {

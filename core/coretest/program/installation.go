@@ -185,8 +185,8 @@ func (i *Installation) Enroll(tb testing.TB, base, slug string) Tenant {
 // of it and its members.
 type Cells struct {
 	From, To *Installation
-	// file has the settings of To.
-	file string
+	// File has the settings of To.
+	File string
 }
 
 // InstallCells makes the cells a and b. The settings are for both.
@@ -194,13 +194,13 @@ func InstallCells(tb testing.TB, settings ...string) Cells {
 	tb.Helper()
 	c := Cells{
 		From: Install(tb, append(settings, "SV_CELL=a")...), To: Install(tb, append(settings, "SV_CELL=b")...),
-		file: filepath.Join(tb.TempDir(), "cell.env"),
+		File: filepath.Join(tb.TempDir(), "cell.env"),
 	}
 	Execute(tb, c.To.Settings, "", "org", "suspend", c.To.Harbour.Slug, "--reason", "it is in the other cell")
 	Execute(tb, c.To.Settings, "", "org", "delete", c.To.Harbour.Slug)
 	Change(tb, c.To.DB, "DELETE FROM users WHERE id NOT IN (SELECT user_id FROM memberships)")
 	text := "# The other cell.\n" + strings.Join(c.To.Settings, "\n") + "\n"
-	if err := os.WriteFile(c.file, []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(c.File, []byte(text), 0o600); err != nil {
 		tb.Fatal(err)
 	}
 	return c
@@ -208,5 +208,5 @@ func InstallCells(tb testing.TB, settings ...string) Cells {
 
 // Move is the command that moves the organization.
 func (c Cells) Move(flags ...string) []string {
-	return append([]string{"org", "move", c.From.Harbour.Slug, "--to", c.file}, flags...)
+	return append([]string{"org", "move", c.From.Harbour.Slug, "--to", c.File}, flags...)
 }

@@ -1,7 +1,6 @@
 package energyplus
 
 import (
-	"encoding/json"
 	"maps"
 	"regexp"
 	"slices"
@@ -13,8 +12,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines/expression"
 )
 
-// stepConfig is the configuration of an energyplus step.
-type stepConfig struct {
+// Config is the configuration of an energyplus step.
+type Config struct {
 	// Versions are the versions of EnergyPlus that models may be for, as "23.2".
 	Versions []string `json:"versions,omitempty"`
 	// Checks gives checks another severity than their own, or turns them off.
@@ -32,14 +31,14 @@ const checkOff = "OFF"
 var configuredVersion = regexp.MustCompile(`^\d{1,3}\.\d{1,3}$`)
 
 // severities are those of the checks that are on.
-func (c stepConfig) severities() map[string]engine.Severity {
+func (c Config) severities() map[string]engine.Severity {
 	severities := maps.Clone(model.Severities)
 	maps.Copy(severities, c.Checks)
 	maps.DeleteFunc(severities, func(_ string, severity engine.Severity) bool { return severity == checkOff })
 	return severities
 }
 
-func (c stepConfig) checkVersions() []engine.ConfigError {
+func (c Config) checkVersions() []engine.ConfigError {
 	faults := []engine.ConfigError{}
 	for i, version := range c.Versions {
 		if !configuredVersion.MatchString(version) {
@@ -50,7 +49,7 @@ func (c stepConfig) checkVersions() []engine.ConfigError {
 	return faults
 }
 
-func (c stepConfig) checkChecks() []engine.ConfigError {
+func (c Config) checkChecks() []engine.ConfigError {
 	faults := []engine.ConfigError{}
 	known := slices.Sorted(maps.Keys(model.Severities))
 	for _, name := range slices.Sorted(maps.Keys(c.Checks)) {
@@ -66,7 +65,7 @@ func (c stepConfig) checkChecks() []engine.ConfigError {
 	return faults
 }
 
-func (c stepConfig) checkRequired() []engine.ConfigError {
+func (c Config) checkRequired() []engine.ConfigError {
 	faults := []engine.ConfigError{}
 	for i, alternatives := range c.RequiredObjects {
 		if len(alternatives) == 0 || slices.Contains(alternatives, "") {
@@ -78,11 +77,7 @@ func (c stepConfig) checkRequired() []engine.ConfigError {
 }
 
 // Describe says what a step demands of documents.
-func Describe(config json.RawMessage) []engine.Requirement {
-	var c stepConfig
-	if len(engine.DecodeConfig(config, &c)) > 0 {
-		return nil
-	}
+func Describe(c Config, _ engine.Limits) []engine.Requirement {
 	versions := "the model is for a supported version of EnergyPlus"
 	if len(c.Versions) > 0 {
 		versions = "the model is for EnergyPlus " + strings.Join(c.Versions, ", ")

@@ -6,7 +6,6 @@ package energyplus
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"mime"
@@ -42,11 +41,7 @@ type modelRun struct {
 }
 
 // Compile checks the configuration of a step and returns its engine, or everything that is wrong with it.
-func Compile(config json.RawMessage, limits engine.Limits) (*Engine, []engine.ConfigError) {
-	var c stepConfig
-	if faults := engine.DecodeConfig(config, &c); len(faults) > 0 {
-		return nil, faults
-	}
+func Compile(c Config, limits engine.Limits) (*Engine, []engine.ConfigError) {
 	faults := append(c.checkVersions(), c.checkChecks()...)
 	faults = append(faults, c.checkRequired()...)
 	rules, found := compileModelRules(c.Rules, limits)

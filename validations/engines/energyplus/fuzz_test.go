@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
+	"github.com/simplevalidations/simplevalidations/validations/engines/expression"
 )
 
 // FuzzEnergyPlus checks whatever comes in either form.
@@ -13,7 +14,7 @@ func FuzzEnergyPlus(f *testing.F) {
 	f.Add("Version,9.3;Wall:Detailed,W,C,Z,,,,,,3,0,0,0,1,0,0,1,1,0;", false)
 	f.Add("Version,8.9;Schedule:Compact,S,,Through: 12/31,For: AllDays,Until: 24:00,1;", false)
 	f.Add(`{"Version": {"": {"version_identifier": "25.2"}}, "Branch": {"B": {"components": [{}, {"x": []}]}}}`, true)
-	config := []byte(`{"rules": [{"id": "a", "assert": "counts.Zone > 1"}]}`)
+	config := Config{Rules: []expression.RuleConfig{{ID: "a", Assert: "counts.Zone > 1"}}}
 	e, faults := Compile(config, engine.DefaultLimits())
 	if len(faults) > 0 {
 		f.Fatalf("compile: %+v", faults)

@@ -87,13 +87,10 @@ func (r *modelRun) facts(classes []string) map[string]any {
 	}
 }
 
-// versionNumbers are 0 where the version is unknown.
+// versionNumbers are 0 where the version is unknown. Others are two numbers.
 func versionNumbers(version string) (int64, int64) {
 	before, after, _ := strings.Cut(version, ".")
-	major, majorErr := strconv.ParseInt(before, 10, 64)
-	minor, minorErr := strconv.ParseInt(after, 10, 64)
-	if majorErr != nil || minorErr != nil {
-		return 0, 0
-	}
+	major, _ := strconv.ParseInt(before, 10, 64)
+	minor, _ := strconv.ParseInt(after, 10, 64)
 	return major, minor
 }

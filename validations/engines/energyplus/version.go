@@ -80,11 +80,10 @@ func isOlder(version, than string) bool {
 // latestOf returns the latest of these versions that has a dictionary, or else the latest that has one.
 func latestOf(versions []string) string {
 	known := model.Versions()
-	latest := known[len(known)-1]
-	for _, version := range known {
+	for _, version := range slices.Backward(known) {
 		if slices.Contains(versions, version) {
-			latest = version
+			return version
 		}
 	}
-	return latest
+	return known[len(known)-1]
 }

@@ -73,11 +73,6 @@ func (c *Collector) Add(group string, f Finding) {
 	}
 }
 
-// AddUnlisted counts findings of which nothing is known but their number.
-func (c *Collector) AddUnlisted(key CheckKey, n int) {
-	c.AddFolded(key.Path, Finding{Severity: key.Severity, Code: key.Code}, n, nil)
-}
-
 // AddFolded counts findings that are all like the given one, and remembers where some of them are.
 func (c *Collector) AddFolded(group string, f Finding, n int, paths []string) {
 	c.count(f.Severity, n)

@@ -30,6 +30,10 @@ func DecodeConfig[T any](config json.RawMessage, target *T) []ConfigError {
 			return []ConfigError{UnknownMember(string(semantic.JSONPointer), semantic.GoType)}
 		}
 		detail := fmt.Sprintf("a JSON %s is not allowed here", cmp.Or(kindNames[semantic.JSONKind], "value"))
+		var members map[string]json.RawMessage
+		if semantic.JSONPointer == "/schema" && json.Unmarshal(config, &members) == nil && members["schema"][0] == '"' {
+			detail += BundleHint(Plain(members["schema"]))
+		}
 		return Refuse(string(semantic.JSONPointer), codeType, detail)
 	}
 	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {

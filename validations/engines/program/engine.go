@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"syscall"
@@ -18,8 +18,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/programs/port"
 )
 
-// stepConfig is the configuration of a program step.
-type stepConfig struct {
+// Config is the configuration of a program step.
+type Config struct {
 	Program string          `json:"program"`
 	Config  json.RawMessage `json:"config,omitempty"`
 }
@@ -52,11 +52,7 @@ const (
 func Weigh(string, int64) int64 { return most }
 
 // Compile checks the configuration of a step as far as it can without the program.
-func Compile(config json.RawMessage, limits engine.Limits) (*Engine, []engine.ConfigError) {
-	var c stepConfig
-	if faults := engine.DecodeConfig(config, &c); len(faults) > 0 {
-		return nil, faults
-	}
+func Compile(c Config, limits engine.Limits) (*Engine, []engine.ConfigError) {
 	if !nameForm.MatchString(c.Program) {
 		detail := "name a program by up to 64 of the characters a-z, 0-9, _ and -, with a letter first"
 		return nil, engine.Refuse("/program", "program.name", detail)
@@ -69,8 +65,8 @@ func Compile(config json.RawMessage, limits engine.Limits) (*Engine, []engine.Co
 }
 
 // Describe says what a step demands of documents.
-func Describe(config json.RawMessage) []engine.Requirement {
-	return describe(Compile(config, engine.DefaultLimits()))
+func Describe(c Config, limits engine.Limits) []engine.Requirement {
+	return describe(Compile(c, limits))
 }
 
 // kindTime is the processor time of a program that carries a kind. It has bounds of its own, and this one ends it where
@@ -87,37 +83,32 @@ type Kind struct {
 // Compile looks for the program.
 func (k Kind) Compile(config json.RawMessage, limits engine.Limits) (*Engine, []engine.ConfigError) {
 	memory := func(mediaType string, size int64) int64 { return idle + k.Weigh(mediaType, size) }
-	var object map[string]json.RawMessage
-	if faults := engine.DecodeConfig(config, &object); len(faults) > 0 {
-		return nil, faults
-	}
 	limits.MaxProgramTime = kindTime
 	e := &Engine{name: k.Program, config: config, memory: memory, limits: limits}
 	return e.find("")
 }
 
 // Describe says what a step demands of documents.
-func (k Kind) Describe(config json.RawMessage) []engine.Requirement {
-	return describe(k.Compile(config, engine.DefaultLimits()))
+func (k Kind) Describe(config json.RawMessage, limits engine.Limits) []engine.Requirement {
+	return describe(k.Compile(config, limits))
+}
+
+// IsInstalled reports whether the file of a program can be executed.
+func IsInstalled(name string, limits engine.Limits) bool {
+	_, err := exec.LookPath(filepath.Join(limits.Programs, name))
+	return limits.Programs != "" && err == nil
 }
 
 // find looks for the file of the program.
 func (e *Engine) find(pointer string) (*Engine, []engine.ConfigError) {
 	e.path = filepath.Join(e.limits.Programs, e.name)
-	info, err := os.Stat(e.path)
-	const executable = 0o111
-	if e.limits.Programs == "" || err != nil || !info.Mode().IsRegular() || info.Mode()&executable == 0 {
+	if !IsInstalled(e.name, e.limits) {
 		detail := fmt.Sprintf("this server does not have the program %s: "+
 			"put an executable file of this name into the folder that SV_PROGRAMS names", e.name)
-		return nil, engine.Refuse(pointer, codeNotInstalled, detail)
+		return nil, engine.Refuse(pointer, "program.not_installed", detail)
 	}
 	return e, nil
 }
-
-const codeNotInstalled = "program.not_installed"
-
-// IsNotInstalled reports whether a fault of a configuration is that the program of its step is not on this server.
-func IsNotInstalled(fault engine.ConfigError) bool { return fault.Code == codeNotInstalled }
 
 // Precheck lets the program judge the configuration.
 func (e *Engine) Precheck(ctx context.Context) ([]engine.ConfigError, error) {
@@ -158,21 +149,11 @@ func (e *Engine) Run(ctx context.Context, doc engine.Document) (engine.Report, e
 
 // ask gives the program a task and the document, and reads its answer once the program has ended well.
 func (e *Engine) ask(ctx context.Context, task string, doc engine.Document) (answer, error) {
-	request, err := jsonv2.Marshal(port.Request{
-		Version: port.Version, Task: task, Config: e.config, MediaType: doc.MediaType, Filename: doc.Filename,
-		Size: doc.Size, Limits: port.Limits{
-			Findings: e.limits.MaxFindings, PerCheck: e.limits.MaxPerCheck, Excerpt: e.limits.MaxExcerpt,
-		},
-	})
+	command, input, err := e.command(task, doc)
 	if err != nil {
-		return answer{}, fmt.Errorf("write a request: %w", err)
-	}
-	command := Command{
-		Path: e.path, Args: []string{e.name}, Memory: e.memory(doc.MediaType, doc.Size), Time: e.limits.MaxProgramTime,
+		return answer{}, err
 	}
 	out, said := new(answerText), new(Said)
-	input := io.MultiReader(
-		bytes.NewReader(append(request, '\n')), io.NewSectionReader(doc.Content, 0, doc.Size))
 	end, err := command.Run(ctx, Streams{In: input, Out: out, Err: said})
 	switch {
 	case ctx.Err() == nil && out.tooLong:
@@ -188,6 +169,24 @@ func (e *Engine) ask(ctx context.Context, task string, doc engine.Document) (ans
 		return answer{}, e.failed("gave an invalid answer: %s", fault)
 	}
 	return given, nil
+}
+
+// command returns the run of the program for a task, and what it reads: the request and the document.
+func (e *Engine) command(task string, doc engine.Document) (Command, io.Reader, error) {
+	request, err := jsonv2.Marshal(port.Request{
+		Version: port.Version, Task: task, Config: e.config, MediaType: doc.MediaType, Filename: doc.Filename,
+		Size: doc.Size, Limits: port.Limits{
+			Findings: e.limits.MaxFindings, PerCheck: e.limits.MaxPerCheck, Excerpt: e.limits.MaxExcerpt,
+		},
+	})
+	if err != nil {
+		return Command{}, nil, fmt.Errorf("write a request: %w", err)
+	}
+	input := io.MultiReader(
+		bytes.NewReader(append(request, '\n')), io.NewSectionReader(doc.Content, 0, doc.Size))
+	return Command{
+		Path: e.path, Args: []string{e.name}, Memory: e.memory(doc.MediaType, doc.Size), Time: e.limits.MaxProgramTime,
+	}, input, nil
 }
 
 // verdict is nil where the program has ended well, so that its answer counts.

@@ -57,8 +57,8 @@ type End struct {
 	OutOfTime bool
 }
 
-// Process is a child that was started. Wait for it.
-type Process struct {
+// process is a child that was started. Wait for it.
+type process struct {
 	command Command
 	cmd     *exec.Cmd
 	ctx     context.Context //nolint:containedctx // It is the child's life.
@@ -86,17 +86,17 @@ func (c Command) environment() []string {
 
 // Run starts a child and waits for it.
 func (c Command) Run(ctx context.Context, streams Streams) (End, error) {
-	process, err := c.Start(ctx, streams)
+	p, err := c.start(ctx, streams)
 	if err != nil {
 		return End{}, err
 	}
-	return process.Wait()
+	return p.wait()
 }
 
-// Start starts a child, bounds it, and only then lets it read.
-func (c Command) Start(ctx context.Context, streams Streams) (*Process, error) {
+// start starts a child, bounds it, and only then lets it read.
+func (c Command) start(ctx context.Context, streams Streams) (*process, error) {
 	life, stop := boundedHere(ctx, c.Time)
-	p := &Process{
+	p := &process{
 		command: c, ctx: ctx, bounded: life, stop: stop, fed: make(chan struct{}),
 		in: &gate{source: streams.In, opened: make(chan struct{})},
 	}
@@ -129,7 +129,7 @@ func (c Command) Start(ctx context.Context, streams Streams) (*Process, error) {
 }
 
 // startWith starts the child with its files, and returns the pipe for the first of them, if there is one.
-func (p *Process) startWith(files [][]byte) (*os.File, error) {
+func (p *process) startWith(files [][]byte) (*os.File, error) {
 	var feed *os.File
 	var err error
 	for i, text := range files {
@@ -157,7 +157,7 @@ func (p *Process) startWith(files [][]byte) (*os.File, error) {
 	return feed, nil
 }
 
-func (p *Process) output(to io.Writer) io.Writer {
+func (p *process) output(to io.Writer) io.Writer {
 	if to == nil {
 		return nil
 	}
@@ -166,14 +166,11 @@ func (p *Process) output(to io.Writer) io.Writer {
 	return o
 }
 
-// Kill ends the child, which has to be waited for as well.
-func (p *Process) Kill() { p.stop() }
+func (p *process) killGroup() error { return syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) }
 
-func (p *Process) killGroup() error { return syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) }
-
-// Wait returns how the child ended. Its error is the end of the context, a failure of what the child reads from or
+// wait returns how the child ended. Its error is the end of the context, a failure of what the child reads from or
 // writes to, or that the child could not be run. What it has started ends with it.
-func (p *Process) Wait() (End, error) {
+func (p *process) wait() (End, error) {
 	defer p.stop()
 	p.endWithLeader()
 	err := p.cmd.Wait()

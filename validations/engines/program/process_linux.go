@@ -43,7 +43,7 @@ func boundedHere(ctx context.Context, _ time.Duration) (context.Context, context
 
 // endWithLeader waits until the child has ended and kills what it has left behind, before the number of its group can
 // be that of another one.
-func (p *Process) endWithLeader() {
+func (p *process) endWithLeader() {
 	for {
 		err := unix.Waitid(unix.P_PID, p.cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
 		if !errors.Is(err, unix.EINTR) {

@@ -22,7 +22,7 @@ func boundedHere(ctx context.Context, most time.Duration) (context.Context, cont
 }
 
 // endWithLeader has no effect here: what a child leaves behind ends with the context alone.
-func (*Process) endWithLeader() {}
+func (*process) endWithLeader() {}
 
 // textFile returns a file that has lost its name.
 func textFile(text []byte) (*os.File, error) {

@@ -13,8 +13,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines/expression"
 )
 
-// stepConfig is the configuration of a rules step. Its rules are decoded one by one, so each reports its own fault.
-type stepConfig struct {
+// Config is the configuration of a rules step. Its rules are decoded one by one, so each reports its own fault.
+type Config struct {
 	Rules []json.RawMessage `json:"rules"`
 }
 

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -23,7 +24,7 @@ func FuzzRules(f *testing.F) {
 	limits := engine.DefaultLimits()
 	limits.MaxDocumentRuleCost = 10_000
 	f.Fuzz(func(t *testing.T, rule, document string) {
-		e, faults := Compile([]byte(`{"rules": [{"id": "r", `+rule+`}]}`), limits)
+		e, faults := Compile(Config{[]json.RawMessage{[]byte(`{"id": "r", ` + rule + `}`)}}, limits)
 		if len(faults) > 0 {
 			return
 		}

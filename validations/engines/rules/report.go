@@ -45,16 +45,15 @@ func (t *ruleTally) add(limits engine.Limits, p treePlace, below []string, messa
 
 // report turns the failures into findings, rule by rule and in the order of the document.
 func (r *run) report(c *engine.Collector) {
-	root := &tree.Spot{}
+	var paths [][]string
+	for _, t := range r.tallies {
+		paths = append(paths, engine.Each(t.listed, ruleFailure.located)...)
+	}
+	spots := r.document.Spots(paths...)
 	for _, t := range r.tallies {
 		for i := range t.listed {
-			t.listed[i].spot = root.At(t.listed[i].located())
+			t.listed[i].spot, spots = spots[0], spots[1:]
 		}
-	}
-	if len(root.Children) > 0 || slices.ContainsFunc(r.tallies, func(t *ruleTally) bool { return len(t.listed) > 0 }) {
-		r.document.Locate(root)
-	}
-	for _, t := range r.tallies {
 		slices.SortStableFunc(t.listed, func(a, b ruleFailure) int {
 			return engine.ComparePositions(a.spot.Value, b.spot.Value)
 		})

@@ -3,7 +3,6 @@ package rules
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -44,11 +43,7 @@ type run struct {
 }
 
 // Compile checks the configuration of a step and returns its engine, or everything that is wrong with it.
-func Compile(config json.RawMessage, limits engine.Limits) (*Engine, []engine.ConfigError) {
-	var c stepConfig
-	if faults := engine.DecodeConfig(config, &c); len(faults) > 0 {
-		return nil, faults
-	}
+func Compile(c Config, limits engine.Limits) (*Engine, []engine.ConfigError) {
 	if len(c.Rules) == 0 || len(c.Rules) > limits.MaxRules {
 		detail := fmt.Sprintf("a step has 1 to %d rules", limits.MaxRules)
 		return nil, engine.Refuse("/rules", "rule.too_many", detail)

@@ -22,10 +22,10 @@ type compiledSchema struct {
 // it believes impossible; a hostile schema must not take the process with it.
 //
 //nolint:nonamedreturns // what recovers from a panic sets them
-func (r *resources) compile(limits engine.Limits) (compiled *compiledSchema, problem *engine.ConfigError) {
+func (r *resources) compile(limits engine.Limits) (compiled *compiledSchema, problem []engine.ConfigError) {
 	defer func() {
 		if recover() != nil {
-			compiled, problem = nil, fault("/schema", "schema.invalid", "the schema cannot be compiled")
+			compiled, problem = nil, engine.Refuse("/schema", "schema.invalid", "the schema cannot be compiled")
 		}
 	}()
 	m := &meter{limit: limits.MaxSchemaWork}
@@ -63,7 +63,7 @@ func (r *resources) compile(limits engine.Limits) (compiled *compiledSchema, pro
 }
 
 // compileFault says in plain words why a schema is refused.
-func (r *resources) compileFault(err error, limits engine.Limits) *engine.ConfigError {
+func (r *resources) compileFault(err error, limits engine.Limits) []engine.ConfigError {
 	if invalid, ok := errors.AsType[*jsonschema.SchemaValidationError](err); ok {
 		if failure, ok := errors.AsType[*jsonschema.ValidationError](invalid.Err); ok {
 			one, tokens := r.place(invalid.URL)
@@ -83,13 +83,13 @@ func (r *resources) compileFault(err error, limits engine.Limits) *engine.Config
 		return broken
 	}
 	detail := strings.NewReplacer(schemaURL, "", engine.SchemaFolder, "").Replace(err.Error())
-	return fault("/schema", "schema.invalid", engine.ClipTo(detail, 4*engine.MaxQuoted))
+	return engine.Refuse("/schema", "schema.invalid", engine.ClipTo(detail, 4*engine.MaxQuoted))
 }
 
 // brokenPattern returns the fault of the first invalid pattern. The library does not say which name of
 // patternProperties it means.
-func (r *resources) brokenPattern(limits engine.Limits) *engine.ConfigError {
-	var found *engine.ConfigError
+func (r *resources) brokenPattern(limits engine.Limits) []engine.ConfigError {
+	var found []engine.ConfigError
 	r.walk(func(one *resource, at spot) {
 		patterns := map[string][]string{}
 		if pattern, ok := at.object["pattern"].(string); ok {
@@ -107,8 +107,4 @@ func (r *resources) brokenPattern(limits engine.Limits) *engine.ConfigError {
 		}
 	})
 	return found
-}
-
-func fault(pointer, code, detail string) *engine.ConfigError {
-	return &engine.ConfigError{Pointer: pointer, Code: code, Detail: detail}
 }

@@ -8,11 +8,7 @@ import (
 )
 
 // Describe says what a step demands of documents.
-func Describe(config json.RawMessage) []engine.Requirement {
-	var c stepConfig
-	if len(engine.DecodeConfig(config, &c)) > 0 {
-		return nil
-	}
+func Describe(c Config, _ engine.Limits) []engine.Requirement {
 	// Other schemas have none of these members and get no requirement.
 	var schema struct {
 		Title       string          `json:"title"`

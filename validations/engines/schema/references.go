@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"encoding/json"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
-	"github.com/simplevalidations/simplevalidations/validations/engines/tree"
 )
 
 // reference is a keyword of a schema whose value leads to another.
@@ -33,8 +33,8 @@ func (r *resources) eachReference(visit func(one *resource, to reference)) {
 }
 
 // brokenReference returns the fault of the first reference that cannot be resolved, or nil.
-func (r *resources) brokenReference() *engine.ConfigError {
-	var found *engine.ConfigError
+func (r *resources) brokenReference() []engine.ConfigError {
+	var found []engine.ConfigError
 	builtIn := map[string]bool{}
 	r.eachReference(func(one *resource, to reference) {
 		if found != nil {
@@ -109,12 +109,8 @@ func nameOf(address string) string {
 	if !ok {
 		return address
 	}
-	from, to := strings.Split(strings.TrimPrefix(engine.SchemaFolder, host), "/"), strings.Split(target, "/")
-	from = from[:len(from)-1]
-	for len(from) > 0 && len(to) > 1 && from[0] == to[0] {
-		from, to = from[1:], to[1:]
-	}
-	return strings.Repeat("../", len(from)) + strings.Join(to, "/")
+	name, _ := filepath.Rel(strings.TrimPrefix(engine.SchemaFolder, host), target) // Both are below the host.
+	return name
 }
 
 // Missing is a schema that a step refers to and does not have.
@@ -127,13 +123,13 @@ type Missing struct {
 
 // FindMissing returns what the schemas of a configuration refer to and do not have, or why they cannot be read.
 func FindMissing(config json.RawMessage, limits engine.Limits) ([]Missing, []engine.ConfigError) {
-	var c stepConfig
+	var c Config
 	if faults := engine.DecodeConfig(config, &c); len(faults) > 0 {
 		return nil, faults
 	}
 	read, problem := readResources(c, limits)
 	if problem != nil {
-		return nil, []engine.ConfigError{*problem}
+		return nil, problem
 	}
 	var missing []Missing
 	// Each schema is missed once, and those that are built in are not missed.
@@ -151,20 +147,16 @@ func FindMissing(config json.RawMessage, limits engine.Limits) ([]Missing, []eng
 }
 
 // fault is what is wrong at a place of the resource.
-func (r *resource) fault(tokens []string, code, detail string) *engine.ConfigError {
+func (r *resource) fault(tokens []string, code, detail string) []engine.ConfigError {
 	at := engine.Pointer(tokens...)
 	if !r.isText {
-		return fault(r.pointer+at, code, detail)
+		return engine.Refuse(r.pointer+at, code, detail)
 	}
-	root := &tree.Spot{}
-	spot := root.At(tokens)
-	r.tree.Locate(root)
-	place := r.tree.Lines.PlaceAt(engine.Finding{}, spot.Value)
+	place := r.tree.Lines.PlaceAt(engine.Finding{}, r.tree.Spots(tokens)[0].Value)
 	if at != "" {
 		detail = "at " + engine.Clip(at) + ": " + detail
 	}
-	refusal := engine.NewTextError(r.pointer, code, place.Line, place.Column, detail)
-	return &refusal
+	return []engine.ConfigError{engine.NewTextError(r.pointer, code, place.Line, place.Column, detail)}
 }
 
 // place returns the resource that an address of the library is in, and its tokens there.

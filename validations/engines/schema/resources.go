@@ -53,14 +53,14 @@ func (r *resources) Load(address string) (any, error) {
 var errNotThere = errors.New("not in this step")
 
 // readResources reads the schemas of a step.
-func readResources(c stepConfig, limits engine.Limits) (*resources, *engine.ConfigError) {
+func readResources(c Config, limits engine.Limits) (*resources, []engine.ConfigError) {
 	size := len(c.Schema)
 	for _, text := range c.Schemas {
 		size += len(text)
 	}
 	if size > limits.MaxSchemaBytes {
 		detail := fmt.Sprintf("the schema has %d bytes, at most %d are allowed", size, limits.MaxSchemaBytes)
-		return nil, fault("/schema", "schema.too_large", detail)
+		return nil, engine.Refuse("/schema", "schema.too_large", detail)
 	}
 	root, problem := readResource(c.Schema, "/schema", limits)
 	if problem != nil {
@@ -83,7 +83,7 @@ func readResources(c stepConfig, limits engine.Limits) (*resources, *engine.Conf
 }
 
 // add reads one of the schemas that the schema refers to by the name.
-func (r *resources) add(name, base string, text json.RawMessage, limits engine.Limits) *engine.ConfigError {
+func (r *resources) add(name, base string, text json.RawMessage, limits engine.Limits) []engine.ConfigError {
 	pointer := "/schemas" + engine.Pointer(name)
 	one, problem := readResource(text, pointer, limits)
 	if problem != nil {
@@ -91,7 +91,7 @@ func (r *resources) add(name, base string, text json.RawMessage, limits engine.L
 	}
 	one.name, one.address = name, engine.ResolveAddress(base, name)
 	if _, taken := r.byAddress[one.address]; taken || one.address == base || one.address == "" {
-		return fault(pointer, "schema.address", engine.AddressFault(name, taken || one.address == base))
+		return engine.Refuse(pointer, "schema.address", engine.AddressFault(name, taken || one.address == base))
 	}
 	r.byAddress[one.address] = one.value
 	r.list = append(r.list, one)
@@ -99,10 +99,10 @@ func (r *resources) add(name, base string, text json.RawMessage, limits engine.L
 }
 
 // readResource reads a schema that is written as JSON, or as a text of JSON.
-func readResource(text json.RawMessage, pointer string, limits engine.Limits) (resource, *engine.ConfigError) {
+func readResource(text json.RawMessage, pointer string, limits engine.Limits) (resource, []engine.ConfigError) {
 	one := resource{pointer: pointer}
 	if len(text) == 0 {
-		return one, fault(pointer, "schema.missing", "a schema is needed")
+		return one, engine.Refuse(pointer, "schema.missing", "a schema is needed")
 	}
 	var inside string
 	if pointer != "/schema" && json.Unmarshal(text, &inside) == nil {
@@ -112,16 +112,16 @@ func readResource(text json.RawMessage, pointer string, limits engine.Limits) (r
 	if broken != nil {
 		if one.isText {
 			place := engine.NewLines(text, limits.MaxExcerpt).PlaceAt(engine.Finding{}, broken.At)
-			refusal := engine.NewTextError(pointer, broken.Code, place.Line, place.Column, broken.Message)
-			return one, &refusal
+			fault := engine.NewTextError(pointer, broken.Code, place.Line, place.Column, broken.Message)
+			return one, []engine.ConfigError{fault}
 		}
-		return one, fault(pointer, broken.Code, broken.Message)
+		return one, engine.Refuse(pointer, broken.Code, broken.Message)
 	}
 	one.value, one.tree = t.Value, t
 	return one, checkRoot(t.Value, pointer)
 }
 
-func checkRoot(value any, pointer string) *engine.ConfigError {
+func checkRoot(value any, pointer string) []engine.ConfigError {
 	hint := ""
 	switch v := value.(type) {
 	case map[string]any, bool:
@@ -129,18 +129,18 @@ func checkRoot(value any, pointer string) *engine.ConfigError {
 	case string:
 		hint = engine.BundleHint(v)
 	}
-	return fault(pointer, "schema.type", "a schema is an object, true or false"+hint)
+	return engine.Refuse(pointer, "schema.type", "a schema is an object, true or false"+hint)
 }
 
 // checkSize counts the objects, of which there are at least as many as sub-schemas.
-func (r *resources) checkSize(limits engine.Limits) *engine.ConfigError {
+func (r *resources) checkSize(limits engine.Limits) []engine.ConfigError {
 	count := 0
 	for _, one := range r.list {
 		count += countSchemas(one.value)
 	}
 	if count > limits.MaxSubSchemas {
 		detail := fmt.Sprintf("the schema has %d sub-schemas, at most %d are allowed", count, limits.MaxSubSchemas)
-		return fault("/schema", "schema.too_large", detail)
+		return engine.Refuse("/schema", "schema.too_large", detail)
 	}
 	return nil
 }

@@ -16,9 +16,9 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines/tree"
 )
 
-// stepConfig is the configuration of a json_schema step. Schemas has what the schema refers to, by addresses that may
+// Config is the configuration of a json_schema step. Schemas has what the schema refers to, by addresses that may
 // be relative. The draft holds where a schema names none.
-type stepConfig struct {
+type Config struct {
 	Schema  json.RawMessage            `json:"schema"`
 	Schemas map[string]json.RawMessage `json:"schemas,omitempty"`
 	Draft   string                     `json:"draft,omitempty"`
@@ -37,22 +37,18 @@ type Engine struct {
 const maxIdleSchemas = 8
 
 // Compile checks the configuration of a step and returns its engine, or everything that is wrong with it.
-func Compile(config json.RawMessage, limits engine.Limits) (*Engine, []engine.ConfigError) {
-	var c stepConfig
-	if faults := engine.DecodeConfig(config, &c); len(faults) > 0 {
-		return nil, faults
-	}
+func Compile(c Config, limits engine.Limits) (*Engine, []engine.ConfigError) {
 	if draftOf(c.Draft, "") < 0 {
 		return nil, engine.Refuse("/draft", "schema.draft", "use one of 2020-12, 2019-09, 7, 6 and 4")
 	}
 	source, fault := readResources(c, limits)
 	if fault != nil {
-		return nil, []engine.ConfigError{*fault}
+		return nil, fault
 	}
 	e := &Engine{source: source, limits: limits, idle: make(chan *compiledSchema, maxIdleSchemas)}
 	first, fault := source.compile(limits)
 	if fault != nil {
-		return nil, []engine.ConfigError{*fault}
+		return nil, fault
 	}
 	e.idle <- first
 	return e, nil
@@ -151,6 +147,6 @@ func report(c *engine.Collector, t *tree.Tree, failures leaves) {
 	for _, key := range slices.SortedFunc(maps.Keys(failures.unlisted), func(a, b engine.CheckKey) int {
 		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Code, b.Code))
 	}) {
-		c.AddUnlisted(key, failures.unlisted[key])
+		c.AddFolded(key.Path, engine.Failure(key.Code, ""), failures.unlisted[key], nil)
 	}
 }

@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,11 +18,7 @@ type doubter struct {
 
 // Warnings says which members of the schemas of a step check nothing although they seem to: those that no draft knows,
 // and those that the draft of the schema does not know. It has nothing to say of a step that Compile refuses.
-func Warnings(config json.RawMessage, limits engine.Limits) []engine.ConfigError {
-	var c stepConfig
-	if len(engine.DecodeConfig(config, &c)) > 0 {
-		return nil
-	}
+func Warnings(c Config, limits engine.Limits) []engine.ConfigError {
 	read, fault := readResources(c, limits)
 	if fault != nil {
 		return nil
@@ -65,7 +60,7 @@ func (d *doubter) doubt(one *resource, value any, tokens []string, draft int) {
 				"or use draft 2019-09 or later", name, drafts[draft].name)
 		}
 		if code != "" {
-			d.found = append(d.found, *one.fault(append(slices.Clip(tokens), name), code, detail))
+			d.found = append(d.found, one.fault(append(slices.Clip(tokens), name), code, detail)...)
 		}
 		for _, below := range within(name, object[name]) {
 			d.doubt(one, below.value, append(slices.Clip(tokens), below.tokens...), draft)

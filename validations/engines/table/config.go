@@ -12,8 +12,8 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines/table/tableschema"
 )
 
-// stepConfig is the configuration of a table step.
-type stepConfig struct {
+// Config is the configuration of a table step.
+type Config struct {
 	Schema       schemaConfig        `json:"schema"`
 	Dialect      tablefile.Dialect   `json:"dialect,omitzero"`
 	RowRules     []rowRuleConfig     `json:"row_rules,omitempty"`
@@ -78,7 +78,7 @@ func compileColumns(schema schemaConfig, limits engine.Limits) ([]*tableschema.C
 // Layout is how a step with this configuration expects a table to be written, and the names of its columns. A
 // configuration that cannot be read is taken for an empty one.
 func Layout(config json.RawMessage) (tablefile.Dialect, []string) {
-	var c stepConfig
+	var c Config
 	if err := json.Unmarshal(config, &c); err != nil {
 		return tablefile.Dialect{}, nil
 	}

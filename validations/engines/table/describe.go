@@ -1,18 +1,13 @@
 package table
 
 import (
-	"encoding/json"
 	"strings"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
 
 // Describe says what a step demands of documents.
-func Describe(config json.RawMessage) []engine.Requirement {
-	var c stepConfig
-	if len(engine.DecodeConfig(config, &c)) > 0 {
-		return nil
-	}
+func Describe(c Config, _ engine.Limits) []engine.Requirement {
 	var requirements []engine.Requirement
 	add := func(names []string, words string) {
 		if len(names) > 0 {

@@ -1,7 +1,6 @@
 package table
 
 import (
-	"encoding/json"
 	"maps"
 	"reflect"
 	"slices"
@@ -69,11 +68,7 @@ func misplaced(at string) engine.ConfigError {
 }
 
 // Warnings says which members of the schema of a step check nothing although they may seem to.
-func Warnings(config json.RawMessage, _ engine.Limits) []engine.ConfigError {
-	var c stepConfig
-	if len(engine.DecodeConfig(config, &c)) > 0 {
-		return nil
-	}
+func Warnings(c Config, _ engine.Limits) []engine.ConfigError {
 	var doubts []engine.ConfigError
 	c.Schema.eachFurther(func(at, name string, _ reflect.Type) {
 		detail := engine.Quote(name) + " is not a member of Table Schema, so it is ignored"

@@ -3,7 +3,6 @@ package table
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -29,11 +28,7 @@ type Engine struct {
 }
 
 // Compile checks the configuration of a step and returns its engine, or everything that is wrong with it.
-func Compile(config json.RawMessage, limits engine.Limits) (*Engine, []engine.ConfigError) {
-	var c stepConfig
-	if faults := engine.DecodeConfig(config, &c); len(faults) > 0 {
-		return nil, hintAtFile(config, faults)
-	}
+func Compile(c Config, limits engine.Limits) (*Engine, []engine.ConfigError) {
 	columns, faults := compileColumns(c.Schema, limits)
 	faults = append(c.Schema.slips(), faults...)
 	if len(faults) > 0 {
@@ -58,18 +53,7 @@ func Compile(config json.RawMessage, limits engine.Limits) (*Engine, []engine.Co
 	return e, append(faults, e.compileRules(c)...)
 }
 
-// hintAtFile says what to do with the name of a file where a schema belongs.
-func hintAtFile(config json.RawMessage, faults []engine.ConfigError) []engine.ConfigError {
-	var named struct {
-		Schema string `json:"schema"`
-	}
-	if faults[0].Pointer == "/schema" && json.Unmarshal(config, &named) == nil {
-		faults[0].Detail += engine.BundleHint(named.Schema)
-	}
-	return faults
-}
-
-func (e *Engine) compileRules(config stepConfig) []engine.ConfigError {
+func (e *Engine) compileRules(config Config) []engine.ConfigError {
 	if len(config.RowRules)+len(config.DatasetRules) == 0 {
 		// The variables of rules take more time to declare than all columns.
 		return nil

@@ -23,6 +23,16 @@ type Tree struct {
 	Locate func(wanted *Spot)
 }
 
+// Spots are the places of values by their paths, with their positions.
+func (t *Tree) Spots(paths ...[]string) []*Spot {
+	root := &Spot{}
+	spots := engine.Each(paths, root.At)
+	if len(paths) > 0 {
+		t.Locate(root)
+	}
+	return spots
+}
+
 // Spot is a place of a document whose position is wanted, with the places below it.
 type Spot struct {
 	Children map[string]*Spot

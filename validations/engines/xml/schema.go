@@ -77,7 +77,7 @@ var schemaFile = regexp.MustCompile(`/dev/fd/(\d+)`)
 // maxSchemaFaults is how many faults of a schema are reported at once.
 const maxSchemaFaults = 20
 
-func compileSchema(c stepConfig, limits engine.Limits) (*schema, []engine.ConfigError) {
+func compileSchema(c Config, limits engine.Limits) (*schema, []engine.ConfigError) {
 	bundle, faults := xmltext.ReadBundle(c.Schema, c.Schemas, limits)
 	if len(faults) > 0 {
 		return nil, faults
@@ -177,7 +177,7 @@ func (s *schema) check(ctx context.Context, text []byte, c *engine.Collector) er
 		c.Add(one.local, one.finding)
 	}
 	if more := found.unlisted + unlisted; more > 0 {
-		c.AddUnlisted(engine.CheckKey{Code: "xml.schema", Severity: engine.SeverityError}, more)
+		c.AddFolded("", engine.Failure("xml.schema", ""), more, nil)
 	}
 	return nil
 }

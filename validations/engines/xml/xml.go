@@ -3,14 +3,13 @@ package xml
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 	"github.com/simplevalidations/simplevalidations/validations/engines/xmltext"
 )
 
-// stepConfig is the configuration of an xml step. Without a schema only the form of the document is checked.
-type stepConfig struct {
+// Config is the configuration of an xml step. Without a schema only the form of the document is checked.
+type Config struct {
 	// Schema is the text of an XML Schema.
 	Schema string `json:"schema,omitempty"`
 	// Schemas are the texts that it includes, imports and redefines, by their addresses.
@@ -24,11 +23,7 @@ type Engine struct {
 }
 
 // Compile checks the configuration of a step and returns its engine, or everything that is wrong with it.
-func Compile(config json.RawMessage, limits engine.Limits) (*Engine, []engine.ConfigError) {
-	var c stepConfig
-	if faults := engine.DecodeConfig(config, &c); len(faults) > 0 {
-		return nil, faults
-	}
+func Compile(c Config, limits engine.Limits) (*Engine, []engine.ConfigError) {
 	e := &Engine{limits: limits}
 	if c.Schema == "" {
 		if len(c.Schemas) > 0 {
@@ -73,11 +68,7 @@ func (e *Engine) Run(ctx context.Context, doc engine.Document) (engine.Report, e
 }
 
 // Describe says what a step demands of documents.
-func Describe(config json.RawMessage) []engine.Requirement {
-	var c stepConfig
-	if len(engine.DecodeConfig(config, &c)) > 0 {
-		return nil
-	}
+func Describe(c Config, _ engine.Limits) []engine.Requirement {
 	requirements := []engine.Requirement{{Words: "the document is well-formed XML"}}
 	if c.Schema != "" {
 		valid := engine.Requirement{Words: "it is valid against the XML Schema of this step"}

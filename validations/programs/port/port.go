@@ -38,6 +38,8 @@ const (
 	TaskCheck = "check"
 	// TaskConfigure is to judge the configuration, without a document. It is asked when a workflow is saved.
 	TaskConfigure = "configure"
+	// TaskRows is to read the document as a table, for a step of the type table. Only a Reader does it.
+	TaskRows = "rows"
 )
 
 // Request is the first line of the input.
@@ -137,6 +139,16 @@ type Program interface {
 	Check(request Request, document io.Reader) (Report, error)
 }
 
+// Reader is a program that reads documents as tables. Rows writes an array of JSON on each line: first one with the
+// names of the columns, and then one with the values of each row. A value is null, or a text that begins with the
+// letter of its type: s for text, n for a number, b for a boolean, t for a date or a time in ISO 8601, and j for JSON;
+// names are texts. A last line with a finding says why the document cannot be read any further. An error of Rows is
+// never the fault of the document.
+type Reader interface {
+	Program
+	Rows(request Request, document io.Reader, rows io.Writer) error
+}
+
 // Serve answers the request on standard input and ends the process. Call it in main.
 func Serve(program Program) {
 	os.Exit(serve(program, os.Stdin, os.Stdout, os.Stderr))
@@ -164,6 +176,7 @@ func answer(program Program, in *bufio.Reader, out io.Writer) error {
 		return fmt.Errorf("read the request: %w", err)
 	}
 	var lines []Line
+	reader, isReader := program.(Reader)
 	switch {
 	case request.Version != Version:
 		return fmt.Errorf("this program speaks version %d of the contract, and not %d", Version, request.Version)
@@ -189,6 +202,8 @@ func answer(program Program, in *bufio.Reader, out io.Writer) error {
 		if report.Truncated {
 			lines = append(lines, Line{Truncated: true})
 		}
+	case request.Task == TaskRows && isReader:
+		return reader.Rows(request, io.LimitReader(in, request.Size), out)
 	default:
 		return fmt.Errorf("unknown task %q", request.Task)
 	}

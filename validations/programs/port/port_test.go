@@ -34,6 +34,17 @@ func (long) Check(request Request, document io.Reader) (Report, error) {
 	return Report{Findings: []Finding{finding}, Counts: &Counts{Errors: 2}, Truncated: true}, nil
 }
 
+// lines reads the lines of documents as the rows of a table.
+type lines struct{ long }
+
+func (lines) Rows(request Request, document io.Reader, rows io.Writer) error {
+	content, err := io.ReadAll(document)
+	if err == nil {
+		_, err = io.WriteString(rows, request.Filename+string(content))
+	}
+	return err
+}
+
 func TestServe(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -65,13 +76,19 @@ func TestServe(t *testing.T) {
 			in:       `{"version":2,"task":"check"}` + "\n",
 			failures: "this program speaks version 1 of the contract, and not 2\n", code: 1,
 		},
+		"Rows":      {in: `{"version":1,"task":"rows","filename":"a","size":3}` + "\nabcd", out: "aabc"},
 		"OtherTask": {in: `{"version":1,"task":"sing"}` + "\n", failures: "unknown task \"sing\"\n", code: 1},
+		"NoRows":    {in: `{"version":1,"task":"rows"}` + "\n", failures: "unknown task \"rows\"\n", code: 1},
 		"Nothing":   {failures: "read the request: EOF\n", code: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var out, failures bytes.Buffer
-			code := serve(long{}, strings.NewReader(tt.in), &out, &failures)
+			program := Program(long{})
+			if name == "Rows" {
+				program = lines{}
+			}
+			code := serve(program, strings.NewReader(tt.in), &out, &failures)
 			if code != tt.code || out.String() != tt.out || failures.String() != tt.failures {
 				t.Errorf("serve = %d, %q, %q", code, out.String(), failures.String())
 			}

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
-	"github.com/simplevalidations/simplevalidations/validations/engines/tree"
 )
 
 // Findings are what checks have found in a model.
@@ -94,12 +93,7 @@ func (r *Findings) Full(code string) bool {
 // Report places what was found and hands it over in the order of the document.
 func (r *Findings) Report(c *engine.Collector) {
 	if r.Model.source != nil {
-		root := &tree.Spot{}
-		spots := make([]*tree.Spot, 0, len(r.issues))
-		for _, one := range r.issues {
-			spots = append(spots, root.At(one.path))
-		}
-		r.Model.source.Locate(root)
+		spots := r.Model.source.Spots(engine.Each(r.issues, func(one issue) []string { return one.path })...)
 		for i := range r.issues {
 			if r.issues[i].path != nil {
 				r.issues[i].at = spots[i].Value

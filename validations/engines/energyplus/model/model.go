@@ -138,10 +138,7 @@ func ReadEpJSON(t *tree.Tree) (*Model, *engine.Finding) {
 func (m *Model) misshapen(path []string, message string) *engine.Finding {
 	f := engine.Failure("energyplus.malformed", message)
 	f.Path = engine.Pointer(path...)
-	root := &tree.Spot{}
-	at := root.At(path)
-	m.source.Locate(root)
-	f = m.Lines.PlaceAt(f, at.Value)
+	f = m.Lines.PlaceAt(f, m.source.Spots(path)[0].Value)
 	return &f
 }
 

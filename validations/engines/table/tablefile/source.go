@@ -125,7 +125,7 @@ func Open(
 	case mediatype.JSONLines:
 		return newJSONLines(content, columns, limits), nil
 	case mediatype.Parquet:
-		return openParquet(ctx, content, d, limits)
+		return openParquet(ctx, doc, d, limits)
 	default:
 		encoding, err := d.Charset(content, doc.MediaType)
 		if err != nil {
@@ -207,21 +207,18 @@ func (r lineReader) read(line []byte) ([]byte, error) {
 	}
 }
 
+// jsonTypes are the types of values of JSON other than texts.
+var jsonTypes = map[jsontext.Kind]Native{
+	'n': NativeNull, 't': NativeTruth, 'f': NativeTruth, '0': NativeNumber, '{': NativeJSON, '[': NativeJSON,
+}
+
 // scalar reads a value of JSON.
 func scalar(value jsontext.Value) (Value, error) {
-	switch value.Kind() {
-	case jsontext.KindNull:
-		return Value{Native: NativeNull}, nil
-	case jsontext.KindTrue, jsontext.KindFalse:
-		return Value{Native: NativeTruth, Text: bytes.Clone(value)}, nil
-	case jsontext.KindNumber:
-		return Value{Native: NativeNumber, Text: bytes.Clone(value)}, nil
-	case jsontext.KindBeginObject, jsontext.KindBeginArray:
-		return Value{Native: NativeJSON, Text: bytes.Clone(value)}, nil
-	default:
-		text, err := jsontext.AppendUnquote(nil, value)
-		return Value{Text: text}, err
+	if native, isOther := jsonTypes[value.Kind()]; isOther {
+		return Value{Native: native, Text: bytes.Clone(value)}, nil
 	}
+	text, err := jsontext.AppendUnquote(nil, value)
+	return Value{Text: text}, err
 }
 
 // parseMoment reads a time of one of the layouts. A time without a zone is one in UTC.

@@ -45,9 +45,7 @@ func parseGeoJSON(text, format string) (string, error) {
 		return "", err
 	}
 	var object map[string]any
-	if json.Unmarshal([]byte(canonical), &object) != nil {
-		return "", errNotOfType
-	}
+	_ = json.Unmarshal([]byte(canonical), &object) // It was read before.
 	if format == formatTopoJSON && !isTopoJSON(object) || format != formatTopoJSON && !isGeoJSON(object) {
 		return "", errNotOfType
 	}

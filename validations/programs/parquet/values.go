@@ -1,4 +1,4 @@
-package tablefile
+package main
 
 import (
 	"encoding/base64"

@@ -1,4 +1,6 @@
-package tablefile
+// Command parquet reads tables of Apache Parquet for steps of the type table (package port). A footer says how much
+// memory its reader takes, so a few hostile bytes could end the whole service: the limits of a program bound them.
+package main
 
 import (
 	"bufio"
@@ -8,58 +10,61 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"os"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
+	"github.com/simplevalidations/simplevalidations/validations/programs/port"
 )
 
-// The rows of a Parquet file are read in a separate process. A footer says how much memory its reader takes, so a few
-// hostile bytes could end the whole service. The process has limits of memory and processor time, and nothing but the
-// file.
-//
-// It writes the rows as JSON. The first line is an array of the columns' names; each further line is an array of a
-// row's values: null, or a text that begins with the letter of its type. Times are in ISO 8601.
-var parquetTypes = map[byte]Native{
-	's': NativeText, 'n': NativeNumber, 'b': NativeTruth, 't': NativeTime, 'j': NativeJSON,
+func main() { port.Serve(Program{}) }
+
+// Program answers the service.
+type Program struct{}
+
+// Configure refuses every configuration: no step names this program.
+func (Program) Configure(json.RawMessage) ([]port.Fault, []port.Promise) {
+	return []port.Fault{{Code: "parquet.type", Detail: "the program parquet is for steps of the type table"}}, nil
+}
+
+// Check checks nothing.
+func (Program) Check(port.Request, io.Reader) (port.Report, error) {
+	return port.Report{}, errors.New("this program is for steps of the type table")
+}
+
+// Rows writes the rows of a file, and at last why it cannot be read any further.
+func (Program) Rows(request port.Request, document io.Reader, rows io.Writer) error {
+	content := make([]byte, request.Size)
+	if _, err := io.ReadFull(document, content); err != nil {
+		return fmt.Errorf("read the document: %w", err)
+	}
+	out := bufio.NewWriterSize(rows, writtenAtOnce)
+	if reason := writeRows(out, content); reason != nil {
+		f := port.Finding{Severity: "ERROR", Code: "csv.malformed"}
+		// A hostile file may quote itself at length.
+		f.Message = fmt.Sprintf("%.*s", maxReason, reason.Error())
+		if err := json.NewEncoder(out).Encode(port.Line{Finding: &f}); err != nil {
+			return fmt.Errorf("write why the file cannot be read: %w", err)
+		}
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("write the rows: %w", err)
+	}
+	return nil
 }
 
 const (
-	// parquetChild is what the process is called by.
-	parquetChild = "simplevalidations-parquet"
-	// exitMalformed is its exit code where it could not read the file. Its standard error says why.
-	exitMalformed = 3
 	// maxReason is how much is said of why a file cannot be read.
 	maxReason = 1000
+	// writtenAtOnce is how many bytes of rows are written together, and rowsAtOnce how many rows are decoded together.
+	writtenAtOnce = 64 << 10
+	rowsAtOnce    = 128
 )
 
-// RunChild does the work of a child and ends the process, if the process is called as one. Call it first in main: a
-// child is the program itself, because that is the one executable file which is there for certain.
-func RunChild(args []string) {
-	if len(args) == 0 || args[0] != parquetChild {
-		return
-	}
-	content, err := io.ReadAll(os.Stdin)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	if err := writeParquet(os.Stdout, content); err != nil {
-		// A hostile file may quote itself at length.
-		fmt.Fprintf(os.Stderr, "%.*s\n", maxReason, err.Error())
-		os.Exit(exitMalformed)
-	}
-	os.Exit(0)
-}
-
-// rowsAtOnce is how many rows are decoded together.
-const rowsAtOnce = 128
-
-// writeParquet writes the rows of a file. Its error is about the file, or that of the writer.
-func writeParquet(to io.Writer, content []byte) (err error) {
+// writeRows writes the rows of a file. Its error is about the file, or that of the writer.
+func writeRows(out io.Writer, content []byte) (err error) {
 	defer func() {
 		// The library panics where a file contradicts itself.
 		if reason := recover(); reason != nil {
@@ -77,8 +82,7 @@ func writeParquet(to io.Writer, content []byte) (err error) {
 	if err := checkDictionaries(file, content); err != nil {
 		return err
 	}
-	out := bufio.NewWriter(to)
-	w := newParquetWriter(file)
+	w := newTableWriter(file)
 	names := []string{}
 	for _, c := range w.columns {
 		names = append(names, "s"+c.name)
@@ -91,7 +95,7 @@ func writeParquet(to io.Writer, content []byte) (err error) {
 			return err
 		}
 	}
-	return out.Flush()
+	return nil
 }
 
 // checkCompression refuses files that are compressed with LZ4. The library does not know the older one, and answers the
@@ -107,8 +111,8 @@ func checkCompression(file *parquet.File) error {
 	return nil
 }
 
-// parquetColumn is a top-level field of the file.
-type parquetColumn struct {
+// column is a top-level field of the file.
+type column struct {
 	name string
 	// leaf is its number among all leaves.
 	leaf int
@@ -116,18 +120,18 @@ type parquetColumn struct {
 	write valueWriter
 }
 
-type parquetWriter struct {
+type tableWriter struct {
 	schema  *parquet.Schema
-	columns []parquetColumn
+	columns []column
 	// isNested says that a column must be assembled from several leaves.
 	isNested   bool
 	line, text []byte
 }
 
-func newParquetWriter(file *parquet.File) *parquetWriter {
-	w := &parquetWriter{schema: file.Schema()}
+func newTableWriter(file *parquet.File) *tableWriter {
+	w := &tableWriter{schema: file.Schema()}
 	for _, field := range file.Root().Columns() {
-		c := parquetColumn{name: field.Name(), leaf: field.Index()}
+		c := column{name: field.Name(), leaf: field.Index()}
 		if field.Leaf() && !field.Repeated() {
 			c.write = writerOf(field)
 		} else {
@@ -138,7 +142,7 @@ func newParquetWriter(file *parquet.File) *parquetWriter {
 	return w
 }
 
-func (w *parquetWriter) group(out io.Writer, group parquet.RowGroup) error {
+func (w *tableWriter) group(out io.Writer, group parquet.RowGroup) error {
 	rows := group.Rows()
 	defer func() { _ = rows.Close() }() // It reads from memory.
 	buffer := make([]parquet.Row, rowsAtOnce)
@@ -161,7 +165,7 @@ func (w *parquetWriter) group(out io.Writer, group parquet.RowGroup) error {
 }
 
 // row writes a row, whose values are in the order of their leaves.
-func (w *parquetWriter) row(out io.Writer, row parquet.Row) error {
+func (w *tableWriter) row(out io.Writer, row parquet.Row) error {
 	nested := map[string]any{}
 	if w.isNested {
 		if err := w.schema.Reconstruct(&nested, row); err != nil {
@@ -203,7 +207,7 @@ func (w *parquetWriter) row(out io.Writer, row parquet.Row) error {
 	return err
 }
 
-func (w *parquetWriter) nested(value any) error {
+func (w *tableWriter) nested(value any) error {
 	if value == nil {
 		return nil
 	}
