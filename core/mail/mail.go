@@ -22,9 +22,10 @@ const timeout = 20 * time.Second
 
 // Config says through which server mail is sent.
 type Config struct {
-	// URL is the server's: smtps://user:password@host encrypts from the first byte, on port 465. smtp://user:password@host
-	// encrypts a connection that begins unencrypted, on port 587, and a server that does not offer that gets no mail. With
-	// ?encryption=none nothing is encrypted, for a server on the same machine that demands no password.
+	// URL is the server's. smtps://user:password@host encrypts from the first byte, on port 465.
+	// smtp://user:password@host encrypts a connection that begins unencrypted, on port 587: a server that does not offer
+	// that gets no mail. With ?encryption=none nothing is encrypted, for a server on the same machine that demands no
+	// password.
 	URL string
 	// From is the sender, like "Name <name@host>".
 	From string
@@ -122,7 +123,9 @@ func (s *Sender) Check(ctx context.Context) error {
 func (s *Sender) client() (*gomail.Client, error) {
 	options := []gomail.Option{
 		gomail.WithTimeout(timeout),
-		gomail.WithTLSConfig(&tls.Config{ServerName: s.server.Hostname(), RootCAs: s.cfg.Roots, MinVersion: tls.VersionTLS12}),
+		gomail.WithTLSConfig(&tls.Config{
+			ServerName: s.server.Hostname(), RootCAs: s.cfg.Roots, MinVersion: tls.VersionTLS12,
+		}),
 	}
 	switch {
 	case s.server.Scheme == "smtps":

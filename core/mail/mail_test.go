@@ -230,7 +230,8 @@ func TestCheck(t *testing.T) {
 func TestNew(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{
-		"", "b.example:25", "http://b.example", "smtp://", "smtp://b.example/path", "smtp://b.example:99999999999999999999",
+		"", "b.example:25", "http://b.example", "smtp://", "smtp://b.example/path",
+		"smtp://b.example:99999999999999999999",
 		"smtp://b.example?encryption=no", "smtps://b.example?encryption=none",
 		// A password is not sent in clear.
 		"smtp://user:password@b.example?encryption=none",
