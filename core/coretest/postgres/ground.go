@@ -15,7 +15,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
-//go:embed ground.c
+//go:embed testdata/ground.c
 var library []byte
 
 // binVariable names the folder of binaries that tests start servers from.

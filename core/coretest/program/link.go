@@ -17,9 +17,9 @@ type Link struct {
 	mu              sync.Mutex // guards what follows
 	network, server string
 	change          *sync.Cond
-	trouble Trouble
-	ended   bool
-	pairs   map[*pair]struct{}
+	trouble         Trouble
+	ended           bool
+	pairs           map[*pair]struct{}
 }
 
 // Trouble is what a link does to what is sent over it. The zero value passes everything on.
