@@ -111,7 +111,8 @@ func (d *failingDisk) fail(tb testing.TB, s *stage, fault diskFault) {
 	tb.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := d.Break(s.backend, postgres.Fault{Call: fault.call, Reason: fault.reason, Folder: postgres.Log}); err != nil {
+	err := d.Break(s.backend, postgres.Fault{Call: fault.call, Reason: fault.reason, Folder: postgres.Log})
+	if err != nil {
 		tb.Error(err)
 	}
 }

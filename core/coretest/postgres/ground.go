@@ -43,6 +43,8 @@ type Fault struct {
 
 // Ground is what servers stand on: a disk that can fail and a clock that can be moved.
 type Ground struct {
+	clock
+
 	order string
 	moved *os.File
 	ahead time.Duration
@@ -66,8 +68,10 @@ func NewGround(tb testing.TB) *Ground {
 	if g.moved, err = os.Create(clock); err != nil {
 		tb.Fatal(err)
 	}
+	if err := g.moved.Truncate(8); err != nil { // It is an integer.
+		tb.Fatal(err)
+	}
 	tb.Cleanup(func() { _ = g.moved.Close() }) // It is only kept by the servers.
-	g.Advance(tb, 0)
 	open(tb, built)
 	open(tb, clock)
 	bin := filepath.Join(dir, "bin")
@@ -142,13 +146,16 @@ func (g *Ground) Mend(tb testing.TB) {
 	}
 }
 
-// Advance moves the clock on, or back. It returns by how much it is ahead then.
-func (g *Ground) Advance(tb testing.TB, by time.Duration) time.Duration {
+// Advance moves the clock on, or back.
+func (g *Ground) Advance(tb testing.TB, by time.Duration) {
 	tb.Helper()
 	g.ahead += by
+	g.note(step{at: time.Now(), ahead: g.ahead, back: max(0, -by)})
 	now := binary.NativeEndian.AppendUint64(nil, uint64(g.ahead.Microseconds()))
 	if _, err := g.moved.WriteAt(now, 0); err != nil {
 		tb.Fatalf("move the clock: %v", err)
 	}
-	return g.ahead
 }
+
+// Now is the time of the servers.
+func (g *Ground) Now() time.Time { return time.Now().Add(g.ahead) }

@@ -167,13 +167,15 @@ func (p *Pair) Crash(tb testing.TB) {
 	}
 }
 
-// Revive starts the primary again if it has ended.
+// Revive starts each of the two again that has ended.
 func (p *Pair) Revive(tb testing.TB) {
 	tb.Helper()
-	select {
-	case <-p.primary.Done():
-		p.primary = p.again(tb, p.primary)
-	default:
+	for _, server := range []**embedded.Postgres{&p.primary, &p.standby} {
+		select {
+		case <-(*server).Done():
+			*server = p.again(tb, *server)
+		default:
+		}
 	}
 }
 
@@ -200,7 +202,7 @@ func (p *Pair) stop(tb testing.TB, server *embedded.Postgres) {
 	p.keepLog(tb, server)
 }
 
-// Said is what all primaries have said.
+// Said is what the primary and those that have ended have said.
 func (p *Pair) Said(tb testing.TB) string {
 	tb.Helper()
 	return p.log.String() + logOf(tb, p.primary)
