@@ -107,6 +107,7 @@ func smallest(t *testing.T, p profile, seed uint64, broken bool) {
 			failed = failed && (!broken || strings.Contains(output, "broken: "))
 			t.Logf("%d faults and clients, try %d: failed %t", len(kept), n+1, failed)
 			if failed {
+				t.Logf("ONLY=%s", strings.Join(kept, ",")) // For who does not wait for the end.
 				return true
 			}
 		}
