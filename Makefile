@@ -84,15 +84,18 @@ screenshots: ## write pictures of every page to build/screenshots
 		-screenshots $(CURDIR)/build/screenshots
 	@echo build/screenshots/index.html
 
-# PROFILE=long takes an hour. Without a SEED one is drawn and printed.
+# Without a SEED one is drawn and printed. ONLY is what is left of a schedule that was shrunk.
 PROFILE ?= short
 SEED ?= 0
+REPEAT ?= 1
+SHRINK ?= 0
+ONLY ?=
 
 .PHONY: chaos
-chaos: ## try the service under random faults for two minutes, PROFILE=long for an hour, SEED=7 with those of a seed
-	@.ci/setup postgresql redis
-	go test -count=1 -tags slow -v -timeout 3h -run '^TestRandom$$' ./core/coretest/chaos/random \
-		-profile $(PROFILE) -seed $(SEED)
+chaos: ## try the service under random faults, PROFILE=short, mixed or long; SEED=7, REPEAT=10 and SHRINK=3 try again
+	@.ci/setup gcc postgresql redis pgbouncer
+	go test -count=1 -tags slow -v -timeout 0 -run '^TestRandom$$' ./core/coretest/chaos/random \
+		-profile $(PROFILE) -seed $(SEED) -repeat $(REPEAT) -shrink $(SHRINK) -only '$(ONLY)'
 
 # How long each fuzz test looks for inputs.
 FUZZTIME ?= 30s

@@ -23,9 +23,9 @@ const timeout = 20 * time.Second
 // Config says through which server mail is sent.
 type Config struct {
 	// URL is the server's. smtps://user:password@host encrypts from the first byte, on port 465.
-	// smtp://user:password@host encrypts a connection that begins unencrypted, on port 587: a server that does not offer
-	// that gets no mail. With ?encryption=none nothing is encrypted, for a server on the same machine that demands no
-	// password.
+	// smtp://user:password@host encrypts a connection that begins unencrypted, on port 587: a server that does not
+	// offer that gets no mail. With ?encryption=none nothing is encrypted, for a server on the same machine that
+	// demands no password.
 	URL string
 	// From is the sender, like "Name <name@host>".
 	From string

@@ -33,7 +33,7 @@ func FuzzRequests(f *testing.F) {
 			t.Skip(err) // Go sends no such header.
 		}
 		if got := s.Do(t, c); got.Status >= http.StatusInternalServerError {
-			t.Errorf("%s %s: status = %d, want none that blames the service; body %s", c.Method, path, got.Status, got.Body)
+			t.Errorf("%s %s: status = %d, want no fault of the service; body %s", c.Method, path, got.Status, got.Body)
 		}
 	})
 }

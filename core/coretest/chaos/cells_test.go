@@ -181,7 +181,7 @@ func TestMoveBetweenCells(t *testing.T) {
 	program.CheckAtRest(t, c.To.DB)
 	program.CheckInvariants(t, c.To.DB)
 	program.Await(t, "nothing is left behind, not even what processes had kept in memory", func() bool {
-		return len(rowsOf(t, c.From.DB, c.From.Harbour.ID)) == 0
+		return len(program.RowsOf(t, c.From.DB, c.From.Harbour.ID)) == 0
 	})
 	for _, action := range []string{"organization.move", "organization.import"} {
 		if program.Count(t, c.To.DB, "SELECT count(*) FROM audit_records WHERE org_id = $1 AND action = $2",

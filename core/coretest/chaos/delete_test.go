@@ -3,7 +3,6 @@ package chaos
 import (
 	"context"
 	"math/rand/v2"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -66,9 +65,9 @@ func TestDeleteOrganizationUnderLoad(t *testing.T) {
 		web.Signal(t, syscall.SIGTERM)
 		web.AwaitEnd(t)
 	}
-	t.Logf("rows that were written after the deletion: %v", rowsOf(t, i.DB, i.Harbour.ID))
+	t.Logf("rows that were written after the deletion: %v", program.RowsOf(t, i.DB, i.Harbour.ID))
 	program.Await(t, "what was written after the deletion is purged", func() bool {
-		return len(rowsOf(t, i.DB, i.Harbour.ID)) == 0
+		return len(program.RowsOf(t, i.DB, i.Harbour.ID)) == 0
 	})
 	steady.History.Check(t, i.DB, i.Tiny.ID)
 }
@@ -124,28 +123,4 @@ func lockRow(tb testing.TB, database *db.DB, table string, org uuid.UUID) pgx.Tx
 		return nil
 	}
 	return tx
-}
-
-// rowsOf counts the rows of an organization in each table that has some.
-func rowsOf(tb testing.TB, database *db.DB, org uuid.UUID) map[string]int {
-	tb.Helper()
-	found := make(map[string]int)
-	for _, table := range organizationTables(tb, database) {
-		if n := program.Count(tb, database, "SELECT count(*) FROM "+table+" WHERE org_id = $1", org); n > 0 {
-			found[table] = n
-		}
-	}
-	return found
-}
-
-// organizationTables lists the tables whose rows belong to organizations.
-func organizationTables(tb testing.TB, database *db.DB) []string {
-	tb.Helper()
-	var names string
-	err := database.Pool.QueryRow(tb.Context(), `SELECT string_agg(table_name, ' ' ORDER BY table_name)
-		FROM information_schema.columns WHERE table_schema = 'public' AND column_name = 'org_id'`).Scan(&names)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return strings.Fields(names)
 }

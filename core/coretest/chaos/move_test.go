@@ -143,7 +143,7 @@ func exportKilled(tb testing.TB, i *program.Installation, l *leaving) string {
 func importKilled(tb testing.TB, from, to *program.Installation, file string) {
 	tb.Helper()
 	kills := 0
-	for table := range rowsOf(tb, from.DB, from.Harbour.ID) {
+	for table := range program.RowsOf(tb, from.DB, from.Harbour.ID) {
 		if slices.Contains(notMoved, table) || kills == importKills {
 			continue
 		}
@@ -224,7 +224,7 @@ var notMoved = []string{"request_log", "staged_jobs", "signing_keys", "signing_s
 // and the times at which tokens were used.
 func wantSameRows(tb testing.TB, from, to *program.Installation) {
 	tb.Helper()
-	for _, table := range organizationTables(tb, from.DB) {
+	for _, table := range program.OrganizationTables(tb, from.DB) {
 		if slices.Contains(notMoved, table) {
 			continue
 		}

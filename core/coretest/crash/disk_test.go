@@ -1,12 +1,7 @@
 package crash
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"log/slog"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -14,6 +9,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/coretest/pgproxy"
+	"github.com/simplevalidations/simplevalidations/core/coretest/postgres"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 	"github.com/simplevalidations/simplevalidations/core/embedded"
 )
@@ -59,37 +55,16 @@ func TestDiskFailsAtCommit(t *testing.T) {
 
 // failingDisk is a PostgreSQL whose system calls can be made to fail.
 type failingDisk struct {
+	*postgres.Ground
 	server *embedded.Postgres
-	// order names the call that fails next.
-	order string
 }
 
 // newFailingDisk starts the server for the test alone.
 func newFailingDisk(tb testing.TB) *failingDisk {
 	tb.Helper()
-	dir := coretest.OpenFolder(tb)
-	d := &failingDisk{order: filepath.Join(dir, "order")}
-	library := filepath.Join(dir, "failing_disk.so")
-	built := exec.CommandContext(tb.Context(), "gcc", "-shared", "-fPIC", "-O1", "-o", library,
-		"testdata/failing_disk.c", "-ldl")
-	if output, err := built.CombinedOutput(); err != nil {
-		tb.Fatalf("build the failing disk, which takes gcc: %v\n%s", err, output)
-	}
-	open(tb, library)
-	server, err := embedded.StartPostgres(tb.Context(), embedded.PostgresConfig{
-		Dir: filepath.Join(dir, "postgres"), BinDir: d.wrap(tb, dir, library), Durable: true,
-		Log: slog.New(slog.NewTextHandler(tb.Output(), nil)),
-	})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	d.server = server
-	tb.Cleanup(func() {
-		if err := server.Stop(context.WithoutCancel(tb.Context())); err != nil {
-			tb.Errorf("stop the database: %v", err)
-		}
-	})
-	tb.Setenv(coretest.DatabaseVariable, server.URL())
+	d := &failingDisk{Ground: postgres.NewGround(tb)}
+	d.server = coretest.StartPostgres(tb, filepath.Join(coretest.OpenFolder(tb), "postgres"))
+	tb.Setenv(coretest.DatabaseVariable, d.server.URL())
 	d.calmWriter(tb)
 	return d
 }
@@ -104,46 +79,6 @@ func (d *failingDisk) calmWriter(tb testing.TB) {
 	} {
 		coretest.Prepare(tb, d.server.URL(), setting)
 	}
-}
-
-// wrap makes a folder of server binaries that load the library.
-func (d *failingDisk) wrap(tb testing.TB, dir, library string) string {
-	tb.Helper()
-	bin := filepath.Join(dir, "bin")
-	if err := os.Mkdir(bin, 0o755); err != nil {
-		tb.Fatal(err)
-	}
-	open(tb, bin)
-	installed := installedBinaries(tb)
-	for name, environment := range map[string]string{
-		"initdb": "", "postgres": "LD_PRELOAD='" + library + "' FAILING_DISK='" + d.order + "' ",
-	} {
-		script := "#!/bin/sh\n" + environment + "exec '" + filepath.Join(installed, name) + "' \"$@\"\n"
-		path := filepath.Join(bin, name)
-		if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
-			tb.Fatal(err)
-		}
-		open(tb, path)
-	}
-	return bin
-}
-
-// open lets the user of PostgreSQL read and execute a file, whatever the umask of the tests is.
-func open(tb testing.TB, path string) {
-	tb.Helper()
-	if err := os.Chmod(path, 0o755); err != nil {
-		tb.Fatal(err)
-	}
-}
-
-// installedBinaries asks the server of all other tests where it comes from.
-func installedBinaries(tb testing.TB) string {
-	tb.Helper()
-	if dir := os.Getenv("PG_BIN_DIR"); dir != "" {
-		return dir
-	}
-	db := coretest.Connect(tb, os.Getenv(coretest.DatabaseVariable))
-	return coretest.One[string](tb, db, "SELECT setting FROM pg_config() WHERE name = 'BINDIR'")
 }
 
 // strike runs one case: the disk fails at the commit, the server recovers, and everything goes on.
@@ -176,17 +111,10 @@ func (d *failingDisk) fail(tb testing.TB, s *stage, fault diskFault) {
 	tb.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := d.make(fmt.Sprintf("%d %s %d", s.backend, fault.call, int(fault.reason))); err != nil {
-		tb.Errorf("order the disk to fail: %v", err)
+	err := d.Break(s.backend, postgres.Fault{Call: fault.call, Reason: fault.reason, Folder: postgres.Log})
+	if err != nil {
+		tb.Error(err)
 	}
-}
-
-// make gives an order, which the user of PostgreSQL can read whatever the umask of the tests is.
-func (d *failingDisk) make(order string) error {
-	if err := os.WriteFile(d.order, []byte(order), 0o644); err != nil {
-		return err
-	}
-	return os.Chmod(d.order, 0o644)
 }
 
 // startOfServer is when the server's helpers began: all of them are new after a crash.
@@ -195,8 +123,8 @@ const startOfServer = "SELECT backend_start FROM pg_stat_activity WHERE backend_
 // awaitRecovery demands that the order was carried out and that the server has restarted because of it.
 func (d *failingDisk) awaitRecovery(tb testing.TB, s *stage, begun time.Time) {
 	tb.Helper()
-	if _, err := os.Stat(d.order); !errors.Is(err, os.ErrNotExist) {
-		tb.Fatalf("the order is still there: the call that is to fail was not made: %v", err)
+	if !d.Broke() {
+		tb.Fatal("the order is still there: the call that is to fail was not made")
 	}
 	program.Await(tb, "the server recovers", func() bool {
 		var now time.Time

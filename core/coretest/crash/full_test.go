@@ -2,12 +2,11 @@ package crash
 
 import (
 	"errors"
-	"fmt"
-	"os"
 	"syscall"
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/coretest/postgres"
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
@@ -21,15 +20,14 @@ func TestFullDiskIsNotReady(t *testing.T) {
 	if err := database.CheckWritable(t.Context()); err != nil {
 		t.Fatalf("check = %v on a sound disk, want nil", err)
 	}
-	if err := disk.make(fmt.Sprintf("0 pwrite %d", int(syscall.ENOSPC))); err != nil {
+	full := postgres.Fault{Call: "pwrite", Reason: syscall.ENOSPC, Folder: postgres.Temporary}
+	if err := disk.Break(postgres.Any, full); err != nil {
 		t.Fatal(err)
 	}
 	if err := database.CheckWritable(t.Context()); !errors.Is(err, db.ErrFull) {
 		t.Errorf("check = %v on a full disk, want %v", err, db.ErrFull)
 	}
-	if err := os.Remove(disk.order); err != nil {
-		t.Fatal(err)
-	}
+	disk.Mend(t)
 	if err := database.CheckWritable(t.Context()); err != nil {
 		t.Errorf("check = %v after space was freed, want nil", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/coretest/postgres"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
 
@@ -20,7 +21,7 @@ const restartStarts = 200
 // does, and promotes the standby. What was acknowledged is on the standby, and what was not is found out by sending
 // the requests again.
 func TestFailoverToASynchronousStandby(t *testing.T) { //nolint:paralleltest // It measures.
-	pair := StartPair(t)
+	pair := postgres.StartPair(t)
 	i := program.InstallOn(t, pair.URL(t), coretest.Redis(t), "DATABASE_URL="+pair.URL(t))
 	servers := []string{program.Serve(t, i.Settings).URL(), program.Serve(t, i.Settings).URL()}
 	var turn atomic.Int64
@@ -47,7 +48,7 @@ func TestFailoverToASynchronousStandby(t *testing.T) { //nolint:paralleltest // 
 // dead. Nobody may notice.
 func TestServersOutliveARestart(t *testing.T) {
 	t.Parallel()
-	pair := StartPair(t)
+	pair := postgres.StartPair(t)
 	i := program.InstallOn(t, pair.URL(t), coretest.Redis(t), "DATABASE_URL="+pair.URL(t), "SV_ENQUEUE_INTERVAL=1h",
 		"SV_SWEEP_INTERVAL=1h", "SV_COMPLETE_INTERVAL=1h")
 	s := program.Serve(t, i.Settings, "--only", "web")

@@ -7,16 +7,17 @@ import (
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/coretest/postgres"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
 
 // TestTimeoutsOfProduction is TestNothingIsAnsweredThatNoStandbyHas with the timeouts that are the default.
 func TestTimeoutsOfProduction(t *testing.T) {
 	t.Parallel()
-	for _, loss := range Losses() {
+	for _, loss := range postgres.Losses() {
 		t.Run(loss.Name, func(t *testing.T) {
 			t.Parallel()
-			pair := StartPair(t)
+			pair := postgres.StartPair(t)
 			s := serveOn(t, pair, "DATABASE_URL="+pair.URL(t), "SV_DB_STATEMENT_TIMEOUT=10s")
 			s.outlive(t, pair, loss)
 			s.failOver(t, pair, loss)
@@ -28,10 +29,10 @@ func TestTimeoutsOfProduction(t *testing.T) {
 // closes its own.
 func TestThroughPgBouncer(t *testing.T) {
 	t.Parallel()
-	for _, loss := range Losses() {
+	for _, loss := range postgres.Losses() {
 		t.Run(loss.Name, func(t *testing.T) {
 			t.Parallel()
-			pair := StartPair(t)
+			pair := postgres.StartPair(t)
 			s := serveOn(t, pair, "DATABASE_URL="+program.PgBouncer(t, pair.PrimaryURL()),
 				"DATABASE_DIRECT_URL="+pair.PrimaryURL(), "SV_COMMIT_TIMEOUT=2s", "SV_DB_STATEMENT_TIMEOUT=2s")
 			s.outlive(t, pair, loss)
@@ -44,7 +45,7 @@ func TestThroughPgBouncer(t *testing.T) {
 func TestFailoverToAnAsynchronousStandby(t *testing.T) {
 	t.Parallel()
 	const kept, lost = "kept", "lost"
-	pair := StartPair(t)
+	pair := postgres.StartPair(t)
 	s := serveOn(t, pair, "DATABASE_URL="+pair.URL(t))
 	s.insist(t, kept)
 	coretest.Prepare(t, pair.PrimaryURL(), "ALTER SYSTEM RESET synchronous_standby_names")
@@ -52,7 +53,7 @@ func TestFailoverToAnAsynchronousStandby(t *testing.T) {
 	program.Await(t, "no commit waits for the standby", func() bool {
 		return coretest.One[string](t, s.DB, "SHOW synchronous_standby_names") == ""
 	})
-	cut := Losses()[2]
+	cut := postgres.Losses()[2]
 	pair.Lose(t, cut)
 	gone := s.client.Start(t, s.server.URL(), program.Building(t, lost))
 	program.WantCreated(t, gone)

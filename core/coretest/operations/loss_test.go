@@ -8,6 +8,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/coretest/postgres"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
@@ -29,10 +30,10 @@ type stage struct {
 // by force. What was answered 201 is there, what was not starts once, and no key is answered while no standby has it.
 func TestNothingIsAnsweredThatNoStandbyHas(t *testing.T) {
 	t.Parallel()
-	for _, loss := range Losses() {
+	for _, loss := range postgres.Losses() {
 		t.Run(loss.Name, func(t *testing.T) {
 			t.Parallel()
-			pair := StartPair(t)
+			pair := postgres.StartPair(t)
 			s := serveOn(t, pair, "DATABASE_URL="+pair.URL(t), "SV_COMMIT_TIMEOUT=1s", "SV_DB_STATEMENT_TIMEOUT=1s")
 			s.outlive(t, pair, loss)
 			s.failOver(t, pair, loss)
@@ -41,7 +42,7 @@ func TestNothingIsAnsweredThatNoStandbyHas(t *testing.T) {
 }
 
 // outlive loses the standby for a while.
-func (s *stage) outlive(tb testing.TB, pair *Pair, loss Loss) {
+func (s *stage) outlive(tb testing.TB, pair *postgres.Pair, loss postgres.Loss) {
 	tb.Helper()
 	s.insist(tb, "before")
 	pair.Lose(tb, loss)
@@ -51,7 +52,7 @@ func (s *stage) outlive(tb testing.TB, pair *Pair, loss Loss) {
 	s.create(tb, "during")
 	s.check(tb)
 	// A leader that was demoted has become a standby, and may have what nobody else has.
-	standby := coretest.Connect(tb, pair.standby.URL())
+	standby := coretest.Connect(tb, pair.StandbyURL())
 	_, _, err := idempotency.Lookup(tb.Context(), standby, s.Harbour.ID, "workflow_start", "before")
 	if !errors.Is(err, db.ErrReadOnly) {
 		tb.Errorf("look-up on a standby = %v, want %v", err, db.ErrReadOnly)
@@ -59,7 +60,7 @@ func (s *stage) outlive(tb testing.TB, pair *Pair, loss Loss) {
 }
 
 // failOver loses the standby and then the primary, and promotes the standby.
-func (s *stage) failOver(tb testing.TB, pair *Pair, loss Loss) {
+func (s *stage) failOver(tb testing.TB, pair *postgres.Pair, loss postgres.Loss) {
 	tb.Helper()
 	s.insist(tb, "early")
 	pair.Lose(tb, loss)
@@ -73,7 +74,7 @@ func (s *stage) failOver(tb testing.TB, pair *Pair, loss Loss) {
 }
 
 // serveOn starts a server. The settings say how it reaches the database.
-func serveOn(tb testing.TB, pair *Pair, settings ...string) *stage {
+func serveOn(tb testing.TB, pair *postgres.Pair, settings ...string) *stage {
 	tb.Helper()
 	i := program.InstallOn(tb, pair.URL(tb), coretest.Redis(tb), "DATABASE_URL="+pair.URL(tb))
 	return &stage{
@@ -102,7 +103,7 @@ func (s *stage) insist(tb testing.TB, keys ...string) {
 
 // wantUnanswered demands that a start and another request with a key are told that their outcome is unknown, and then
 // nothing else, however often they ask.
-func (s *stage) wantUnanswered(tb testing.TB, pair *Pair, key string) {
+func (s *stage) wantUnanswered(tb testing.TB, pair *postgres.Pair, key string) {
 	tb.Helper()
 	order := program.Building(tb, key)
 	program.Await(tb, "the commit of a start has run out of time", func() bool {

@@ -5,7 +5,6 @@ package operations
 import (
 	"context"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -50,25 +49,5 @@ func TestPgBouncer(t *testing.T) {
 		if !strings.Contains(said, "SV110  error") || !strings.Contains(said, "DATABASE_DIRECT_URL") {
 			t.Errorf("doctor says %s, want it to name DATABASE_DIRECT_URL", said)
 		}
-	})
-
-	t.Run("LosesNothingWithItsClients", func(t *testing.T) {
-		t.Parallel()
-		i := program.InstallOn(t, address, coretest.Redis(t), "DATABASE_URL="+pooled, "DATABASE_DIRECT_URL="+address)
-		servers := serve(t, i, 2)
-		bases := []string{servers[0].URL(), servers[1].URL()}
-		var turn atomic.Int64
-		l := program.StartLoad(t, i.Harbour.Tokens.Executor, func() string {
-			return bases[int(turn.Add(1))%len(bases)]
-		})
-		for n := range kills {
-			l.AwaitProgress(t, 40)
-			dying := n % len(servers)
-			servers[dying].Kill()
-			servers[dying] = servers[dying].Again(t, i.Settings)
-		}
-		l.Finish(t)
-		program.CheckAtRest(t, i.DB)
-		l.History.Check(t, i.DB, i.Harbour.ID)
 	})
 }

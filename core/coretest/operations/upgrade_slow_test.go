@@ -5,9 +5,6 @@ package operations
 import (
 	"bytes"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -15,9 +12,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
-
-// previous is the release that this one has to run beside. It becomes the last tag once there is one.
-const previous = "4de55dc"
 
 // programVariable names the program that servers are started from.
 const programVariable = "TEST_PROGRAM"
@@ -27,7 +21,7 @@ const programVariable = "TEST_PROGRAM"
 //
 //nolint:paralleltest // It changes which program is started.
 func TestUpgradeUnderLoad(t *testing.T) {
-	releases := releases{newer: os.Getenv(programVariable), older: buildPrevious(t)}
+	releases := releases{newer: os.Getenv(programVariable), older: program.Previous(t)}
 	t.Run("Direct", func(t *testing.T) {
 		releases.upgrade(t, func(database string) []string { return []string{"DATABASE_URL=" + database} })
 	})
@@ -109,26 +103,4 @@ func wantReplay(tb testing.TB, first, again program.Answer) {
 	if !again.Created() || !bytes.Equal(first.Body, again.Body) || again.Header.Get("Idempotent-Replayed") != "true" {
 		tb.Errorf("replay = %d %s, want %s", again.Status, again.Body, first.Body)
 	}
-}
-
-// buildPrevious builds the previous release from the history of the repository.
-func buildPrevious(tb testing.TB) string {
-	tb.Helper()
-	root, err := coretest.Root()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	dir := tb.TempDir()
-	archived := filepath.Join(dir, "previous.tar")
-	for _, command := range [][]string{
-		{"git", "-C", root, "archive", "--output", archived, previous},
-		{"tar", "--extract", "--file", archived, "--directory", dir},
-		{"go", "build", "-C", dir, "-buildvcs=false", "-trimpath", "-o", filepath.Join(dir, "previous"), "."},
-	} {
-		if output, err := exec.CommandContext(tb.Context(), command[0], command[1:]...).CombinedOutput(); err != nil {
-			tb.Fatalf("%s: %v\n%s\nThe history has to reach back to %s: git fetch --unshallow",
-				strings.Join(command, " "), err, output, previous)
-		}
-	}
-	return filepath.Join(dir, "previous")
 }

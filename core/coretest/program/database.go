@@ -1,7 +1,10 @@
 package program
 
 import (
+	"strings"
 	"testing"
+
+	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
@@ -26,4 +29,28 @@ func Change(tb testing.TB, database *db.DB, statement string, args ...any) {
 	if tag.RowsAffected() == 0 {
 		tb.Fatalf("%s changed nothing", statement)
 	}
+}
+
+// RowsOf counts the rows of an organization in each table that has some.
+func RowsOf(tb testing.TB, database *db.DB, org uuid.UUID) map[string]int {
+	tb.Helper()
+	found := make(map[string]int)
+	for _, table := range OrganizationTables(tb, database) {
+		if n := Count(tb, database, "SELECT count(*) FROM "+table+" WHERE org_id = $1", org); n > 0 {
+			found[table] = n
+		}
+	}
+	return found
+}
+
+// OrganizationTables lists the tables whose rows belong to organizations.
+func OrganizationTables(tb testing.TB, database *db.DB) []string {
+	tb.Helper()
+	var names string
+	err := database.Pool.QueryRow(tb.Context(), `SELECT string_agg(table_name, ' ' ORDER BY table_name)
+		FROM information_schema.columns WHERE table_schema = 'public' AND column_name = 'org_id'`).Scan(&names)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return strings.Fields(names)
 }

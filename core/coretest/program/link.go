@@ -11,15 +11,15 @@ import (
 // Link is a network between clients and a server. It passes everything on until it is told otherwise, and ends with its
 // test.
 type Link struct {
-	listener        net.Listener
-	network, server string
-	open            sync.WaitGroup
+	listener net.Listener
+	open     sync.WaitGroup
 
-	mu      sync.Mutex // guards what follows
-	change  *sync.Cond
-	trouble Trouble
-	ended   bool
-	pairs   map[*pair]struct{}
+	mu              sync.Mutex // guards what follows
+	network, server string
+	change          *sync.Cond
+	trouble         Trouble
+	ended           bool
+	pairs           map[*pair]struct{}
 }
 
 // Trouble is what a link does to what is sent over it. The zero value passes everything on.
@@ -74,6 +74,14 @@ func NewLink(tb testing.TB, network, server string) *Link {
 
 // Address is where clients find the server.
 func (l *Link) Address() string { return l.listener.Addr().String() }
+
+// Lead has the link lead to another server from now on. It ends the connections to the one before.
+func (l *Link) Lead(network, server string) {
+	l.mu.Lock()
+	l.network, l.server = network, server
+	l.mu.Unlock()
+	l.Cut(Both, true)
+}
 
 // Become changes what the link does from now on.
 func (l *Link) Become(trouble Trouble) {
@@ -132,7 +140,10 @@ func (l *Link) accept() {
 }
 
 func (l *Link) connect(client net.Conn) {
-	server, err := net.Dial(l.network, l.server)
+	l.mu.Lock()
+	network, address := l.network, l.server
+	l.mu.Unlock()
+	server, err := net.Dial(network, address)
 	if err != nil {
 		end(client, true) // It learns by this that there is no server.
 		return

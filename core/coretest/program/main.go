@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,6 +20,8 @@ const (
 	pathVariable = "TEST_PROGRAM"
 	mainPackage  = "github.com/simplevalidations/simplevalidations"
 	exitFailed   = 1
+	// previous is the release that this one has to run beside. It becomes the last tag once there is one.
+	previous = "4de55dc"
 	// lockPoll is how often a package looks whether another one has built the program.
 	lockPoll = 10 * time.Millisecond
 )
@@ -143,4 +146,26 @@ func withCluster(ctx context.Context, use func() error) error {
 		return errors.Join(fmt.Errorf("name the database: %w", err), cluster.Remove(ctx))
 	}
 	return errors.Join(use(), cluster.Remove(ctx))
+}
+
+// Previous builds the previous release from the history of the repository.
+func Previous(tb testing.TB) string {
+	tb.Helper()
+	root, err := coretest.Root()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	dir := tb.TempDir()
+	archived := filepath.Join(dir, "previous.tar")
+	for _, command := range [][]string{
+		{"git", "-C", root, "archive", "--output", archived, previous},
+		{"tar", "--extract", "--file", archived, "--directory", dir},
+		{"go", "build", "-C", dir, "-buildvcs=false", "-trimpath", "-o", filepath.Join(dir, "previous"), "."},
+	} {
+		if output, err := exec.CommandContext(tb.Context(), command[0], command[1:]...).CombinedOutput(); err != nil {
+			tb.Fatalf("%s: %v\n%s\nThe history has to reach back to %s: git fetch --unshallow",
+				strings.Join(command, " "), err, output, previous)
+		}
+	}
+	return filepath.Join(dir, "previous")
 }

@@ -51,10 +51,21 @@ func (o *transcript) String() string {
 // Launch starts the program under test with these settings and no others.
 func Launch(tb testing.TB, settings []string, stdin string, args ...string) *Process {
 	tb.Helper()
-	cmd := exec.Command(os.Getenv(pathVariable), args...)
+	cmd := exec.Command(programOf(settings), args...)
 	cmd.Env = append(surroundings(), settings...)
 	cmd.Stdin = strings.NewReader(stdin)
 	return LaunchCommand(tb, cmd)
+}
+
+// programOf is the program under test, or another one that the last of such settings names.
+func programOf(settings []string) string {
+	chosen := os.Getenv(pathVariable)
+	for _, setting := range settings {
+		if path, ok := strings.CutPrefix(setting, pathVariable+"="); ok {
+			chosen = path
+		}
+	}
+	return chosen
 }
 
 // surroundings are the environment without what sets the program.
@@ -139,6 +150,9 @@ func (p *Process) HasEnded() bool {
 		return false
 	}
 }
+
+// Succeeded reports whether the process has ended by itself and as it should.
+func (p *Process) Succeeded() bool { return p.HasEnded() && p.cmd.ProcessState.Success() }
 
 // ExitCode waits for the end of the process by itself.
 func (p *Process) ExitCode(tb testing.TB) int {

@@ -22,7 +22,7 @@ func Serve(tb testing.TB, settings []string, args ...string) *Server {
 	tb.Helper()
 	s := serveOn(tb, coretest.FreeAddress(tb), settings, args...)
 	if !s.awaitReady(tb) {
-		tb.Fatal("the server ended before it was ready")
+		tb.Fatalf("the server ended before it was ready: %s", tail(s.Stderr()))
 	}
 	return s
 }

@@ -6,17 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"sync"
 	"time"
 
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/client"
+	"github.com/simplevalidations/simplevalidations/core/coretest/chaos/requests"
 )
 
 const (
-	// pace is the pause of a client between two orders, at most.
-	pace = 400 * time.Millisecond
 	// mostCopies is how often a request is sent at once at most.
 	mostCopies = 6
 	// answerPatience is how long a polite client waits for an answer.
@@ -27,7 +25,7 @@ const (
 type manner struct {
 	name    string
 	percent int
-	act     func(v *virtual, ctx context.Context, wanted *order)
+	act     func(v *virtual, ctx context.Context, wanted *requests.Order)
 }
 
 func manners() []manner {
@@ -52,28 +50,32 @@ type virtual struct {
 
 // crowd is all clients.
 type crowd struct {
-	history *history
-	orgs    []*org
+	*stage
+
+	history *requests.History
 	// stop is closed when no order is begun any more.
 	stop chan struct{}
 	open sync.WaitGroup
 
 	mu sync.Mutex // guards what follows
 	// given are the orders that clients gave up because they got no definite answer to the end.
-	given []*order
+	given []*requests.Order
 	acts  map[string]int
 }
 
 // start starts the clients. What they insist on goes on until the context ends.
-func (c *crowd) start(ctx context.Context, seed uint64, clients int) {
-	for n := range clients {
+func (c *crowd) start(ctx context.Context, seed uint64, kept units) {
+	for n := range c.profile.clients {
+		if !kept.has(fmt.Sprint("c", n)) {
+			continue
+		}
 		v := &virtual{crowd: c, number: n, random: rand.New(rand.NewPCG(seed, uint64(n)))}
 		c.open.Go(func() { v.work(ctx) })
 	}
 }
 
 func (v *virtual) work(ctx context.Context) {
-	for v.pause(ctx, rand.N(pace)) {
+	for v.pause(ctx, rand.N(v.profile.pace)) {
 		face := v.random.IntN(100)
 		for _, m := range manners() {
 			if face -= m.percent; face < 0 {
@@ -109,31 +111,31 @@ func (c *crowd) pause(ctx context.Context, wait time.Duration) bool {
 }
 
 // order makes a new order of a random organization: the first ones are twice as busy as the next.
-func (v *virtual) order(who string) *order {
+func (v *virtual) order(who string) *requests.Order {
 	v.orders++
 	share := v.random.Float64()
 	chosen := int(share * share * float64(len(v.orgs)))
-	return &order{
-		who: who, org: chosen, document: "A", server: v.random.IntN(2),
-		key: fmt.Sprintf("%s-%d-%d", v.orgs[chosen].Slug, v.number, v.orders),
+	return &requests.Order{
+		Who: who, Org: chosen, Document: "A", Server: v.random.IntN(2),
+		Key: fmt.Sprintf("%s-%d-%d", v.orgs[chosen].Slug, v.number, v.orders),
 	}
 }
 
 // send sends an order with the client package, so often at most.
-func (v *virtual) send(ctx context.Context, wanted *order, attempts int, patience time.Duration) error {
-	o := v.orgs[wanted.org]
+func (v *virtual) send(ctx context.Context, wanted *requests.Order, attempts int, patience time.Duration) error {
+	o := v.orgs[wanted.Org]
 	_, err := o.client.With(client.WithRetries(client.Retries{
 		Attempts: attempts, MinWait: 30 * time.Millisecond, MaxWait: time.Second, Budget: time.Minute,
 		Attempt: patience,
-	})).Start(withOrder(ctx, wanted), client.StartRequest{
-		Workflow: o.workflow, Key: wanted.key, MediaType: "application/json", Filename: wanted.key + ".json",
-		Content: bytes.NewReader(fmt.Appendf(nil, `{"key": %q, "document": %q}`, wanted.key, wanted.document)),
+	})).Start(requests.WithOrder(ctx, wanted), client.StartRequest{
+		Workflow: o.workflow, Key: wanted.Key, MediaType: "application/json", Filename: wanted.Key + ".json",
+		Content: bytes.NewReader(fmt.Appendf(nil, `{"key": %q, "document": %q}`, wanted.Key, wanted.Document)),
 	})
 	return err
 }
 
 // insist sends an order until the answer is definite, and reports whether a run was started.
-func (v *virtual) insist(ctx context.Context, wanted *order) bool {
+func (v *virtual) insist(ctx context.Context, wanted *requests.Order) bool {
 	for {
 		err := v.send(ctx, wanted, 4, answerPatience)
 		refused, _ := errors.AsType[*client.Error](err)
@@ -153,7 +155,7 @@ func (v *virtual) insist(ctx context.Context, wanted *order) bool {
 	}
 }
 
-func (c *crowd) giveUp(wanted *order) {
+func (c *crowd) giveUp(wanted *requests.Order) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.given = append(c.given, wanted)
@@ -163,7 +165,7 @@ func (c *crowd) giveUp(wanted *order) {
 const retryPace = 300 * time.Millisecond
 
 // polite is a client as it should be, which sometimes asks again or looks at a run.
-func (v *virtual) polite(ctx context.Context, wanted *order) {
+func (v *virtual) polite(ctx context.Context, wanted *requests.Order) {
 	if !v.insist(ctx, wanted) {
 		return
 	}
@@ -171,12 +173,12 @@ func (v *virtual) polite(ctx context.Context, wanted *order) {
 		v.insist(ctx, wanted)
 	}
 	if v.random.IntN(3) == 0 {
-		v.look(ctx, wanted.org, false)
+		v.look(ctx, wanted.Org, false)
 	}
 }
 
 // impatient hangs up after a moment and sends again at once.
-func (v *virtual) impatient(ctx context.Context, wanted *order) {
+func (v *virtual) impatient(ctx context.Context, wanted *requests.Order) {
 	for range 6 {
 		if v.send(ctx, wanted, 1, v.moment()) == nil {
 			return
@@ -191,7 +193,7 @@ func (v *virtual) moment() time.Duration {
 }
 
 // doubling sends copies of one request at once to different servers, as balancers do that retry.
-func (v *virtual) doubling(ctx context.Context, wanted *order) {
+func (v *virtual) doubling(ctx context.Context, wanted *requests.Order) {
 	var copies sync.WaitGroup
 	for range 2 + v.random.IntN(mostCopies-1) {
 		copies.Go(func() { _ = v.send(ctx, wanted, 1, answerPatience) }) // The history has it.
@@ -201,19 +203,19 @@ func (v *virtual) doubling(ctx context.Context, wanted *order) {
 }
 
 // abandoning hangs up and never comes back.
-func (v *virtual) abandoning(ctx context.Context, wanted *order) {
+func (v *virtual) abandoning(ctx context.Context, wanted *requests.Order) {
 	_ = v.send(ctx, wanted, 1, v.moment()/4) // The history has it.
 }
 
 // changing sends another document under the same key.
-func (v *virtual) changing(ctx context.Context, wanted *order) {
+func (v *virtual) changing(ctx context.Context, wanted *requests.Order) {
 	v.insist(ctx, wanted)
-	other := &order{who: wanted.who, org: wanted.org, key: wanted.key, document: "B"}
+	other := &requests.Order{Who: wanted.Who, Org: wanted.Org, Key: wanted.Key, Document: "B"}
 	_ = v.send(ctx, other, 3, answerPatience) // The history has it.
 }
 
 // late comes back when the key has just expired, or is just about to.
-func (v *virtual) late(ctx context.Context, wanted *order) {
+func (v *virtual) late(ctx context.Context, wanted *requests.Order) {
 	if !v.insist(ctx, wanted) {
 		return
 	}
@@ -226,28 +228,23 @@ func (v *virtual) late(ctx context.Context, wanted *order) {
 }
 
 // attacking uses the key of another organization, and asks for its run.
-func (v *virtual) attacking(ctx context.Context, wanted *order) {
-	victim := (wanted.org + 1 + v.random.IntN(len(v.orgs)-1)) % len(v.orgs)
-	wanted.key = fmt.Sprintf("%s-%d-%d", v.orgs[victim].Slug, v.number, 1+v.random.IntN(v.orders))
-	wanted.document = "A" // A key that the victim has used means nothing here.
+func (v *virtual) attacking(ctx context.Context, wanted *requests.Order) {
+	victim := (wanted.Org + 1 + v.random.IntN(len(v.orgs)-1)) % len(v.orgs)
+	wanted.Key = fmt.Sprintf("%s-%d-%d", v.orgs[victim].Slug, v.number, 1+v.random.IntN(v.orders))
+	wanted.Document = "A" // A key that the victim has used means nothing here.
 	v.insist(ctx, wanted)
-	v.look(ctx, wanted.org, true)
+	v.look(ctx, wanted.Org, true)
 }
 
 // look reads a run that was acknowledged to somebody.
 func (v *virtual) look(ctx context.Context, org int, foreign bool) {
-	run := v.history.acknowledged(org, foreign)
+	run := v.history.Acknowledged(org, foreign)
 	if run == "" {
 		return
 	}
-	read := &order{who: "reading", org: org, run: run, foreign: foreign, server: v.random.IntN(2)}
-	_, err := v.orgs[org].client.Run(withOrder(ctx, read), run)
+	read := &requests.Order{Who: "reading", Org: org, Run: run, Foreign: foreign, Server: v.random.IntN(2)}
+	_, err := v.orgs[org].client.Run(requests.WithOrder(ctx, read), run)
 	if problem, ok := errors.AsType[*client.Error](err); ok && problem.Code == api.CodeNotFound && foreign {
 		v.note("kept out")
 	}
-}
-
-// definite reports whether an answer says how the request has ended.
-func definite(a *attempt) bool {
-	return a.status != 0 && a.status != http.StatusServiceUnavailable
 }

@@ -2,6 +2,7 @@ package random
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/simplevalidations/simplevalidations/core/coretest/chaos/requests"
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
@@ -28,11 +30,11 @@ type run struct {
 	Key       string
 	KeyID     *uuid.UUID
 	RequestID string
-	State     string
 	Metric    string
-	CreatedAt time.Time
-	// Committed is when the transaction that made it was committed.
+	Result    string
+	// Committed is when the transaction that made it was committed, and Ended when it was completed.
 	Committed time.Time
+	Ended     *time.Time
 }
 
 // use is a use of a key from its claim on, also where it has been purged since.
@@ -52,30 +54,55 @@ type misdeed struct {
 	What, Key, Was, Became string
 }
 
-// clock is how times are shown.
-const clock = "15:04:05.000000"
+// shownTime is how times are shown.
+const shownTime = "15:04:05.000000"
 
 // learn reads what happened from the database.
 func (s *stage) learn(tb testing.TB) facts {
 	tb.Helper()
 	f := facts{runs: make(map[uuid.UUID]*run), made: make(map[string]*run), uses: make(map[string][]*use)}
-	for _, r := range rowsOf[run](tb, s.DB, `
-		SELECT r.id, r.org_id, r.idempotency_key AS key, r.idempotency_key_id AS key_id, r.request_id, r.state,
-			r.usage_metric AS metric, r.created_at, pg_xact_commit_timestamp(j.xmin) AS committed
-		FROM validation_runs AS r JOIN chaos.journal AS j ON j.tab = 'run' AND j.op = 'INSERT' AND j.id = r.id`) {
-		f.runs[r.ID], f.made[r.RequestID] = r, r
+	uses := make(map[uuid.UUID]*use)
+	for _, database := range []*db.DB{s.DB, s.other.DB} {
+		for _, r := range rowsOf[run](tb, database, `
+			SELECT DISTINCT ON (j.id) j.id, j.org_id, j.key, (l.state ->> 'idempotency_key_id')::uuid AS key_id,
+				l.state ->> 'request_id' AS request_id, l.state ->> 'usage_metric' AS metric,
+				coalesce(l.state ->> 'result', '') AS result,
+				pg_xact_commit_timestamp(j.xmin) AS committed,
+				CASE l.state ->> 'state' WHEN 'COMPLETED' THEN (l.state ->> 'ended_at')::timestamptz END AS ended
+			FROM chaos.journal AS j JOIN chaos.journal AS l ON l.tab = 'run' AND l.id = j.id AND l.op <> 'DELETE'
+			WHERE j.tab = 'run' AND j.op = 'INSERT' ORDER BY j.id, l.n DESC`) {
+			if f.runs[r.ID] == nil { // It may have moved.
+				r.Committed = s.ground.Real(r.Committed)
+				if r.Ended != nil {
+					*r.Ended = s.ground.Real(*r.Ended)
+				}
+				f.runs[r.ID], f.made[r.RequestID] = r, r
+			}
+		}
+		for _, u := range rowsOf[use](tb, database, `
+			SELECT org_id, key, id, min((state ->> 'created_at')::timestamptz) AS created,
+				max((state ->> 'expires_at')::timestamptz) AS expires,
+				min(pg_xact_commit_timestamp(xmin)) FILTER (WHERE state ->> 'recovery_point' = 'finished') AS finished
+			FROM chaos.journal AS j WHERE tab = 'key' AND op <> 'DELETE' AND EXISTS (
+				SELECT FROM chaos.journal AS r WHERE r.tab = 'run' AND r.org_id = j.org_id
+					AND r.state ->> 'idempotency_key_id' = j.id::text)
+				-- A claim that is withdrawn by its own transaction was none.
+				AND NOT EXISTS (SELECT FROM chaos.journal AS d
+					WHERE d.id = j.id AND d.op = 'DELETE' AND d.xmin = j.xmin)
+			GROUP BY org_id, key, id ORDER BY created`) {
+			if uses[u.ID] != nil {
+				continue // It has moved.
+			}
+			u.Created, u.Expires = s.ground.Real(u.Created), s.ground.Real(u.Expires)
+			if u.Finished != nil {
+				*u.Finished = s.ground.Real(*u.Finished)
+			}
+			name := requests.KeyOf(s.number(u.OrgID), u.Key)
+			uses[u.ID], f.uses[name] = u, append(f.uses[name], u)
+		}
 	}
-	for _, u := range rowsOf[use](tb, s.DB, `
-		SELECT org_id, key, id, min((state ->> 'created_at')::timestamptz) AS created,
-			max((state ->> 'expires_at')::timestamptz) AS expires,
-			min(pg_xact_commit_timestamp(xmin)) FILTER (WHERE state ->> 'recovery_point' = 'finished') AS finished
-		FROM chaos.journal AS j WHERE tab = 'key' AND EXISTS (
-			SELECT FROM validation_runs AS r WHERE r.org_id = j.org_id AND r.idempotency_key_id = j.id)
-			-- A claim that is withdrawn by its own transaction was none.
-			AND NOT EXISTS (SELECT FROM chaos.journal AS d WHERE d.id = j.id AND d.op = 'DELETE' AND d.xmin = j.xmin)
-		GROUP BY org_id, key, id ORDER BY created`) {
-		name := keyOf(s.number(u.OrgID), u.Key)
-		f.uses[name] = append(f.uses[name], u)
+	for _, all := range f.uses {
+		slices.SortFunc(all, func(a, b *use) int { return a.Created.Compare(b.Created) })
 	}
 	return f
 }
@@ -117,16 +144,23 @@ type moment struct {
 // journalOf is what was stored of a key and its runs, at the times of the commits.
 func (s *stage) journalOf(tb testing.TB, org uuid.UUID, key string) []*moment {
 	tb.Helper()
-	return rowsOf[moment](tb, s.DB, `
+	var found []*moment
+	for _, database := range []*db.DB{s.DB, s.other.DB} {
+		found = append(found, rowsOf[moment](tb, database, `
 		SELECT coalesce(pg_xact_commit_timestamp(xmin), at) AS at,
 			'stored by ' || host || ': ' || lower(op) || ' ' || tab || ' ' || jsonb_strip_nulls(state - '{error_count,
 				warning_count,info_count,last_error,sweeps,response_status,finished_at,started_at,
 				ended_at}'::text[])::text AS text
-		FROM chaos.journal WHERE org_id = $1 AND key = $2 ORDER BY 1`, org, key)
+		FROM chaos.journal WHERE org_id = $1 AND key = $2 ORDER BY 1`, org, key)...)
+	}
+	for _, m := range found {
+		m.At = s.ground.Real(m.At)
+	}
+	return found
 }
 
 // logOf is what the servers have said of some requests.
-func (s *stage) logOf(requests map[string]bool) []*moment {
+func (s *stage) logOf(ids map[string]bool) []*moment {
 	var found []*moment
 	for _, said := range s.said {
 		for line := range strings.Lines(said.Stderr()) {
@@ -134,7 +168,7 @@ func (s *stage) logOf(requests map[string]bool) []*moment {
 			id, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
 			stamp, text, _ := strings.Cut(strings.TrimPrefix(line, "time="), " ")
 			at, err := time.Parse(time.RFC3339Nano, stamp)
-			if err == nil && requests[id] {
+			if err == nil && ids[id] {
 				found = append(found, &moment{at, "logged: " + strings.TrimSpace(text)})
 			}
 		}

@@ -20,78 +20,62 @@ func TestMain(m *testing.M) { program.Main(m) }
 
 var (
 	seedFlag    = flag.Uint64("seed", 0, "draws the faults and what clients do; 0 draws a seed")
-	profileFlag = flag.String("profile", "short", "short or long")
+	profileFlag = flag.String("profile", "short", "short, mixed or long")
+	onlyFlag    = flag.String("only", "", "the faults and clients to keep, as a failure that was shrunk names them")
+	repeatFlag  = flag.Int("repeat", 1, "how often to try, with seeds of their own where none is given")
+	shrinkFlag  = flag.Int("shrink", 0, "how often to try each smaller schedule of one that fails")
 )
-
-// profile is how much is to happen, and how much has to have happened for a run to count.
-type profile struct {
-	long    time.Duration
-	clients int
-	// quota is that of the organizations that have little.
-	quota int
-	// attempts are those of clients, and struck how many faults of a name.
-	attempts int
-	struck   map[string]int
-	// sometimes has to have happened at least once.
-	sometimes []string
-}
-
-func profiles() map[string]profile {
-	sometimes := []string{
-		"0 ", "201 ", "replayed", "409 idempotency_key_in_progress", "422 idempotency_key_reused", "429 quota_exceeded",
-		"unknown and started", "unknown and not started", "charged", "used again after the expiry", "told again",
-		"kept out", "validator asked again", "503 unavailable", "503 outcome_unknown", "SQLSTATE 57P01",
-		"run taken over", "run swept",
-	}
-	return map[string]profile{
-		"short": {
-			long: 100 * time.Second, clients: 40, quota: 60, attempts: 1500, sometimes: sometimes,
-			struck: map[string]int{"kill": 15, "freeze": 2, "crash of PostgreSQL": 1, "Redis": 1, "network": 3},
-		},
-		"long": {
-			long: time.Hour, clients: 60, quota: 2000, attempts: 150_000,
-			sometimes: append(sometimes, "begun", "SQLSTATE 55P03", "SQLSTATE 25P03"),
-			struck: map[string]int{
-				"kill": 700, "freeze": 100, "crash of PostgreSQL": 80, "Redis": 80, "network": 150, "commits": 60,
-			},
-		},
-	}
-}
 
 // TestRandom is what `make chaos` runs.
 func TestRandom(t *testing.T) { //nolint:paralleltest // It takes the whole machine.
 	p, ok := profiles()[*profileFlag]
 	if !ok {
-		t.Fatalf("profile = %q, want short or long", *profileFlag)
+		t.Fatalf("profile = %q, want short, mixed or long", *profileFlag)
 	}
 	seed := *seedFlag
-	if seed == 0 {
-		seed = 1 + rand.Uint64N(1<<32)
+	if *repeatFlag > 1 || *shrinkFlag > 0 {
+		repeat(t, p, seed)
+		return
 	}
-	t.Logf("make chaos PROFILE=%s SEED=%d", *profileFlag, seed)
-	s := newStage(t, p.quota)
+	if seed == 0 {
+		seed = drawn()
+	}
+	only := ""
+	if *onlyFlag != "" {
+		only = " ONLY=" + *onlyFlag
+	}
+	t.Logf("make chaos PROFILE=%s SEED=%d%s", *profileFlag, seed, only)
+	kept := unitsOf(*onlyFlag)
+	s := newStage(t, p)
 	crowd := s.newCrowd(t)
 	ctx, giveUp := context.WithCancel(t.Context())
 	defer giveUp()
-	crowd.start(ctx, seed, p.clients)
-	n := newNemesis(s, seed, p.long)
-	n.run(t, p.long)
+	crowd.start(ctx, seed, kept)
+	n := newNemesis(crowd, seed, kept)
+	n.run(t, kept)
 	s.heal(t)
+	flooded := crowd.floodCalmly(t)
 	close(crowd.stop)
 	// Who is still at it has this long to get a definite answer.
 	patience := time.AfterFunc(time.Minute, giveUp)
 	crowd.open.Wait()
 	patience.Stop()
-	crowd.history.http.CloseIdleConnections()
+	crowd.history.HTTP.CloseIdleConnections()
 	program.AwaitRest(t, s.DB)
 	tried := &trial{
-		stage: s, facts: s.learn(t), attempts: crowd.history.all(), nemesis: n, crowd: crowd,
+		stage: s, facts: s.learn(t), attempts: crowd.history.All(), nemesis: n, crowd: crowd, flooded: flooded,
 		broken: make(map[string][]string), counts: maps.Clone(crowd.acts),
 	}
+	defer func() { // Also where something is waited for in vain.
+		tried.report(t)
+		if kept == nil {
+			tried.reject(t, p)
+		}
+	}()
 	tried.judge(t)
-	tried.report(t)
-	tried.reject(t, p)
 }
+
+func drawn() uint64 { return 1 + rand.Uint64N(1<<32) }
 
 // report says what happened, and tells of what was broken with everything that is known of the key.
 func (t *trial) report(tb testing.TB) {
@@ -107,8 +91,7 @@ func (t *trial) report(tb testing.TB) {
 			struck[e.name]++
 		}
 	}
-	tb.Logf("%d requests under %d keys\n%d faults planned, struck: %v\ncounts: %v", len(t.attempts), len(t.byKey),
-		len(planned), struck, t.counts)
+	tb.Logf("%d faults planned, struck: %v\ncounts: %v", len(planned), struck, t.counts)
 	told := 0
 	for _, name := range slices.Sorted(maps.Keys(t.broken)) {
 		tb.Errorf("broken: key %s:\n  %s", name, strings.Join(t.broken[name], "\n  "))
@@ -117,6 +100,7 @@ func (t *trial) report(tb testing.TB) {
 			tb.Log(t.timeline(tb, name))
 		}
 	}
+	tb.Log(t.total(struck))
 }
 
 // timeline is everything that is known of a key, in its order.
@@ -125,12 +109,12 @@ func (t *trial) timeline(tb testing.TB, name string) string {
 	var moments []*moment
 	all := t.byKey[name]
 	if len(all) > 0 {
-		moments = t.journalOf(tb, t.orgs[all[0].org].ID, all[0].key)
+		moments = t.journalOf(tb, t.orgs[all[0].Org].ID, all[0].Key)
 	}
 	requests := make(map[string]bool)
 	for _, a := range all {
-		requests[a.id] = true
-		moments = append(moments, &moment{a.call, "sent " + a.id}, &moment{a.end, "answered " + a.String()})
+		requests[a.ID] = true
+		moments = append(moments, &moment{a.Call, "sent " + a.ID}, &moment{a.End, "answered " + a.String()})
 	}
 	moments = append(moments, t.logOf(requests)...)
 	if len(moments) == 0 {
@@ -146,7 +130,7 @@ func (t *trial) timeline(tb testing.TB, name string) string {
 	slices.SortStableFunc(moments, earlier)
 	lines := []string{"timeline of key " + name}
 	for _, m := range moments {
-		lines = append(lines, m.At.UTC().Format(clock)+" "+m.Text)
+		lines = append(lines, m.At.UTC().Format(shownTime)+" "+m.Text)
 	}
 	return strings.Join(lines, "\n")
 }

@@ -1,11 +1,11 @@
 package random
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,17 +19,24 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core/client"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/coretest/chaos/requests"
 	"github.com/simplevalidations/simplevalidations/core/coretest/outside"
 	"github.com/simplevalidations/simplevalidations/core/coretest/pgproxy"
+	"github.com/simplevalidations/simplevalidations/core/coretest/postgres"
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
-	"github.com/simplevalidations/simplevalidations/core/embedded"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
+// programVariable names the program that a process is started from.
+const programVariable = "TEST_PROGRAM"
+
 const (
+	// pooled is the host that reaches PostgreSQL by a PgBouncer.
+	pooled = 1
 	// lifetime is that of keys, and lease that of runs.
 	lifetime = 12 * time.Second
 	lease    = time.Second
-	// organizations are the usual ones, of which so many have little quota left, and the last pays for what is beyond.
+	// organizations are those that stay, of which so many have little quota left, and the last pays for what is beyond.
 	organizations, scarce = 7, 3
 	billingSecret         = "of the billing service"
 )
@@ -41,6 +48,11 @@ type org struct {
 	client   *client.Client
 	workflow string
 	told     *outside.Receiver
+	// spells are when it was suspended.
+	spells []*spell
+	// leaves is when it began to be deleted or moved, and left when that was over; both are zero if it stays.
+	leaves, left time.Time
+	moves        bool
 }
 
 // host is a machine with a server of the program and the networks around it.
@@ -68,85 +80,101 @@ func (quiet) Failed() bool { return false }
 type stage struct {
 	*program.Installation
 
-	postgres *embedded.Postgres
-	folder   string
-	// log is what PostgreSQL has said, and said are all servers, whose logs are told of by the key.
-	log       strings.Builder
+	profile profile
+	ground  *postgres.Ground
+	pair    *postgres.Pair
+	// roads lead to the primary, whichever server that is.
+	roads []*program.Link
+	// said are all servers, whose logs are told of by the key.
 	said      []*program.Server
 	killRedis func()
 	hosts     []*host
+	// other is the cell that organizations move to, cell its settings and file where they are written.
+	other *program.Installation
+	cell  *program.Server
+	file  string
+	// newer and older are the programs of this release and of the previous one.
+	newer, older string
+
 	orgs      []*org
 	billing   *outside.Billing
 	validator *outside.Validator
 }
 
 // newStage starts everything. Nothing is out of order yet.
-func newStage(tb testing.TB, quota int) *stage {
+func newStage(tb testing.TB, p profile) *stage {
 	tb.Helper()
-	s := &stage{folder: coretest.OpenFolder(tb), billing: outside.NewBilling(billingSecret)}
-	s.postgres = coretest.StartPostgres(tb, s.folder)
-	s.prepareDatabase(tb)
-	queue := "redis://:chaos@" + coretest.FreeAddress(tb) + "/0"
-	s.killRedis = coretest.StartRedis(tb, queue)
+	s := &stage{profile: p, ground: postgres.NewGround(tb), billing: outside.NewBilling(billingSecret)}
+	s.pair = postgres.StartPair(tb, "ALTER SYSTEM SET track_commit_timestamp = on",
+		"ALTER SYSTEM SET log_line_prefix = '%m [%p] %e '", "ALTER SYSTEM SET log_min_messages = 'error'",
+		"ALTER SYSTEM SET log_min_error_statement = 'error'", "CREATE DATABASE other")
+	if s.newer = os.Getenv(programVariable); p.mixed {
+		s.older = program.Previous(tb)
+	}
+	queue := "redis://:chaos@" + coretest.FreeAddress(tb) + "/"
+	s.killRedis = coretest.StartRedis(tb, queue+"0")
 	listener := httptest.NewServer(s.billing)
 	tb.Cleanup(listener.Close)
-	s.Installation = program.InstallOn(quiet{tb}, s.postgres.URL(), queue, "DATABASE_URL="+s.postgres.URL(),
-		"SV_BILLING_URL="+listener.URL, "SV_BILLING_SECRET="+billingSecret, "SV_EXTERNAL_ALLOW=127.0.0.0/8",
-		"SV_WEBHOOK_TIMEOUT=1s", "SV_WEBHOOK_RETRIES="+strings.Repeat("500ms,", 60)+"1s",
-		"SV_IDEMPOTENCY_TTL="+lifetime.String(), "SV_PURGE_SCHEDULE=@every 1s", "SV_RUN_LEASE="+lease.String(),
-		"SV_KEY_LOCK=1s", "SV_COMPLETE_INTERVAL=300ms", "SV_SHUTDOWN_GRACE=5s", "SV_DB_STATEMENT_TIMEOUT=5s",
-		"SV_DB_IDLE_TIMEOUT=3s", "SV_COMMIT_TIMEOUT=5s")
-	s.execute(tb, journal)
-	for _, args := range [][]string{nil, {"--only", "web"}, {"--only", "worker,scheduler"}} {
+	s.Installation = s.install(tb, "app", queue+"0", "SV_BILLING_URL="+listener.URL,
+		"SV_BILLING_SECRET="+billingSecret)
+	s.other = s.install(tb, "other", queue+"1")
+	s.file = filepath.Join(tb.TempDir(), "other.env")
+	if err := os.WriteFile(s.file, []byte(strings.Join(s.other.Settings, "\n")+"\n"), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	works := "worker,scheduler"
+	if p.mixed {
+		works = "worker" // The previous release takes one role.
+	}
+	for _, args := range [][]string{nil, {"--only", "web"}, {"--only", works}} {
 		s.hosts = append(s.hosts, s.newHost(tb, args))
 	}
-	s.enroll(tb, quota)
+	s.cell = program.Serve(quiet{tb}, s.other.Settings)
+	s.said = append(s.said, s.cell)
+	s.enroll(tb, p.quota)
+	if p.mixed { // The schema is that of this release, as in the middle of an update.
+		for _, h := range s.hosts[1:] {
+			h.Kill()
+			h.settings = append(h.settings, programVariable+"="+s.older)
+			h.Server = h.Again(quiet{tb}, h.settings)
+			s.said = append(s.said, h.Server)
+		}
+	}
 	for _, h := range s.hosts {
 		h.idle = h.Metric(tb, "go_goroutines")
 	}
 	return s
 }
 
-// stopPostgres ends the server as a crash does: without a checkpoint, and with sessions in the middle of things.
-func (s *stage) stopPostgres(tb testing.TB) {
+// install makes an installation in one of the databases of the pair.
+func (s *stage) install(tb testing.TB, database, queue string, settings ...string) *program.Installation {
 	tb.Helper()
-	ended, end := context.WithCancel(context.WithoutCancel(tb.Context()))
-	end()
-	if err := s.postgres.Stop(ended); err != nil {
-		tb.Errorf("stop PostgreSQL: %v", err)
-	}
-	s.keepLog(tb)
+	address := "postgres://app@" + s.road(tb).Address() + "/" + database + "?sslmode=disable"
+	i := program.InstallOn(quiet{tb}, address, queue, append([]string{
+		"DATABASE_URL=" + address + "&application_name=" + database, "SV_EXTERNAL_ALLOW=127.0.0.0/8",
+		"SV_WEBHOOK_TIMEOUT=1s", "SV_WEBHOOK_RETRIES=" + strings.Repeat("500ms,", 60) + "1s",
+		"SV_IDEMPOTENCY_TTL=" + lifetime.String(), "SV_PURGE_SCHEDULE=@every 1s", "SV_RUN_LEASE=" + lease.String(),
+		"SV_KEY_LOCK=1s", "SV_COMPLETE_INTERVAL=300ms", "SV_SHUTDOWN_GRACE=5s", "SV_DB_STATEMENT_TIMEOUT=5s",
+		"SV_DB_IDLE_TIMEOUT=3s", "SV_COMMIT_TIMEOUT=5s", "SV_MOVE_REST=0s",
+		"SV_CELL=" + database,
+		// Months go by.
+		"SV_CONTENT_RETENTION=876000h", "SV_FINDINGS_RETENTION=876000h",
+	}, settings...)...)
+	s.execute(tb, i.DB, journal)
+	return i
 }
 
-// keepLog keeps what the server has said, which the next one begins anew.
-func (s *stage) keepLog(tb testing.TB) {
+// road makes another way to the primary.
+func (s *stage) road(tb testing.TB) *program.Link {
 	tb.Helper()
-	text, err := os.ReadFile(filepath.Join(s.postgres.Dir(), "postgres.log"))
-	if err != nil {
-		tb.Errorf("read the log of PostgreSQL: %v", err)
-	}
-	s.log.Write(text)
+	l := program.NewLink(tb, "unix", s.pair.Socket(tb))
+	s.roads = append(s.roads, l)
+	return l
 }
 
-// prepareDatabase makes the server keep the times of commits and say which errors it answers with. The settings of a
-// database win over those of the command line.
-func (s *stage) prepareDatabase(tb testing.TB) {
+func (s *stage) execute(tb testing.TB, database *db.DB, statement string) {
 	tb.Helper()
-	for _, statement := range []string{
-		"ALTER SYSTEM SET track_commit_timestamp = on", "ALTER SYSTEM SET log_line_prefix = '%m [%p] %e '",
-		"ALTER DATABASE app SET log_min_messages = 'error'", "ALTER DATABASE app SET log_min_error_statement = 'error'",
-	} {
-		coretest.Prepare(tb, s.postgres.URL(), statement)
-	}
-	if err := s.postgres.Stop(tb.Context()); err != nil {
-		tb.Fatalf("stop PostgreSQL: %v", err)
-	}
-	s.postgres = coretest.StartPostgres(tb, s.folder)
-}
-
-func (s *stage) execute(tb testing.TB, statement string) {
-	tb.Helper()
-	if _, err := s.DB.Pool.Exec(tb.Context(), statement, pgx.QueryExecModeSimpleProtocol); err != nil {
+	if _, err := database.Pool.Exec(tb.Context(), statement, pgx.QueryExecModeSimpleProtocol); err != nil {
 		tb.Fatalf("%s: %v", statement, err)
 	}
 }
@@ -154,19 +182,26 @@ func (s *stage) execute(tb testing.TB, statement string) {
 func (s *stage) newHost(tb testing.TB, args []string) *host {
 	tb.Helper()
 	h := &host{name: strings.Join(append([]string{"serve"}, args...), " ")}
-	address, err := pgx.ParseConfig(s.postgres.URL())
-	if err != nil {
-		tb.Fatalf("read the address of PostgreSQL: %v", err)
+	h.base = s.road(tb)
+	through := func(l *program.Link) string {
+		return fmt.Sprintf("postgres://app@%s/app?sslmode=disable&application_name=host-%d", l.Address(), len(s.hosts))
 	}
-	h.base = program.NewLink(tb, "unix", filepath.Join(address.Host, ".s.PGSQL.5432"))
-	h.proxy = pgproxy.Start(tb, fmt.Sprintf("postgres://app@%s/app?application_name=host-%d", h.base.Address(),
-		len(s.hosts)))
+	h.settings = slices.Clip(s.Settings)
+	if len(s.hosts) == pooled {
+		h.settings = append(h.settings, "DATABASE_DIRECT_URL="+through(h.base))
+		address, err := url.Parse(program.PgBouncer(quiet{tb}, through(h.base)))
+		if err != nil {
+			tb.Fatalf("read the address of PgBouncer: %v", err)
+		}
+		h.base = program.NewLink(tb, "tcp", address.Host)
+	}
+	h.proxy = pgproxy.Start(tb, through(h.base))
 	queue, err := redis.ParseURL(s.Redis)
 	if err != nil {
 		tb.Fatalf("read the address of Redis: %v", err)
 	}
 	h.queue = program.NewLink(tb, "tcp", queue.Addr)
-	h.settings = append(slices.Clip(s.Settings), "DATABASE_URL="+h.proxy.URL(),
+	h.settings = append(h.settings, "DATABASE_URL="+h.proxy.URL(),
 		"REDIS_URL="+strings.Replace(s.Redis, queue.Addr, h.queue.Address(), 1))
 	h.Server = program.Serve(quiet{tb}, h.settings, args...)
 	s.said = append(s.said, h.Server)
@@ -174,30 +209,31 @@ func (s *stage) newHost(tb testing.TB, args []string) *host {
 	return h
 }
 
-// enroll makes the organizations, each with a webhook. The last one has a validator of its own and little quota, and
-// pays for what is beyond it.
+// enroll makes the organizations, each with a webhook: those that stay, and then those that may leave.
 func (s *stage) enroll(tb testing.TB, quota int) {
 	tb.Helper()
-	for n := range organizations {
+	for n := range organizations + s.profile.leaving {
 		o := &org{
 			Tenant:   s.Enroll(quiet{tb}, s.hosts[0].URL(), "canary-"+strconv.Itoa(n)),
 			workflow: "building",
 		}
 		o.told = program.Listen(tb, s.hosts[0].URL(), o.Tokens.Owner)
 		s.orgs = append(s.orgs, o)
-		owner := program.NewClient(tb, o.Tokens.Owner)
+		runs := "1000000"
 		switch {
 		case n == organizations-1:
-			s.validate(tb, o, owner)
-			program.Execute(quiet{tb}, s.Settings, "", "org", "set", o.Slug, "--runs", strconv.Itoa(quota/4))
+			s.validate(tb, o, program.NewClient(tb, o.Tokens.Owner))
+			runs = strconv.Itoa(quota / 4)
 			program.Execute(quiet{tb}, s.Settings, "", "org", "set", o.Slug, "--overage")
-		case n >= organizations-1-scarce:
-			program.Execute(quiet{tb}, s.Settings, "", "org", "set", o.Slug, "--runs", strconv.Itoa(quota))
-		default:
-			program.Execute(quiet{tb}, s.Settings, "", "org", "set", o.Slug, "--runs", "1000000")
+		case n >= organizations-1-scarce && n < organizations:
+			runs = strconv.Itoa(quota)
 		}
+		program.Execute(quiet{tb}, s.Settings, "", "org", "set", o.Slug, "--runs", runs)
 	}
 }
+
+// payer is the organization that pays for what is beyond its quota and has a validator of its own.
+func (s *stage) payer() *org { return s.orgs[organizations-1] }
 
 // validate gives an organization a workflow whose second step is a call of an external validator.
 func (s *stage) validate(tb testing.TB, o *org, owner *program.Client) {
@@ -225,10 +261,12 @@ func (s *stage) validate(tb testing.TB, o *org, owner *program.Client) {
 // newCrowd makes the clients, which reach the servers that answer.
 func (s *stage) newCrowd(tb testing.TB) *crowd {
 	tb.Helper()
-	h := &history{http: &http.Transport{MaxIdleConnsPerHost: 200}, bodies: make(map[string]string)}
-	tb.Cleanup(h.http.CloseIdleConnections)
+	h := &requests.History{
+		HTTP: &http.Transport{MaxIdleConnsPerHost: 200}, Cell: strings.TrimPrefix(s.cell.URL(), "http://"),
+	}
+	tb.Cleanup(h.HTTP.CloseIdleConnections)
 	for _, front := range s.fronts() {
-		h.fronts = append(h.fronts, front.front.Address())
+		h.Fronts = append(h.Fronts, front.front.Address())
 	}
 	for _, o := range s.orgs {
 		made, err := client.New("http://service.example", client.WithToken(o.Tokens.Owner),
@@ -238,7 +276,7 @@ func (s *stage) newCrowd(tb testing.TB) *crowd {
 		}
 		o.client = made
 	}
-	return &crowd{history: h, orgs: s.orgs, stop: make(chan struct{}), acts: make(map[string]int)}
+	return &crowd{stage: s, history: h, stop: make(chan struct{}), acts: make(map[string]int)}
 }
 
 // fronts are the hosts that answer clients.
@@ -258,6 +296,13 @@ func (s *stage) revive(tb testing.TB) {
 // heal brings everything back and waits until all servers are ready.
 func (s *stage) heal(tb testing.TB) {
 	tb.Helper()
+	program.Await(tb, "the other cell is ready", func() bool {
+		if s.cell.HasEnded() {
+			s.cell = s.cell.Relaunch(quiet{tb}, s.other.Settings)
+			s.said = append(s.said, s.cell)
+		}
+		return s.cell.Ready(tb.Context())
+	})
 	for _, h := range s.hosts {
 		program.Await(tb, h.name+" is ready", func() bool {
 			s.revive(tb)

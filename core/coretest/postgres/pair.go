@@ -1,11 +1,13 @@
-package operations
+package postgres
 
 import (
+	"context"
 	"net"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -21,22 +23,46 @@ type Pair struct {
 	primary, standby *embedded.Postgres
 	link             *program.Link
 	dir              string
+	// log is what servers have said that have ended since.
+	log strings.Builder
 }
 
-// StartPair returns when commits wait for the standby.
-func StartPair(tb testing.TB) *Pair {
+// The folders of the servers, of which either may be that of the primary later.
+const firstFolder, secondFolder = "first", "second"
+
+// StartPair returns when commits wait for the standby. The statements prepare the first primary, which is then started
+// anew.
+func StartPair(tb testing.TB, statements ...string) *Pair {
 	tb.Helper()
 	p := &Pair{dir: coretest.OpenFolder(tb)}
-	p.primary = coretest.StartPostgres(tb, filepath.Join(p.dir, "primary"))
-	p.link = program.NewLink(tb, "unix", filepath.Join(hostOf(tb, p.primary), ".s.PGSQL.5432"))
+	p.primary = coretest.StartPostgres(tb, filepath.Join(p.dir, firstFolder))
+	p.link = program.NewLink(tb, "unix", p.Socket(tb))
 	// A standby that has lost the primary looks for it again so often.
 	coretest.Prepare(tb, p.primary.URL(), "ALTER SYSTEM SET wal_retrieve_retry_interval = '100ms'")
-	p.copyPrimary(tb)
-	p.standby = coretest.StartPostgres(tb, filepath.Join(p.dir, "standby"))
+	for _, statement := range statements {
+		coretest.Prepare(tb, p.primary.URL(), statement)
+	}
+	if len(statements) > 0 {
+		p.primary = p.again(tb, p.primary)
+	}
+	p.addStandby(tb, secondFolder)
+	return p
+}
+
+// addStandby returns when commits wait for a new standby.
+func (p *Pair) addStandby(tb testing.TB, folder string) {
+	tb.Helper()
+	p.copyPrimary(tb, folder)
+	p.standby = coretest.StartPostgres(tb, filepath.Join(p.dir, folder))
 	coretest.Prepare(tb, p.primary.URL(), "ALTER SYSTEM SET synchronous_standby_names = '*'")
 	coretest.Prepare(tb, p.primary.URL(), "SELECT pg_reload_conf()")
 	p.awaitStandby(tb)
-	return p
+}
+
+// Socket is where the primary answers.
+func (p *Pair) Socket(tb testing.TB) string {
+	tb.Helper()
+	return filepath.Join(hostOf(tb, p.primary), ".s.PGSQL.5432")
 }
 
 // URL names both servers and asks for the one that can be written to.
@@ -49,8 +75,11 @@ func (p *Pair) URL(tb testing.TB) string {
 	return "postgres:///app?" + query.Encode()
 }
 
-// PrimaryURL is the address of the first primary.
+// PrimaryURL is the address of the primary.
 func (p *Pair) PrimaryURL() string { return p.primary.URL() }
+
+// StandbyURL is the address of the standby.
+func (p *Pair) StandbyURL() string { return p.standby.URL() }
 
 // Loss is a way in which a standby is lost, and comes back.
 type Loss struct {
@@ -66,7 +95,7 @@ func Losses() []Loss {
 			strike: func(tb testing.TB, p *Pair) { tb.Helper(); kill(tb, p.standby) },
 			takeBack: func(tb testing.TB, p *Pair) {
 				tb.Helper()
-				p.standby = p.again(tb, p.standby, "standby")
+				p.standby = p.again(tb, p.standby)
 			},
 		},
 		{
@@ -106,32 +135,98 @@ func (p *Pair) KillPrimary(tb testing.TB) {
 	kill(tb, p.primary)
 }
 
-// Promote makes the standby the primary, whatever it lacks. It then waits for no standby of its own.
+// Promote makes the standby the primary, whatever it lacks. It then waits for no standby of its own until Renew.
 func (p *Pair) Promote(tb testing.TB) {
 	tb.Helper()
 	coretest.Prepare(tb, p.standby.URL(), "SELECT pg_promote()")
+	p.primary, p.standby = p.standby, p.primary
+}
+
+// Renew makes a new standby in the place of the primary that was lost.
+func (p *Pair) Renew(tb testing.TB) {
+	tb.Helper()
+	p.stop(tb, p.standby)
+	folder := firstFolder
+	if filepath.Base(p.standby.Dir()) == secondFolder {
+		folder = secondFolder
+	}
+	if err := os.RemoveAll(filepath.Join(p.dir, folder)); err != nil {
+		tb.Fatalf("remove the lost primary: %v", err)
+	}
+	p.link.Lead("unix", p.Socket(tb))
+	p.addStandby(tb, folder)
+}
+
+// Crash ends the primary without a checkpoint and with sessions in the middle of things.
+func (p *Pair) Crash(tb testing.TB) {
+	tb.Helper()
+	ended, end := context.WithCancel(context.WithoutCancel(tb.Context()))
+	end()
+	if err := p.primary.Stop(ended); err != nil {
+		tb.Errorf("stop the primary: %v", err)
+	}
+}
+
+// Revive starts each of the two again that has ended.
+func (p *Pair) Revive(tb testing.TB) {
+	tb.Helper()
+	for _, server := range []**embedded.Postgres{&p.primary, &p.standby} {
+		select {
+		case <-(*server).Done():
+			*server = p.again(tb, *server)
+		default:
+		}
+	}
 }
 
 // Restart ends the primary as an update does and starts it again.
 func (p *Pair) Restart(tb testing.TB) {
 	tb.Helper()
-	p.primary = p.again(tb, p.primary, "primary")
+	p.primary = p.again(tb, p.primary)
 	p.awaitStandby(tb)
 }
 
 // again starts a server anew, after its end.
-func (p *Pair) again(tb testing.TB, server *embedded.Postgres, name string) *embedded.Postgres {
+func (p *Pair) again(tb testing.TB, server *embedded.Postgres) *embedded.Postgres {
 	tb.Helper()
-	if err := server.Stop(tb.Context()); err != nil {
-		tb.Fatalf("stop the %s: %v", name, err)
+	p.stop(tb, server)
+	return coretest.StartPostgres(tb, filepath.Join(p.dir, filepath.Base(server.Dir())))
+}
+
+// stop ends a server, which may have ended before.
+func (p *Pair) stop(tb testing.TB, server *embedded.Postgres) {
+	tb.Helper()
+	if err := server.Stop(context.WithoutCancel(tb.Context())); err != nil {
+		tb.Fatalf("stop %s: %v", server.Dir(), err)
 	}
-	return coretest.StartPostgres(tb, filepath.Join(p.dir, name))
+	p.keepLog(tb, server)
+}
+
+// Said is what the primary and those that have ended have said.
+func (p *Pair) Said(tb testing.TB) string {
+	tb.Helper()
+	return p.log.String() + logOf(tb, p.primary)
+}
+
+// keepLog keeps what a server has said, as the next one in its folder begins its log anew.
+func (p *Pair) keepLog(tb testing.TB, server *embedded.Postgres) {
+	tb.Helper()
+	p.log.WriteString(logOf(tb, server))
+}
+
+func logOf(tb testing.TB, server *embedded.Postgres) string {
+	tb.Helper()
+	text, err := os.ReadFile(filepath.Join(server.Dir(), "postgres.log"))
+	if err != nil {
+		tb.Errorf("read the log of a server: %v", err)
+	}
+	return string(text)
 }
 
 // copyPrimary makes the standby's data, which belong to the user of the primary's.
-func (p *Pair) copyPrimary(tb testing.TB) {
+func (p *Pair) copyPrimary(tb testing.TB, folder string) {
 	tb.Helper()
-	base := filepath.Join(p.dir, "standby")
+	base := filepath.Join(p.dir, folder)
 	if err := os.Mkdir(base, 0o755); err != nil {
 		tb.Fatalf("make a folder: %v", err)
 	}
