@@ -57,7 +57,7 @@ func (t *trial) fail(key, format string, args ...any) {
 func (t *trial) judge(tb testing.TB) {
 	tb.Helper()
 	for _, database := range []*db.DB{t.DB, t.other.DB} {
-		program.CheckDone(tb, database, program.EndedByDocument, program.CompletedHasStep)
+		program.CheckDone(tb, database, program.EndedByDocument)
 	}
 	t.byKey = make(map[string][]*requests.Attempt)
 	for _, a := range t.attempts {

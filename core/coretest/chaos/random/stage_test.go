@@ -304,6 +304,10 @@ func (s *stage) heal(tb testing.TB) {
 		return s.cell.Ready(tb.Context())
 	})
 	for _, h := range s.hosts {
+		if s.profile.mixed { // The update ends: the previous release does not know all work of this one.
+			h.settings = append(h.settings, programVariable+"="+s.newer)
+			h.Kill()
+		}
 		program.Await(tb, h.name+" is ready", func() bool {
 			s.revive(tb)
 			return h.Ready(tb.Context())
