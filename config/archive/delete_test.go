@@ -134,6 +134,34 @@ func TestDeleteOrganizationAfterEveryKill(t *testing.T) {
 	}
 }
 
+// A start that was accepted before the suspension, and ends between two tables, is deleted like the others.
+func TestDeleteOrganizationWithALateStart(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	operator := s.Console(t)
+	s.Started(t, s.Start(t, "late"))
+	operator.Must(t, "org", "suspend", s.Harbour.Slug, "--reason", "it left")
+	s.Exec(t, `CREATE TABLE late AS SELECT r AS run FROM validation_runs AS r`)
+	s.Exec(t, `CREATE FUNCTION come_late() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+		IF NOT EXISTS (SELECT FROM gone) THEN
+			INSERT INTO validation_runs SELECT (run).* FROM late;
+			DELETE FROM late;
+		END IF;
+		RETURN NULL;
+	END $$`)
+	s.Exec(t, `CREATE TRIGGER come_late AFTER DELETE ON validation_runs REFERENCING OLD TABLE AS gone
+		FOR EACH STATEMENT EXECUTE FUNCTION come_late()`)
+	operator.Must(t, "org", "delete", s.Harbour.Slug)
+	if n := dbtest.One[int](t, s.DB, `SELECT count(*)::int FROM late`); n != 0 {
+		t.Error("no start has come late")
+	}
+	for table, rows := range tenantRows(t, s, s.Harbour) {
+		if rows != 0 {
+			t.Errorf("%s has %d rows of the deleted organization", table, rows)
+		}
+	}
+}
+
 // tenantRows counts the rows of an organization in every table that has some of organizations.
 func tenantRows(tb testing.TB, s *stage, org config.DemoOrg) map[string]int {
 	tb.Helper()

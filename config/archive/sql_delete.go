@@ -94,15 +94,25 @@ func Delete(ctx context.Context, database *db.DB, orgID uuid.UUID, detail string
 	case isThere && !suspended:
 		return errNotSuspended
 	case isThere:
-		if _, err := emptyTenantTables(ctx, database, orgID, "", tenantTables()); err != nil {
-			return err
+		err := deleteAll(ctx, database, orgID, detail)
+		// A start that was accepted before the suspension has come after its table was emptied.
+		for db.ViolatedConstraint(err) != "" {
+			err = deleteAll(ctx, database, orgID, detail)
 		}
-		if err := deleteOrganization(ctx, database, orgID, detail); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	_, err = emptyTenantTables(ctx, database, orgID, isGone, tenantTables())
 	return err
+}
+
+// deleteAll deletes the rows of a suspended organization, and then the organization.
+func deleteAll(ctx context.Context, database *db.DB, orgID uuid.UUID, detail string) error {
+	if _, err := emptyTenantTables(ctx, database, orgID, "", tenantTables()); err != nil {
+		return err
+	}
+	return deleteOrganization(ctx, database, orgID, detail)
 }
 
 // PurgeDeleted deletes the rows that were written of organizations after their deletion: counts and log entries that a
