@@ -16,6 +16,9 @@ import (
 // tenantBatch bounds the rows that one statement deletes, so that no lock is held for long.
 const tenantBatch = 1000
 
+// lateStarts bounds how often a deletion begins again. A constraint that is broken each time is no late start.
+const lateStarts = 100
+
 // tenantTable is a table whose rows belong to organizations.
 type tenantTable struct {
 	name string
@@ -96,7 +99,7 @@ func Delete(ctx context.Context, database *db.DB, orgID uuid.UUID, detail string
 	case isThere:
 		err := deleteAll(ctx, database, orgID, detail)
 		// A start that was accepted before the suspension has come after its table was emptied.
-		for db.ViolatedConstraint(err) != "" {
+		for again := 0; again < lateStarts && db.ViolatedConstraint(err) != ""; again++ {
 			err = deleteAll(ctx, database, orgID, detail)
 		}
 		if err != nil {
