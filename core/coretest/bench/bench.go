@@ -45,6 +45,8 @@ type bench struct {
 	address  string
 	redisURL string
 	redis    *redis.Client
+	// settings are added to those of what is started.
+	settings []string
 	// pinned are the processors of what is measured; empty are all.
 	pinned string
 	db     *pgx.Conn
@@ -53,6 +55,7 @@ type bench struct {
 	starts service
 	// results are in the order in which they were first measured.
 	results []*result
+	soaked  []soaked
 	// ends stop and remove what was started.
 	ends []func(context.Context) error
 }
@@ -73,7 +76,7 @@ func (b *bench) run(ctx context.Context, stdout io.Writer) error {
 	fmt.Fprintln(b.log, "stopping the servers and removing their data")
 	err = errors.Join(err, b.end(ctx, 0))
 	// What was measured before a part failed or was interrupted took long enough not to be lost.
-	return errors.Join(err, report(stdout, title, b.results))
+	return errors.Join(err, report(stdout, title, b.results, b.soaked))
 }
 
 // measureAll runs the chosen parts, and checks all rows after each.
@@ -265,6 +268,7 @@ func (b *bench) reset(ctx context.Context) error {
 		usage_counters, key_activity, request_log CASCADE`); err != nil {
 		return fmt.Errorf("empty tables: %w", err)
 	}
+	b.starts.purges = false
 	for _, t := range b.starts.tenants {
 		t.acknowledged.Store(0)
 	}

@@ -59,32 +59,38 @@ type sample struct {
 func (s service) measure(ctx context.Context, r row, duration time.Duration) (sample, error) {
 	var got sample
 	err := s.thawed(func() error {
-		var connections []*client
-		defer func() {
-			for _, c := range connections {
-				c.close()
-			}
-		}()
-		for i := range r.clients {
-			c, err := dial(ctx, s.addresses[i%len(s.addresses)])
-			if err != nil {
-				return err
-			}
-			connections = append(connections, c)
-		}
-		var all []time.Duration
 		var err error
-		got, err = s.during(ctx, func() error {
-			all, err = s.drive(ctx, r.what, connections, time.Now().Add(duration))
-			return err
-		})
-		if err == nil && s.pending != "" {
-			all, err = s.verdicts(ctx, r.what, got.begun, len(all))
-		}
-		slices.Sort(all)
-		got.latencies, got.requests = all, len(all)
+		got, err = s.load(ctx, r, duration)
 		return err
 	})
+	return got, err
+}
+
+func (s service) load(ctx context.Context, r row, duration time.Duration) (sample, error) {
+	var connections []*client
+	defer func() {
+		for _, c := range connections {
+			c.close()
+		}
+	}()
+	for i := range r.clients {
+		c, err := dial(ctx, s.addresses[i%len(s.addresses)])
+		if err != nil {
+			return sample{}, err
+		}
+		connections = append(connections, c)
+	}
+	var all []time.Duration
+	got, err := s.during(ctx, func() error {
+		var err error
+		all, err = s.drive(ctx, r.what, connections, time.Now().Add(duration))
+		return err
+	})
+	if err == nil && s.pending != "" {
+		all, err = s.verdicts(ctx, r.what, got.begun, len(all))
+	}
+	slices.Sort(all)
+	got.latencies, got.requests = all, len(all)
 	return got, err
 }
 
@@ -99,6 +105,12 @@ func (s service) drive(ctx context.Context, what work, connections []*client, en
 			prefix, key := rand.Text()+"-", 0
 			for begun := time.Now(); begun.Before(end); {
 				key++
+				if s.pace != nil {
+					if err := s.pace.Wait(ctx); err != nil {
+						return err //nolint:wrapcheck // The context has ended.
+					}
+					begun = time.Now()
+				}
 				counted, err := s.request(what, i, c, prefix+strconv.Itoa(key))
 				if err != nil {
 					return errors.Join(ctx.Err(), err)

@@ -40,6 +40,9 @@ type options struct {
 	duration time.Duration
 	// youth is how long a database is young, and how long it is measured again when it is settled.
 	youth time.Duration
+	// soak is how long half of the capacity is held, and picture the file that this is drawn in, if there is one.
+	soak    time.Duration
+	picture string
 	// only names the parts that are run; empty are all.
 	only []string
 }
@@ -47,6 +50,7 @@ type options struct {
 func shortOptions() options {
 	return options{
 		dir: ".data/bench", clients: []int{8, 32, 64}, rounds: 3, duration: 2 * time.Second, youth: 15 * time.Second,
+		soak: 20 * time.Second,
 	}
 }
 
@@ -92,6 +96,8 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	})
 	flags.IntVar(&opts.rounds, "rounds", opts.rounds, "how often each measurement is repeated")
 	flags.DurationVar(&opts.duration, "duration", opts.duration, "how long each measurement takes, in whole seconds")
+	flags.DurationVar(&opts.soak, "soak", opts.soak, "how long half of the capacity is held")
+	flags.StringVar(&opts.picture, "picture", "", "a file to draw that in, as SVG")
 	var names []string
 	for _, p := range parts() {
 		names = append(names, p.name)

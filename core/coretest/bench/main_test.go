@@ -35,6 +35,7 @@ func TestParseOptions(t *testing.T) {
 			args: []string{"-full"},
 			want: options{
 				dir: ".data/bench", clients: []int{8, 32, 64}, rounds: 3, duration: 5 * time.Second, youth: time.Minute,
+				soak: 20 * time.Second,
 			},
 		},
 		"Chosen": {
@@ -43,7 +44,7 @@ func TestParseOptions(t *testing.T) {
 			},
 			want: options{
 				dir: "/elsewhere", clients: []int{1, 16}, rounds: 7, duration: 4 * time.Second,
-				only: []string{"rates", "young"}, youth: 15 * time.Second,
+				only: []string{"rates", "young"}, youth: 15 * time.Second, soak: 20 * time.Second,
 			},
 		},
 	} {

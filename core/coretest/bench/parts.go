@@ -39,6 +39,7 @@ func parts() []part {
 		{"tenant", "an organization beside a busy one", (*bench).measureTenant},
 		{"events", "verdicts that write events, and that do not", (*bench).measureEvents},
 		{"processes", "one, two and four processes on the same processors", (*bench).measureProcesses},
+		{"soak", "half of the capacity for long", (*bench).measureSoak},
 		{"river", "the same service on River", (*bench).measureRiver},
 	}
 }
@@ -80,7 +81,7 @@ func (b *bench) record(r row, lane string, got sample) {
 		i, b.results = len(b.results), append(b.results, &result{key: k})
 	}
 	b.results[i].samples = append(b.results[i].samples, got)
-	fmt.Fprintf(b.log, "%s, clients: %d, %s: %.0f/s\n", r.what, r.clients, lane, rate(got))
+	fmt.Fprintf(b.log, "%s, clients: %d, %s: %.0f/s\n", r.what, r.clients, lane, rateOf(got))
 }
 
 // rows are the loads by each number of clients. A lone client shows the latency of one that meets nobody.

@@ -74,7 +74,7 @@ func values(of metric, k key, results []*result) []float64 {
 // metric is a figure of a sample.
 type metric func(sample) float64
 
-func rate(s sample) float64 { return float64(s.requests) / s.elapsed.Seconds() }
+func rateOf(s sample) float64 { return float64(s.requests) / s.elapsed.Seconds() }
 
 // percentile is the latency in milliseconds that so many of a hundred requests did not exceed.
 func percentile(percent int) metric {
@@ -116,7 +116,7 @@ func targets() []target {
 		atMost(4, "p99", percentile(99), key{workMany, 1, laneBacklog}, key{workMany, 1, laneIdle}),
 		atMost(2, "p50", percentile(50), key{workWait, 1, laneEmbedded}, key{workMany, 1, laneEmbedded}),
 		atMost(6, "p50", percentile(50), key{workQuiet, 32, laneBusy}, key{workVerdicts, 1, laneAlone}),
-		{figure: "rate", of: rate, value: key{workMany, 8, laneWorker}, least: 1000},
+		{figure: "rate", of: rateOf, value: key{workMany, 8, laneWorker}, least: 1000},
 		atLeast(0.9, key{workOthers, 32, laneSpent}, laneWithin),
 	}
 	for _, name := range []string{laneEmbedded, laneRedis} {
@@ -150,7 +150,7 @@ func targets() []target {
 
 // atLeast is of the rates of two lanes under the same load.
 func atLeast(least float64, value key, to string) target {
-	return target{figure: "rate", of: rate, value: value, to: key{value.what, value.clients, to}, least: least}
+	return target{figure: "rate", of: rateOf, value: value, to: key{value.what, value.clients, to}, least: least}
 }
 
 func atMost(most float64, figure string, of metric, value, to key) target {
@@ -193,13 +193,23 @@ func (t target) line(results []*result) string {
 	return fmt.Sprintf("| %s | %s | %s | %s | %s |\n", text, bound, write(median), between, verdict)
 }
 
-// report prints the results as Markdown: the targets, and then each result.
-func report(out io.Writer, title string, results []*result) error {
-	if len(results) == 0 {
+// report prints as Markdown each minute of a soak, the targets, and then each result.
+func report(out io.Writer, title string, results []*result, soak []soaked) error {
+	if len(results)+len(soak) == 0 {
 		return nil
 	}
 	page := &strings.Builder{}
-	fmt.Fprintf(page, "%s\n\n| what | target | median | range | result |\n|---|---|---|---|---|\n", title)
+	fmt.Fprintln(page, title)
+	writeSoak(page, soak)
+	if len(results) > 0 {
+		writeResults(page, results)
+	}
+	_, err := io.WriteString(out, page.String())
+	return err
+}
+
+func writeResults(page *strings.Builder, results []*result) {
+	fmt.Fprint(page, "\n| what | target | median | range | result |\n|---|---|---|---|---|\n")
 	for _, t := range targets() {
 		page.WriteString(t.line(results))
 	}
@@ -210,15 +220,13 @@ func report(out io.Writer, title string, results []*result) error {
 			value, _, _ := spread(values(of, r.key, results))
 			return value
 		}
-		usual, least, most := spread(values(rate, r.key, results))
+		usual, least, most := spread(values(rateOf, r.key, results))
 		fmt.Fprintf(page, "| %s | %d | %s | %s (%s to %s) | %.2f, %.2f | %.0f, %.0f, %.0f, %.0f |\n",
 			r.what, r.clients, r.lane, thousands(usual), thousands(least), thousands(most),
 			median(percentile(50)), median(percentile(99)),
 			median(cost(ofService)), median(cost(ofPostgres)), median(cost(ofRedis)), median(cost(ofLoad)))
 	}
 	writeWritten(page, results)
-	_, err := io.WriteString(out, page.String())
-	return err
 }
 
 // writeWritten prints what PostgreSQL wrote for each request, where that was counted.

@@ -42,11 +42,18 @@ func TestReport(t *testing.T) {
 	counted.written = written{transactions: 200, bytes: 12_000_000, syncs: 100}
 	b.record(row{workMany, 64}, "web processes: 2", counted)
 	var page strings.Builder
-	if err := report(&page, "The title.", b.results); err != nil {
+	b.soaked = []soaked{{sample: made(100, time.Millisecond), waiting: 3, memory: 80}}
+	var picture strings.Builder
+	err := drawSoak(&picture, append(b.soaked, soaked{sample: made(200, time.Millisecond)}))
+	if want := `d="M0.0 40.0L300.0 0.0"`; err != nil || !strings.Contains(picture.String(), want) {
+		t.Errorf("picture = %v, %s, want one with %s", err, picture.String(), want)
+	}
+	if err := report(&page, "The title.", b.results, b.soaked); err != nil {
 		t.Fatalf("report: %v", err)
 	}
 	for _, want := range []string{
-		"The title.\n\n",
+		"The title.\n\n| minute |",
+		"| 1 | 100 | 1.00 | 1.00 | 3 | 0 | 80 | 0 | 0 | 0 | 0 |\n",
 		"| rate of fresh starts, one organization, clients: 8, starts alone, to pgbench | at least 1.10 times | " +
 			"1.00 times | 0.50 times to 1.50 times | missed |",
 		"| rate of fresh starts, one organization, best number of clients, starts alone, to pgbench | " +

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"golang.org/x/time/rate"
 
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/docs"
@@ -50,6 +51,10 @@ type service struct {
 	tenants   []tenant
 	// pending is a query for whether runs lack their verdict. It is empty where starts are measured alone.
 	pending string
+	// pace is how often clients send a request; nil is as often as they can.
+	pace *rate.Limiter
+	// purges says that keys expire.
+	purges bool
 	// spent says that a tenth of the organizations are over their quota.
 	spent bool
 }
@@ -78,7 +83,7 @@ func (b *bench) serve(ctx context.Context, name, database, redisURL string, role
 			"SV_DATA_DIR=" + filepath.Join(b.dir, "data"),
 			"SV_REQUESTS_PER_SECOND=0", "SV_ORG_REQUESTS_PER_SECOND=0", "SV_RUNS_PER_MINUTE=0", "SV_LOG_FORMAT=json",
 			"SV_SECRET_KEY=" + secretKey,
-		})
+		}, b.settings)
 		log := "serve" + role + strconv.Itoa(len(s.processes)) + ".log"
 		if err := b.add(ctx, &s, cmd, log, address+"/readyz/"); err != nil {
 			return service{}, err
@@ -184,7 +189,7 @@ func (s service) check(ctx context.Context) error {
 	for i, t := range s.tenants {
 		acknowledged[i] = t.acknowledged.Load()
 	}
-	rows, _ := s.db.Query(ctx, checkScript, acknowledged) // Its error is that of the rows.
+	rows, _ := s.db.Query(ctx, checkScript, acknowledged, s.purges) // Its error is that of the rows.
 	wrong, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if len(wrong) > 0 {
 		err = errors.Join(err, errors.New(strings.Join(wrong, "\n")))
