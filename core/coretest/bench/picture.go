@@ -46,16 +46,16 @@ func charts() []chart {
 			{"lost", "p99", func(m soaked) float64 { return percentile(99)(m.sample) }},
 			{"flow", "p50", func(m soaked) float64 { return percentile(50)(m.sample) }},
 		}},
-		{"Goroutines, and runs that wait", []curve{
+		{"Numbers of", []curve{
 			{"flow", "goroutines", func(m soaked) float64 { return float64(m.goroutines) }},
-			{"lost", "runs", func(m soaked) float64 { return float64(m.waiting) }},
+			{"lost", "runs that wait", func(m soaked) float64 { return float64(m.waiting) }},
 		}},
 		{"MiB in memory", []curve{{"flow", "", func(m soaked) float64 { return m.memory }}}},
-		{"MiB of keys, and logged", []curve{
+		{"MiB of", []curve{
 			{"flow", "keys", func(m soaked) float64 { return m.keys }},
 			{"lost", "log", func(m soaked) float64 { return m.log }},
 		}},
-		{"MiB of the database, and of runs in it", []curve{
+		{"MiB of", []curve{
 			{"lost", "database", func(m soaked) float64 { return m.all }},
 			{"flow", "runs", func(m soaked) float64 { return m.runs }},
 		}},
