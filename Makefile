@@ -139,14 +139,14 @@ release: ## build the release into build/release: archives, OCI image, bills of 
 
 .PHONY: test-release
 test-release: ## run the tests of the release, which is a module of its own
-	cd config/release && go test -vet=off '-ldflags=-s -w' .
+	cd config/release && go test -vet=off '-ldflags=-s -w' -tags '$(TAGS)' .
 
 .PHONY: test-programs
 test-programs: ## run the tests of the programs, which are modules of their own
 	@for program in $(PROGRAMS); do go test -C validations/programs/$$program -vet=off '-ldflags=-s -w' \
-		-tags '$(PROGRAM_TAGS)' ./... || exit 1; done
+		-tags '$(TAGS)' ./... || exit 1; done
 
-test-all: PROGRAM_TAGS = slow
+test-all: TAGS = slow
 ifeq ($(PKG),./...)
 test test-all: test-release
 test-all: test-programs vet-peers

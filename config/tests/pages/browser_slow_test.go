@@ -5,7 +5,9 @@ package pages
 import (
 	"flag"
 	"net/http"
+	"os"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/core/coretest/browser"
@@ -27,11 +29,18 @@ func (s *stage) inBrowser(row pageRow) browser.Page {
 	return page
 }
 
+// halfVariable names the half of the pages that are looked at, 0 or 1; without it all are.
+const halfVariable = "TEST_PAGES_HALF"
+
 func TestPagesInABrowser(t *testing.T) {
 	t.Parallel()
 	b := browser.Open(t)
 	s := setup(t)
-	for _, row := range s.pageRows(t) {
+	half := os.Getenv(halfVariable)
+	for n, row := range s.pageRows(t) {
+		if half != "" && half != strconv.Itoa(n%2) {
+			continue
+		}
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
 			browser.CheckPage(t, b, s.inBrowser(row))
