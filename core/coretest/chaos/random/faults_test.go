@@ -3,6 +3,7 @@ package random
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -149,7 +150,8 @@ func (n *nemesis) terminate(tb testing.TB, e *event) func() {
 	up := n.down(tb, h)
 	if e.happened = h.Ready(tb.Context()) && h.Send(syscall.SIGTERM) == nil; e.happened {
 		if code := h.ExitCode(tb); code != 0 {
-			tb.Errorf("exit code of %s = %d, want 0", h.name, code)
+			said := strings.Split(strings.TrimSpace(h.Stderr()), "\n")
+			tb.Errorf("exit code of %s = %d, want 0:\n%s", h.name, code, strings.Join(said[max(0, len(said)-10):], "\n"))
 		}
 	}
 	h.Kill()
