@@ -21,7 +21,7 @@ const (
 	mainPackage  = "github.com/simplevalidations/simplevalidations"
 	exitFailed   = 1
 	// previous is the release that this one has to run beside. It becomes the last tag once there is one.
-	previous = "4de55dc"
+	previous = "dc5bd716"
 	// lockPoll is how often a package looks whether another one has built the program.
 	lockPoll = 10 * time.Millisecond
 )

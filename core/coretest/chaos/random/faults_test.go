@@ -24,6 +24,7 @@ func (n *nemesis) processFaults() []*fault {
 		{"kill -9 at a commit", 18, 0, 500 * time.Millisecond, (*nemesis).killAtCommit},
 		{"freeze", 20, lease / 2, 4 * lease, (*nemesis).freeze},
 		{"SIGTERM", n.profile.releases, 0, 300 * time.Millisecond, (*nemesis).terminate},
+		{"migration", n.profile.migrations, 0, 500 * time.Millisecond, (*nemesis).migrate},
 	}
 }
 
@@ -152,11 +153,35 @@ func (n *nemesis) terminate(tb testing.TB, e *event) func() {
 		}
 	}
 	h.Kill()
-	if n.profile.mixed {
+	if n.migrated {
 		releases := []string{n.newer, n.older}
 		h.settings = append(slices.Clip(h.settings), programVariable+"="+releases[e.dice%len(releases)])
 	}
 	return up
+}
+
+// migrate makes the schema that of this release, while the servers are still those of the previous one. The command is
+// killed once. Later on a server is replaced instead.
+func (n *nemesis) migrate(tb testing.TB, e *event) func() {
+	tb.Helper()
+	if n.migrated {
+		return n.terminate(tb, e)
+	}
+	settings := append(slices.Clip(n.Settings), programVariable+"="+n.newer)
+	killed := program.Launch(quiet{tb}, settings, "", "migrate", "up")
+	e.happened = true
+	return func() {
+		killed.Kill()
+		n.update(tb)
+	}
+}
+
+// update has commands be those of this release from now on, whose schema it makes at first.
+func (n *nemesis) update(tb testing.TB) {
+	tb.Helper()
+	n.Settings = append(slices.Clip(n.Settings), programVariable+"="+n.newer)
+	n.command(tb, "migrate", "up")
+	n.migrated = true
 }
 
 func (n *nemesis) loseRedis(tb testing.TB, e *event) func() {
@@ -270,17 +295,21 @@ func (n *nemesis) flap(_ testing.TB, e *event) func() {
 	}
 }
 
-// troubleServices has the billing service and the validator fail before and after they have acted.
+// troubleServices has the billing service, the validator and the receivers of webhooks fail before and after they have
+// acted.
 func (n *nemesis) troubleServices(_ testing.TB, e *event) func() {
 	behaviors := []outside.Behavior{
 		outside.FailBefore, outside.DropBefore, outside.FailAfter, outside.DropAfter, outside.Truncate, outside.Hang,
 	}
 	chosen := behaviors[e.dice%len(behaviors)]
-	n.billing.Usually(chosen)
-	n.validator.Usually(chosen)
-	e.happened = true
-	return func() {
-		n.billing.Usually(outside.Accept)
-		n.validator.Usually(outside.Pass)
+	become := func(now, validator outside.Behavior) {
+		n.billing.Usually(now)
+		n.validator.Usually(validator)
+		for _, o := range n.orgs {
+			o.told.Usually(now)
+		}
 	}
+	become(chosen, chosen)
+	e.happened = true
+	return func() { become(outside.Accept, outside.Pass) }
 }

@@ -8,10 +8,10 @@ type profile struct {
 	clients int
 	// pace is the pause of a client between two orders, at most.
 	pace time.Duration
-	// mixed has the previous release beside this one, releases is how often servers are replaced, and leaving how many
-	// organizations may leave.
-	mixed             bool
-	releases, leaving int
+	// mixed begins with the previous release, releases and migrations are how often servers are replaced and the schema
+	// becomes that of this release, and leaving is how many organizations may leave.
+	mixed                         bool
+	releases, migrations, leaving int
 	// quota is that of the organizations that have little.
 	quota int
 	// attempts are those of clients, and struck how many faults of a name.
@@ -36,8 +36,8 @@ func profiles() map[string]profile {
 		},
 		"mixed": {
 			long: 2 * time.Minute, clients: 40, pace: 400 * time.Millisecond, mixed: true, releases: 40,
-			quota: 60, attempts: 1500, sometimes: sometimes,
-			struck: map[string]int{"kill": 15, "SIGTERM": 8, "network": 3},
+			migrations: 10, quota: 60, attempts: 1500, sometimes: sometimes,
+			struck: map[string]int{"kill": 15, "SIGTERM": 8, "network": 3, "migration": 1},
 		},
 		"long": {
 			long: time.Hour, clients: 200, pace: 2 * time.Second, releases: 8, leaving: 6, quota: 2000,

@@ -53,6 +53,9 @@ func TestRandom(t *testing.T) { //nolint:paralleltest // It takes the whole mach
 	crowd.start(ctx, seed, kept)
 	n := newNemesis(crowd, seed, kept)
 	n.run(t, kept)
+	if p.mixed && !s.migrated {
+		n.update(t)
+	}
 	s.heal(t)
 	flooded := crowd.floodCalmly(t)
 	close(crowd.stop)

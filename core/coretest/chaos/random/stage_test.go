@@ -93,8 +93,10 @@ type stage struct {
 	other *program.Installation
 	cell  *program.Server
 	file  string
-	// newer and older are the programs of this release and of the previous one.
+	// newer and older are the programs of this release and of the previous one. Once it is migrated, the schema is that
+	// of this one.
 	newer, older string
+	migrated     bool
 
 	orgs      []*org
 	billing   *outside.Billing
@@ -108,7 +110,8 @@ func newStage(tb testing.TB, p profile) *stage {
 	s.pair = postgres.StartPair(tb, "ALTER SYSTEM SET track_commit_timestamp = on",
 		"ALTER SYSTEM SET log_line_prefix = '%m [%p] %e '", "ALTER SYSTEM SET log_min_messages = 'error'",
 		"ALTER SYSTEM SET log_min_error_statement = 'error'", "CREATE DATABASE other")
-	if s.newer = os.Getenv(programVariable); p.mixed {
+	s.newer = os.Getenv(programVariable)
+	if s.older = s.newer; p.mixed {
 		s.older = program.Previous(tb)
 	}
 	queue := "redis://:chaos@" + coretest.FreeAddress(tb) + "/"
@@ -116,30 +119,18 @@ func newStage(tb testing.TB, p profile) *stage {
 	listener := httptest.NewServer(s.billing)
 	tb.Cleanup(listener.Close)
 	s.Installation = s.install(tb, "app", queue+"0", "SV_BILLING_URL="+listener.URL,
-		"SV_BILLING_SECRET="+billingSecret)
+		"SV_BILLING_SECRET="+billingSecret, programVariable+"="+s.older)
 	s.other = s.install(tb, "other", queue+"1")
 	s.file = filepath.Join(tb.TempDir(), "other.env")
 	if err := os.WriteFile(s.file, []byte(strings.Join(s.other.Settings, "\n")+"\n"), 0o600); err != nil {
 		tb.Fatal(err)
 	}
-	works := "worker,scheduler"
-	if p.mixed {
-		works = "worker" // The previous release takes one role.
-	}
-	for _, args := range [][]string{nil, {"--only", "web"}, {"--only", works}} {
+	for _, args := range [][]string{nil, {"--only", "web"}, {"--only", "worker,scheduler"}} {
 		s.hosts = append(s.hosts, s.newHost(tb, args))
 	}
 	s.cell = program.Serve(quiet{tb}, s.other.Settings)
 	s.said = append(s.said, s.cell)
 	s.enroll(tb, p.quota)
-	if p.mixed { // The schema is that of this release, as in the middle of an update.
-		for _, h := range s.hosts[1:] {
-			h.Kill()
-			h.settings = append(h.settings, programVariable+"="+s.older)
-			h.Server = h.Again(quiet{tb}, h.settings)
-			s.said = append(s.said, h.Server)
-		}
-	}
 	for _, h := range s.hosts {
 		h.idle = h.Metric(tb, "go_goroutines")
 	}
