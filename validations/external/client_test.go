@@ -233,6 +233,17 @@ func TestClientEndsReadingAnAnswerWithoutAnEnd(t *testing.T) {
 	}
 }
 
+func TestClientReadsNoHeaderOfAnyLength(t *testing.T) {
+	t.Parallel()
+	address := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Long", strings.Repeat("x", 2*maxAnswerHeaders))
+	}))
+	_, err := newTestClient().Do(t.Context(), newTestCall(t, address, false))
+	if failure, ok := errors.AsType[*CallError](err); !ok || failure.Reason != "it did not answer" {
+		t.Errorf("error = %v, want one of no answer", err)
+	}
+}
+
 func TestParseRetryAfter(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

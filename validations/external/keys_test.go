@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -22,6 +23,12 @@ import (
 const someOrigin = "https://checks.example"
 
 func TestMain(m *testing.M) {
+	// No test gets through it. Whoever asked it to dial would have the policy check its address.
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY"} {
+		if err := os.Setenv(name, "http://127.0.0.9:1"); err != nil {
+			panic(err)
+		}
+	}
 	coretest.Main(m)
 }
 

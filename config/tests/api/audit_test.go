@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core/api"
 )
 
@@ -12,6 +13,18 @@ import (
 func TestEveryRouteThatWritesIsAudited(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
+	// An external service answers there. The run's steps say what and when.
+	s.WantAudited(t, "/api/", []string{"POST /api/callbacks/:id/"}, s.writes(t))
+}
+
+func TestNoRouteLeavesASecret(t *testing.T) {
+	t.Parallel()
+	fixture.KeepsNoSecret(t, func(served *fixture.Stage) map[string]call { return (&stage{served}).writes(t) })
+}
+
+// writes has a call that succeeds for every route that writes, and those that read.
+func (s *stage) writes(t *testing.T) map[string]call {
+	t.Helper()
 	calls := map[string]call{}
 	for name, row := range s.accessTable(t) {
 		token := s.Harbour.Tokens.Owner
@@ -29,6 +42,5 @@ func TestEveryRouteThatWritesIsAudited(t *testing.T) {
 			Token: s.Tiny.Tokens.Owner,
 		}
 	}
-	// An external service answers there. The run's steps say what and when.
-	s.WantAudited(t, "/api/", []string{"POST /api/callbacks/:id/"}, calls)
+	return calls
 }

@@ -102,7 +102,9 @@ func TestReceivers(t *testing.T) {
 			"429 It answered with status 429.",
 		}, again: time.Hour},
 		"IsBusyUntil": {
-			answers: always(busy(429, time.Now().Add(time.Hour).UTC().Format(http.TimeFormat))), state: pending,
+			answers: always(func(w http.ResponseWriter, r *http.Request) {
+				busy(429, time.Now().Add(time.Hour).UTC().Format(http.TimeFormat))(w, r)
+			}), state: pending,
 			attempts: []string{"429 It answered with status 429."}, again: time.Hour,
 		},
 		"IsDownForAMonth": {answers: always(busy(503, "2592000")), state: pending, attempts: []string{

@@ -17,6 +17,21 @@ import (
 func TestEveryPageThatWritesIsAudited(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
+	// They set a cookie alone, or ask for what the worker does and audits.
+	s.WantAudited(t, "/app/", []string{"POST /app/theme/", "POST /app/shortcut/", "POST /app/password/"},
+		s.formsThatWrite(t))
+}
+
+func TestNoFormLeavesASecret(t *testing.T) {
+	t.Parallel()
+	fixture.KeepsNoSecret(t, func(served *fixture.Stage) map[string]call {
+		return (&stage{Stage: served}).formsThatWrite(t)
+	}, fixture.VisitorPassword, "a new password")
+}
+
+// formsThatWrite has a form that succeeds for every page that takes one.
+func (s *stage) formsThatWrite(t *testing.T) map[string]call {
+	t.Helper()
 	calls := map[string]call{}
 	for name, row := range s.pageAccess(t) {
 		// Some end the session or the membership of who sends them.
@@ -44,8 +59,7 @@ func TestEveryPageThatWritesIsAudited(t *testing.T) {
 	calls["POST /app/orgs/:org/select-keys/"] = fixture.Post(fixture.HarbourPages+"select-keys/", owner, url.Values{
 		"id": {s.strandedKey(t, "selected").String()}, "confirmed": {"true"}, "reason": {"stopped by hand"},
 	})
-	// They set a cookie alone, or ask for what the worker does and audits.
-	s.WantAudited(t, "/app/", []string{"POST /app/theme/", "POST /app/shortcut/", "POST /app/password/"}, calls)
+	return calls
 }
 
 // formsOfSecondFactors are what people do with second factors, each with a user of its own.

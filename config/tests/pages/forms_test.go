@@ -73,3 +73,24 @@ func TestFormsAreForms(t *testing.T) {
 		fixture.Hides(t, html, "evil")
 	}
 }
+
+// Other sites send no form of ours, whether it needs a session or not.
+func TestFormsComeFromThePagesAlone(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	session := s.Visitor(t, api.RoleOwner)
+	for _, route := range s.Router.Routes() {
+		if route.Method != http.MethodPost || !strings.HasPrefix(route.Path, "/app/") {
+			continue
+		}
+		form := call{Method: http.MethodPost, Path: strings.ReplaceAll(route.Path, ":", "")}.In(session).
+			With("Content-Type", "application/x-www-form-urlencoded")
+		for _, foreign := range []call{
+			form.With("Sec-Fetch-Site", "cross-site"), form.With("Sec-Fetch-Site", "same-site"),
+			form.With("Origin", "https://evil.example"), form.With("Origin", "http://evil."+s.Address),
+			form.With("Origin", "null"),
+		} {
+			fixture.Shows(t, s.Visit(t, http.StatusForbidden, foreign), "The form was sent from another site.")
+		}
+	}
+}

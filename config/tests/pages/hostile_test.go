@@ -40,6 +40,52 @@ func TestFormsRefuseTextThatCannotBeKept(t *testing.T) {
 	}
 }
 
+// Every text that the schema lets anybody choose is shown as a text on every page.
+func TestEveryPageEscapesWhatPeopleWrite(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	table := s.pageAccess(t)
+	id := s.AddMember(t, "both", api.RoleOwner)
+	if err := s.Users.SetOperator(t.Context(), id, true); err != nil {
+		t.Fatal(err)
+	}
+	visitor := s.Session(t, id)
+	// A column that is not free refuses it. What is JSON has no texts of its own.
+	s.Exec(t, `DO $$
+		DECLARE c record;
+		BEGIN
+			FOR c IN SELECT table_name, column_name FROM information_schema.columns
+				WHERE table_schema = 'public' AND data_type = 'text'
+			LOOP
+				BEGIN
+					EXECUTE format('UPDATE %I SET %I = ''<script>alert(1)</script>'' || %2$I WHERE %2$I !~ ''^[[{]''',
+						c.table_name, c.column_name);
+				EXCEPTION WHEN OTHERS THEN NULL;
+				END;
+			END LOOP;
+		END $$`)
+	shown := 0
+	for name, row := range table {
+		if !strings.HasPrefix(name, http.MethodGet) {
+			continue
+		}
+		got := s.AnswerTo(t, row.Call.In(visitor))
+		if got.Status >= http.StatusBadRequest {
+			t.Errorf("%s: status = %d, want a page: %s", name, got.Status, got.Body)
+		}
+		html := string(got.Body)
+		if strings.HasPrefix(got.Header.Get("Content-Type"), "text/html") {
+			fixture.Hides(t, html, "<script>alert")
+		}
+		if strings.Contains(html, "&lt;script&gt;alert") {
+			shown++
+		}
+	}
+	if shown == 0 {
+		t.Error("no page shows the text")
+	}
+}
+
 func TestRefusedFormsLeadBackToPages(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
