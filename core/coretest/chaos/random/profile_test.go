@@ -40,8 +40,8 @@ func profiles() map[string]profile {
 			struck: map[string]int{"kill": 15, "SIGTERM": 8, "network": 3, "migration": 1},
 		},
 		"long": {
-			long: time.Hour, clients: 200, pace: 2 * time.Second, releases: 8, leaving: 6, quota: 2000,
-			attempts: 150_000, sometimes: append(sometimes, "begun", "SQLSTATE 55P03", "SQLSTATE 25P03", "suspended",
+			long: time.Hour, clients: 200, pace: 2 * time.Second, releases: 8, leaving: 6, quota: 60,
+			attempts: 300_000, sometimes: append(sometimes, "begun", "SQLSTATE 25P03", "suspended",
 				"gone", "moved", "deleted"),
 			struck: map[string]int{
 				"kill": 600, "freeze": 100, "crash of PostgreSQL": 50, "failover": 30, "Redis": 80, "network": 130,

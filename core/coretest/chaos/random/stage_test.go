@@ -145,7 +145,7 @@ func (s *stage) install(tb testing.TB, database, queue string, settings ...strin
 		"DATABASE_URL=" + address + "&application_name=" + database, "SV_EXTERNAL_ALLOW=127.0.0.0/8",
 		"SV_WEBHOOK_TIMEOUT=1s", "SV_WEBHOOK_RETRIES=" + strings.Repeat("500ms,", 60) + "1s",
 		"SV_IDEMPOTENCY_TTL=" + lifetime.String(), "SV_PURGE_SCHEDULE=@every 1s", "SV_RUN_LEASE=" + lease.String(),
-		"SV_KEY_LOCK=1s", "SV_COMPLETE_INTERVAL=300ms", "SV_SHUTDOWN_GRACE=5s", "SV_DB_STATEMENT_TIMEOUT=5s",
+		"SV_KEY_LOCK=1s", "SV_COMPLETE_INTERVAL=300ms", "SV_DB_STATEMENT_TIMEOUT=5s",
 		"SV_DB_IDLE_TIMEOUT=3s", "SV_COMMIT_TIMEOUT=5s", "SV_MOVE_REST=0s",
 		"SV_CELL=" + database,
 		// Months go by.
