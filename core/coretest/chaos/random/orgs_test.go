@@ -36,7 +36,7 @@ func (n *nemesis) suspend(tb testing.TB, e *event) func() {
 	e.happened = true
 	return func() {
 		s.unsure = time.Now()
-		n.command(tb, "org", "resume", o.Slug, "--reason", "chaos")
+		n.command(tb, "org", "set", o.Slug, "--suspended=false", "--reason", "chaos")
 		s.end = time.Now()
 	}
 }
@@ -45,7 +45,7 @@ func (n *nemesis) beginSpell(tb testing.TB, o *org) *spell {
 	tb.Helper()
 	s := &spell{begin: time.Now()}
 	o.spells = append(o.spells, s)
-	n.command(tb, "org", "suspend", o.Slug, "--reason", "chaos")
+	n.command(tb, "org", "set", o.Slug, "--suspended", "--reason", "chaos")
 	s.sure = time.Now()
 	return s
 }

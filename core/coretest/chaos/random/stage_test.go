@@ -231,7 +231,7 @@ func (s *stage) validate(tb testing.TB, o *org, owner *program.Client) {
 	tb.Helper()
 	// The secret follows from the address, so the address is there first.
 	listener := httptest.NewUnstartedServer(nil)
-	secret := program.Execute(quiet{tb}, s.Settings, "", "signing-secret", "show", "--org", o.Slug,
+	secret := program.Execute(quiet{tb}, s.Settings, "", "signing-secret", "--org", o.Slug,
 		"--validator", "http://"+listener.Listener.Addr().String())
 	s.validator = outside.NewValidator(strings.TrimSpace(secret))
 	s.validator.Watch(func(now outside.Moment, _ outside.Request) {
