@@ -217,20 +217,18 @@ func DescribeQuota(limit *int64) string {
 	return strconv.FormatInt(*limit, 10) + " runs a month"
 }
 
-// Suspend lets the members of an organization read and do nothing else, from their next request on in every process.
-// Runs that were accepted before are executed. Repeating it is not an error, and keeps the time of the first
-// suspension.
-func (s *Service) Suspend(ctx context.Context, orgID uuid.UUID, reason string) error {
-	return s.setColumns(ctx, orgID, "organization.suspend", reason,
-		map[string]any{"suspended_at": gorm.Expr("coalesce(suspended_at, now())")})
-}
-
 // errImporting means that a part of the organization is still missing.
 var errImporting = errors.New("the import of the organization has not ended: repeat org import with the same archive")
 
-// Resume ends a suspension.
-func (s *Service) Resume(ctx context.Context, orgID uuid.UUID, reason string) error {
-	err := s.setColumns(ctx, orgID, "organization.resume", reason, map[string]any{"suspended_at": nil})
+// SetSuspended lets the members of an organization read and do nothing else, from their next request on in every
+// process, or ends that. Runs that were accepted before are executed. Repeating a suspension is not an error, and keeps
+// the time of the first one.
+func (s *Service) SetSuspended(ctx context.Context, orgID uuid.UUID, suspended bool, reason string) error {
+	action, since := "organization.resume", any(nil)
+	if suspended {
+		action, since = "organization.suspend", gorm.Expr("coalesce(suspended_at, now())")
+	}
+	err := s.setColumns(ctx, orgID, action, reason, map[string]any{"suspended_at": since})
 	if db.ViolatedConstraint(err) == "ck_organizations_import" {
 		return errImporting
 	}

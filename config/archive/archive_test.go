@@ -44,7 +44,7 @@ func TestArchiveMovesAnOrganization(t *testing.T) {
 	}
 	// It is there, but nobody uses it in two places.
 	to.Refused(t, api.CodeOrganizationSuspended, from.Start(t, "moved"))
-	there.Must(t, "org", "resume", to.Harbour.Slug, "--reason", "it has moved")
+	there.Must(t, "org", "set", to.Harbour.Slug, "--suspended=false", "--reason", "it has moved")
 	fixture.WantReplay(t, first, to.Must(t, http.StatusCreated, from.Start(t, "moved")))
 	to.Must(t, http.StatusCreated, from.Start(t, "new"))
 	if code, _, complaint := there.Run(t, "org", "import", file); code != 1 ||
@@ -78,7 +78,7 @@ func TestImportAfterEveryKill(t *testing.T) {
 			t.Fatalf("import = %d %s, want it to end at %s", code, complaint, table)
 		}
 		to.Exec(t, `DROP TRIGGER kill ON `+table)
-		code, _, complaint = there.Run(t, "org", "resume", to.Harbour.Slug, "--reason", "impatience")
+		code, _, complaint = there.Run(t, "org", "set", to.Harbour.Slug, "--suspended=false", "--reason", "impatience")
 		if code != 1 || !strings.Contains(complaint, "import of the organization has not ended") {
 			t.Errorf("resume of a half organization = %d %s, want it refused", code, complaint)
 		}
@@ -105,7 +105,7 @@ func TestExportRefusesWhatMayChange(t *testing.T) {
 	}
 	s.Started(t, s.Start(t, "open"))
 	refused("suspend the organization first")
-	operator.Must(t, "org", "suspend", s.Harbour.Slug, "--reason", "it moves")
+	operator.Must(t, "org", "set", s.Harbour.Slug, "--suspended", "--reason", "it moves")
 	refused("wait a minute")
 	s.Exec(t, `UPDATE organizations SET suspended_at = now() - interval '1 hour' WHERE id = $1`, s.Harbour.ID)
 	refused("1 run and 0 keys")
@@ -257,7 +257,7 @@ func exported(tb testing.TB, s *stage) (answer, string) {
 	s.Must(tb, http.StatusCreated, start)
 	s.Work(tb)
 	s.Flush(tb)
-	operator.Must(tb, "org", "suspend", s.Harbour.Slug, "--reason", "it moves")
+	operator.Must(tb, "org", "set", s.Harbour.Slug, "--suspended", "--reason", "it moves")
 	s.Exec(tb, `UPDATE organizations SET suspended_at = now() - interval '1 hour' WHERE id = $1`, s.Harbour.ID)
 	file := filepath.Join(tb.TempDir(), "harbour.jsonl")
 	text := operator.Must(tb, "org", "export", s.Harbour.Slug)

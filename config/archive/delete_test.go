@@ -22,7 +22,7 @@ func TestSuspendedOrganizationOnlyReads(t *testing.T) {
 	operator := s.Console(t)
 	start := s.Start(t, "before")
 	run := s.Started(t, start)
-	operator.Must(t, "org", "suspend", s.Harbour.Slug, "--reason", "a stolen token")
+	operator.Must(t, "org", "set", s.Harbour.Slug, "--suspended", "--reason", "a stolen token")
 	for name, c := range map[string]call{
 		"Start": s.Start(t, "while"), "Replay": start, "Cancel": s.Cancel(run.ID),
 	} {
@@ -40,7 +40,7 @@ func TestSuspendedOrganizationOnlyReads(t *testing.T) {
 	if list := operator.Must(t, "org", "list"); !strings.Contains(list, "suspended since") {
 		t.Errorf("list = %s, want the suspension", list)
 	}
-	operator.Must(t, "org", "resume", s.Harbour.Slug, "--reason", "new tokens")
+	operator.Must(t, "org", "set", s.Harbour.Slug, "--suspended=false", "--reason", "new tokens")
 	s.Must(t, http.StatusCreated, start)
 	s.Must(t, http.StatusCreated, s.Start(t, "while"))
 	actions := dbtest.One[string](t, s.DB, `SELECT string_agg(action || ': ' || detail, ', ' ORDER BY created_at)
@@ -69,7 +69,7 @@ func TestDeleteOrganization(t *testing.T) {
 		!strings.Contains(complaint, "suspend the organization first") {
 		t.Fatalf("delete of an active organization = %d %s, want it refused", code, complaint)
 	}
-	operator.Must(t, "org", "suspend", s.Harbour.Slug, "--reason", "it left")
+	operator.Must(t, "org", "set", s.Harbour.Slug, "--suspended", "--reason", "it left")
 	before := tenantRows(t, s, s.Harbour)
 	operator.Must(t, "org", "delete", s.Harbour.Slug, "--dry-run")
 	if diff := cmp.Diff(before, tenantRows(t, s, s.Harbour)); diff != "" {
@@ -114,7 +114,7 @@ func TestDeleteOrganizationAfterEveryKill(t *testing.T) {
 	operator := s.Console(t)
 	s.Started(t, s.Start(t, "deleted"))
 	s.Work(t)
-	operator.Must(t, "org", "suspend", s.Harbour.Slug, "--reason", "it left")
+	operator.Must(t, "org", "set", s.Harbour.Slug, "--suspended", "--reason", "it left")
 	for _, table := range archive.TenantTables() {
 		// A trigger ends the statement on this table, as the end of the process would.
 		s.Exec(t, `CREATE FUNCTION kill_`+table+`() RETURNS trigger LANGUAGE plpgsql AS
@@ -140,7 +140,7 @@ func TestDeleteOrganizationWithALateStart(t *testing.T) {
 	s := setup(t)
 	operator := s.Console(t)
 	s.Started(t, s.Start(t, "late"))
-	operator.Must(t, "org", "suspend", s.Harbour.Slug, "--reason", "it left")
+	operator.Must(t, "org", "set", s.Harbour.Slug, "--suspended", "--reason", "it left")
 	s.Exec(t, `CREATE TABLE late AS SELECT r AS run FROM validation_runs AS r`)
 	s.Exec(t, `CREATE FUNCTION come_late() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 		IF NOT EXISTS (SELECT FROM gone) THEN
@@ -220,10 +220,10 @@ func TestDryRunsChangeNothing(t *testing.T) {
 	rows := contents(t, s, s.Harbour.ID)
 	const viewer = "viewer@harbour-energy.example"
 	for _, command := range []string{
-		"org suspend harbour-energy --reason x --dry-run", "org resume harbour-energy --reason x --dry-run",
+		"org set harbour-energy --suspended --reason x --runs 1 --dry-run",
 		"org delete harbour-energy --dry-run", "org export harbour-energy --live --dry-run",
-		"user delete " + viewer + " --dry-run", "user disable " + viewer + " --reason x --dry-run",
-		"user enable " + viewer + " --reason x --dry-run",
+		"user delete " + viewer + " --dry-run",
+		"user set " + viewer + " --disabled --reason x --password-link --revoke-tokens --dry-run",
 		"admin token revoke " + token + " --org harbour-energy --dry-run",
 	} {
 		if out := operator.Must(t, strings.Fields(command)...); out == "" {

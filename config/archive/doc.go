@@ -79,8 +79,8 @@ type Report struct {
 
 // The reasons to refuse an export or an import.
 var (
-	ErrNotSuspended = errors.New("suspend the organization first, and wait a minute: org suspend SLUG --reason TEXT; " +
-		"--live writes a copy that cannot be imported")
+	ErrNotSuspended = errors.New("suspend the organization first, and wait a minute: org set SLUG --suspended " +
+		"--reason TEXT; --live writes a copy that cannot be imported")
 	ErrUnfinished = errors.New("not everything of the organization is finished")
 	ErrDamaged    = errors.New("the archive is damaged")
 	ErrForeign    = errors.New("the archive cannot be imported here")

@@ -55,7 +55,7 @@ func TestArchiveOfAnObjectStore(t *testing.T) {
 		t.Errorf("objects = %q, want %q", b, a)
 	}
 	console := to.Console(t)
-	console.Must(t, "org", "resume", to.Harbour.Slug, "--reason", "it has moved")
+	console.Must(t, "org", "set", to.Harbour.Slug, "--suspended=false", "--reason", "it has moved")
 	fixture.WantReplay(t, answer, to.Must(t, http.StatusCreated, from.Start(t, "moved")))
 
 	// What the store loses is named.

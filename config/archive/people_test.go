@@ -32,7 +32,7 @@ func TestImportAsksPeopleWhoExist(t *testing.T) {
 	}
 	to.Exec(t, `DROP TRIGGER kill ON audit_records`)
 	there.Must(t, "org", "import", file)
-	there.Must(t, "org", "resume", to.Harbour.Slug, "--reason", "it has moved")
+	there.Must(t, "org", "set", to.Harbour.Slug, "--suspended=false", "--reason", "it has moved")
 	to.Refused(t, api.CodeNotAuthenticated, call{Path: "/api/me/", Token: from.Harbour.Tokens.Owner})
 	userID := dbtest.One[uuid.UUID](t, to.DB, `SELECT id FROM users WHERE email = $1`, owner)
 	if role := to.RoleOf(t, userID); role != "" {

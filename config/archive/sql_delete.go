@@ -77,7 +77,7 @@ func Count(ctx context.Context, database *db.DB, orgID uuid.UUID) (map[string]in
 	return counts, nil
 }
 
-var errNotSuspended = errors.New("suspend the organization first: org suspend SLUG --reason TEXT")
+var errNotSuspended = errors.New("suspend the organization first: org set SLUG --suspended --reason TEXT")
 
 // Delete deletes a suspended organization with all its rows. It works in batches and continues where it was when
 // it is called again. The organization itself is deleted after them, so until then it can be found by its slug.

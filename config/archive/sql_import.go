@@ -138,7 +138,7 @@ func (i *importer) begin(ctx context.Context, row []byte) error {
 		}
 	case importing == nil:
 		return fmt.Errorf("%w: the organization is here already, complete; org list tells whether it is suspended, "+
-			"and org resume ends that", ErrForeign)
+			"and org set SLUG --suspended=false --reason TEXT ends that", ErrForeign)
 	case !bytes.Equal(importing, i.digest[:]):
 		return fmt.Errorf("%w: the import of another archive of the organization has not ended; repeat it with that "+
 			"one, or delete the organization", ErrForeign)

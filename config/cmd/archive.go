@@ -45,9 +45,9 @@ func (p Program) importOrgCommand() *cobra.Command {
 		Use:   "import FILE",
 		Short: "Import an organization from another installation",
 		Long: "Import the organization from an archive, or from standard input if FILE is -. It stays\n" +
-			"suspended until you run org resume. Users without an account get one without a password; those who\n" +
-			"have one are invited, and their tokens arrive revoked. If the import is interrupted, run it again with\n" +
-			"the same archive.",
+			"suspended until you run org set --suspended=false. Users without an account get one without a\n" +
+			"password; those who have one are invited, and their tokens arrive revoked. If the import is\n" +
+			"interrupted, run it again with the same archive.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			from, err := p.openArchive(args[0])

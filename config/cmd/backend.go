@@ -108,7 +108,7 @@ func openCurrent(ctx context.Context, settings config.Settings, log *slog.Logger
 	pending, err := migrations.Pending(ctx, b.db.SQL)
 	if err == nil && len(pending) > 0 {
 		err = &cli.ExitError{Code: cli.ExitOutdated, Reason: config.DescribePending(pending) +
-			"; simplevalidations migrate plan prints them, and simplevalidations migrate up applies them"}
+			"; simplevalidations migrate up applies them, and with --dry-run only prints them"}
 	}
 	if err != nil {
 		return nil, errors.Join(err, b.close(ctx))

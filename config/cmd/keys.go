@@ -29,7 +29,7 @@ import (
 
 func (p Program) idempotencyCommand() *cobra.Command {
 	group := &cobra.Command{Use: "idempotency", Short: "Inspect and release idempotency keys"}
-	group.AddCommand(p.listKeysCommand(), p.showKeyCommand(), p.releaseKeyCommand(), p.explainCommand())
+	group.AddCommand(p.listKeysCommand(), p.releaseKeyCommand(), p.explainCommand())
 	return group
 }
 
@@ -59,17 +59,29 @@ func (p Program) listKeysCommand() *cobra.Command {
 	var limit int
 	var filter admin.EntryFilter
 	command := &cobra.Command{
-		Use: "list --org SLUG", Short: "List an organization's keys, newest first", Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Use: "list [ID] --org SLUG", Args: cobra.MaximumNArgs(1),
+		Short: "List an organization's keys, newest first, or show the one with the id and its timeline",
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkFilter(filter); err != nil {
 				return err
 			}
 			if limit < 0 {
 				return &config.UsageError{Reason: "--limit must be at least 0, which lists all keys"}
 			}
-			return p.withTenant(cmd.Context(), org, func(ctx context.Context, of tenant) error {
+			list := func(ctx context.Context, of tenant) error {
 				return p.listKeys(ctx, of.Inspector, of.who.OrgID, filter, limit)
-			})
+			}
+			if len(args) > 0 {
+				id, err := parseID(args[0])
+				if err != nil {
+					return err
+				}
+				if filter != (admin.EntryFilter{}) {
+					return &config.UsageError{Reason: "an id leaves nothing to filter"}
+				}
+				list = func(ctx context.Context, of tenant) error { return p.showKey(ctx, of, id) }
+			}
+			return p.withTenant(cmd.Context(), org, list)
 		},
 	}
 	command.Flags().StringVar(&org, "org", "", "the organization's slug")
@@ -149,18 +161,11 @@ func (p Program) onOne(
 	return command
 }
 
-func (p Program) showKeyCommand() *cobra.Command {
-	return p.onOne("show ID --org SLUG", "Show a key and its timeline",
-		func(ctx context.Context, of tenant, id uuid.UUID) error {
-			entry, err := of.Inspector.Find(ctx, of.who.OrgID, id)
-			if err != nil {
-				return err
-			}
-			return p.printKey(entry)
-		})
-}
-
-func (p Program) printKey(entry admin.Entry) error {
+func (p Program) showKey(ctx context.Context, of tenant, id uuid.UUID) error {
+	entry, err := of.Inspector.Find(ctx, of.who.OrgID, id)
+	if err != nil {
+		return err
+	}
 	rows := [][]string{
 		{"key", entry.Key}, {"endpoint", string(entry.Endpoint)}, {"state", string(entry.State)},
 	}

@@ -35,9 +35,9 @@ func TestDisableUser(t *testing.T) {
 	s.Must(t, http.StatusOK, read)
 	s.Visit(t, http.StatusOK, page)
 
-	operator.Must(t, "user", "disable", harbourViewer, "--reason", "left", "--dry-run")
+	operator.Must(t, "user", "set", harbourViewer, "--disabled", "--reason", "left", "--dry-run")
 	s.Must(t, http.StatusOK, read)
-	operator.Must(t, "user", "disable", harbourViewer, "--reason", "left")
+	operator.Must(t, "user", "set", harbourViewer, "--disabled", "--reason", "left")
 	s.Refused(t, api.CodeNotAuthenticated, read)
 	s.Visit(t, http.StatusSeeOther, page) // to the page for signing in
 	// A session that began while the user was being disabled is none either.
@@ -50,7 +50,7 @@ func TestDisableUser(t *testing.T) {
 	if list := operator.Must(t, "user", "list"); !strings.Contains(list, "disabled since") {
 		t.Errorf("list = %s, want the disabled user", list)
 	}
-	operator.Must(t, "user", "enable", harbourViewer, "--reason", "is back")
+	operator.Must(t, "user", "set", harbourViewer, "--disabled=false", "--reason", "is back")
 	s.Must(t, http.StatusOK, read)
 	actions := dbtest.One[string](t, s.DB, `SELECT string_agg(action || ': ' || detail, ', ' ORDER BY created_at)
 		FROM audit_records WHERE action IN ('user.disable', 'user.enable')`)
@@ -141,7 +141,7 @@ func TestExportAudit(t *testing.T) {
 	operator := s.Console(t)
 	s.Must(t, http.StatusCreated, s.Start(t, ""))
 	s.Must(t, http.StatusCreated, s.Start(t, "").By(s.Tiny.Tokens.Executor))
-	operator.Must(t, "org", "suspend", s.Tiny.Slug, "--reason", "a \"quoted\"\nreason")
+	operator.Must(t, "org", "set", s.Tiny.Slug, "--suspended", "--reason", "a \"quoted\"\nreason")
 	records := func(args ...string) []auditRecord {
 		t.Helper()
 		var found []auditRecord

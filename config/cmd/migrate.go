@@ -12,21 +12,23 @@ import (
 
 func (p Program) migrateCommand() *cobra.Command {
 	group := &cobra.Command{Use: "migrate", Short: "Migrate the database schema"}
-	group.AddCommand(&cobra.Command{
+	var dryRun bool
+	up := &cobra.Command{
 		Use: "up", Short: "Apply pending migrations",
 		Long: "Apply pending migrations, while processes of this release and of the previous one may be running. If\n" +
 			"several commands run at once, one migrates and the others wait. The command may be interrupted and\n" +
 			"run again.",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.withOpen(cmd.Context(), openBackend, p.migrateUp)
+			do := p.migrateUp
+			if dryRun {
+				do = p.planMigrations
+			}
+			return p.withOpen(cmd.Context(), openBackend, do)
 		},
-	}, &cobra.Command{
-		Use: "plan", Short: "List the migrations, and print the SQL of the pending ones", Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.withOpen(cmd.Context(), openBackend, p.migratePlan)
-		},
-	})
+	}
+	up.Flags().BoolVar(&dryRun, "dry-run", false, "list the migrations, with the SQL of the pending ones; apply none")
+	group.AddCommand(up)
 	return group
 }
 
@@ -40,8 +42,8 @@ func (p Program) migrateUp(ctx context.Context, settings config.Settings, b *bac
 	return report(p.Stdout, err, "the schema is up to date\n")
 }
 
-// migratePlan prints what an operator may want to read before it is executed. The output is SQL as a whole.
-func (p Program) migratePlan(ctx context.Context, _ config.Settings, b *backend) error {
+// planMigrations prints what an operator may want to read before it is executed. The output is SQL as a whole.
+func (p Program) planMigrations(ctx context.Context, _ config.Settings, b *backend) error {
 	states, err := migrations.Status(ctx, b.db.SQL)
 	for _, state := range states {
 		text := "-- applied " + state.Name

@@ -5,12 +5,10 @@ package cmd
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -113,8 +111,8 @@ func (p Program) Command() *cobra.Command {
 	root.SetErr(p.Stderr)
 	root.SetFlagErrorFunc(refuseFlag)
 	admin := p.adminCommand()
-	root.AddCommand(p.serveCommand(), p.migrateCommand(), p.seedCommand(), p.configCommand(), p.versionCommand(),
-		p.openAPICommand(), p.idempotencyCommand(), admin, p.signingSecretCommand(), p.secretsCommand())
+	root.AddCommand(p.serveCommand(), p.migrateCommand(), p.seedCommand(), p.configCommand(), p.openAPICommand(),
+		p.idempotencyCommand(), admin, p.signingSecretCommand(), p.secretsCommand())
 	root.AddCommand(remote.Commands(p.remote())...)
 	root.AddCommand(p.orgAndUserCommands(admin)...)
 	root.AddCommand(files.Commands(p.env())...)
@@ -135,7 +133,7 @@ func groupCommands(root *cobra.Command) {
 		"serve": operators, "migrate": operators, "config": operators, "seed": operators, "org": operators,
 		"user": operators, "admin": operators, "idempotency": operators, "secrets": operators,
 		"signing-secret": operators, "doctor": operators,
-		"check": alone, "idemcheck": alone, "infer": alone, "openapi": alone, "version": alone,
+		"check": alone, "idemcheck": alone, "infer": alone, "openapi": alone,
 	}
 	for _, command := range root.Commands() {
 		command.GroupID = cmp.Or(groups[command.Name()], clients)
@@ -222,26 +220,6 @@ func (p Program) configCommand() *cobra.Command {
 		},
 	})
 	return group
-}
-
-func (p Program) versionCommand() *cobra.Command {
-	var asJSON bool
-	command := &cobra.Command{
-		Use: "version", Short: "Print the version", Args: noArgs,
-		RunE: func(*cobra.Command, []string) error {
-			if asJSON {
-				return json.NewEncoder(p.Stdout).Encode(struct {
-					SchemaVersion int    `json:"schema_version"`
-					Version       string `json:"version"`
-					Go            string `json:"go"`
-				}{1, p.Version, runtime.Version()})
-			}
-			_, err := fmt.Fprintln(p.Stdout, "simplevalidations", p.Version)
-			return err
-		},
-	}
-	command.Flags().BoolVar(&asJSON, "json", false, "write JSON")
-	return command
 }
 
 func (p Program) openAPICommand() *cobra.Command {

@@ -14,26 +14,30 @@ import (
 )
 
 func (p Program) signingSecretCommand() *cobra.Command {
-	group := &cobra.Command{Use: "signing-secret", Short: "Show and rotate the secrets of external validators"}
-	group.AddCommand(p.showSecretsCommand(), p.rotateSecretCommand())
-	return group
-}
-
-func (p Program) showSecretsCommand() *cobra.Command {
 	var org, validator string
+	var rotate bool
 	command := &cobra.Command{
-		Use: "show --org SLUG", Short: "Print the signing secrets of an organization's external validators",
+		Use: "signing-secret --org SLUG", Short: "Print or rotate the signing secrets of external validators",
 		Long: "Print the signing secrets of the external validators that the organization's workflows call, one\n" +
-			"per line after its origin. With --validator print only the secret of that validator.",
+			"per line after its origin. With --validator print only the secret of that validator. With --rotate\n" +
+			"print nothing, but replace all of them; the old ones remain valid for 24 hours.",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if rotate && validator != "" {
+				return &config.UsageError{Reason: "--rotate is for the secrets of all validators, without --validator"}
+			}
 			return p.withTenant(cmd.Context(), org, func(ctx context.Context, of tenant) error {
-				return p.showSecrets(ctx, of, validator)
+				if !rotate {
+					return p.showSecrets(ctx, of, validator)
+				}
+				return report(p.Stdout, of.Signing.Rotate(ctx, of.who),
+					"the validators of %s have new secrets; signing-secret prints them\n", of.who.OrgSlug)
 			})
 		},
 	}
 	command.Flags().StringVar(&org, "org", "", "the organization's slug")
 	command.Flags().StringVar(&validator, "validator", "", "the address of one validator, in use or not")
+	command.Flags().BoolVar(&rotate, "rotate", false, "replace the secrets of all validators of the organization")
 	requireFlags(command, "org")
 	return command
 }
@@ -64,25 +68,6 @@ func (p Program) showSecrets(ctx context.Context, of tenant, validator string) e
 	}
 	_, err = fmt.Fprintln(p.Stdout, secrets[0].Secret)
 	return err
-}
-
-func (p Program) rotateSecretCommand() *cobra.Command {
-	var org string
-	command := &cobra.Command{
-		Use:   "rotate --org SLUG",
-		Short: "Replace the signing secrets of an organization's validators; the old ones remain valid for 24 hours",
-		Args:  noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.withTenant(cmd.Context(), org, func(ctx context.Context, of tenant) error {
-				err := of.Signing.Rotate(ctx, of.who)
-				return report(p.Stdout, err, "the validators of %s have new secrets; signing-secret show prints them\n",
-					of.who.OrgSlug)
-			})
-		},
-	}
-	command.Flags().StringVar(&org, "org", "", "the organization's slug")
-	requireFlags(command, "org")
-	return command
 }
 
 func (p Program) secretsCommand() *cobra.Command {

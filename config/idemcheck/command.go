@@ -44,6 +44,7 @@ type checking struct {
 // Command makes the command idemcheck.
 func Command(s cli.Env) *cobra.Command {
 	c := &checking{Env: s}
+	var list bool
 	c.command = &cobra.Command{
 		Use: "idemcheck [URL] --request FILE", Short: "Check whether the Idempotency-Key of an API is safe",
 		Long: `Check whether the Idempotency-Key of an API is safe: any API, not only this service. URL is its base URL,
@@ -61,7 +62,12 @@ address that is not of this machine; --yes answers that.
 Exit codes: 0 every promise that must hold does, 1 one does not, 2 wrong use, 3 nothing could be judged, 130
 interrupted.`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return c.check(cmd.Context(), args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if list {
+				return listCases(cmd)
+			}
+			return c.check(cmd.Context(), args)
+		},
 	}
 	flags := c.command.Flags()
 	flags.StringVarP(&c.request, "request", "r", "", "the `FILE` that describes the request")
@@ -71,13 +77,14 @@ interrupted.`,
 		"whose promises must hold: ietf, stripe or strict")
 	flags.StringArrayVar(&c.only, "only", nil, "try this case or topic, like replay or race/*; may be repeated")
 	flags.Uint64Var(&c.seed, "seed", 0, "the seed of keys, references and faults (default: drawn and shown)")
+	flags.BoolVar(&list, "list", false, "list the cases with how much each profile demands them, and send nothing")
 	flags.IntVar(&c.jobs, "jobs", defaultJobs, "how many cases are tried at once")
 	flags.BoolVarP(&c.yes, "yes", "y", false, "send requests to an address that is not of this machine")
 	flags.StringVar(&c.format, "format", "text", "text, json, junit, sarif, markdown or badge")
 	flags.StringArrayVar(&c.outputs, "output", nil, "also write a report, as FORMAT=FILE; may be repeated")
 	formats.CompleteFlag(c.command, "profile", idemcheck.Profiles()...)
 	formats.CompleteFlag(c.command, "format", reportFormats()...)
-	c.command.AddCommand(casesCommand(), initCommand(), schemaCommand())
+	c.command.AddCommand(initCommand())
 	return c.command
 }
 
@@ -221,28 +228,13 @@ func (c *checking) conclude(report idemcheck.Report) error {
 	return nil
 }
 
-func casesCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "cases", Short: "List the cases, and how much each profile demands them", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			rows := [][]string{{"CASE", "IETF", "STRIPE", "STRICT", "WHAT MUST HOLD"}}
-			for _, tt := range idemcheck.Cases() {
-				rows = append(rows, []string{
-					tt.Name, string(tt.Levels[idemcheck.ProfileIETF]), string(tt.Levels[idemcheck.ProfileStripe]),
-					string(tt.Levels[idemcheck.ProfileStrict]), tt.Holds,
-				})
-			}
-			return cli.WriteTable(cmd.OutOrStdout(), rows...)
-		},
+func listCases(cmd *cobra.Command) error {
+	rows := [][]string{{"CASE", "IETF", "STRIPE", "STRICT", "WHAT MUST HOLD"}}
+	for _, tt := range idemcheck.Cases() {
+		rows = append(rows, []string{
+			tt.Name, string(tt.Levels[idemcheck.ProfileIETF]), string(tt.Levels[idemcheck.ProfileStripe]),
+			string(tt.Levels[idemcheck.ProfileStrict]), tt.Holds,
+		})
 	}
-}
-
-func schemaCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "schema", Short: "Print the JSON Schema of descriptions", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := cmd.OutOrStdout().Write(idemcheck.Schema)
-			return err
-		},
-	}
+	return cli.WriteTable(cmd.OutOrStdout(), rows...)
 }

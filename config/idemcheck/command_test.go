@@ -176,6 +176,8 @@ func TestExitCodes(t *testing.T) {
 		"NoFile":         {[]string{good, "-r", file + "x"}, cli.ExitUsage, "idemcheck init"},
 		"NoDescription":  {[]string{good}, cli.ExitUsage, "--request FILE"},
 		"AnotherMachine": {[]string{"https://api.example.com", "-r", file}, cli.ExitUsage, "--yes"},
+		"Cases":          {[]string{"--list"}, 0, "mismatch/body"},
+		"Schema":         {[]string{"init", "--schema"}, 0, `"$schema"`},
 		"NoCase":         {[]string{good, "-r", file, "--only", "all"}, cli.ExitUsage, "no case all"},
 		"NoProfile":      {[]string{good, "-r", file, "--profile", "x"}, cli.ExitUsage, "ietf, stripe or strict"},
 		"NoFormat":       {[]string{good, "-r", file, "--format", "x"}, cli.ExitUsage, "markdown or badge"},
@@ -190,8 +192,8 @@ func TestExitCodes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			code, _, stderr := execute(t, tt.args...)
-			if code != tt.code || !strings.Contains(stderr, tt.says) {
+			code, stdout, stderr := execute(t, tt.args...)
+			if code != tt.code || !strings.Contains(stdout+stderr, tt.says) {
 				t.Errorf("exit code = %d, %q, want %d and %q", code, stderr, tt.code, tt.says)
 			}
 		})

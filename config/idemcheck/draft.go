@@ -19,10 +19,12 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/simplevalidations/simplevalidations/core/cli"
+	"github.com/simplevalidations/simplevalidations/core/idemcheck"
 )
 
 func initCommand() *cobra.Command {
 	var openapi, operation string
+	var schema bool
 	command := &cobra.Command{
 		Use: "init [-- curl ...]", Short: "Write a description of a request, from OpenAPI or a command line of curl",
 		Long: `Write a description of a request to standard output, to be completed by hand: how its effects are
@@ -32,6 +34,10 @@ counted, and what else the API has. It is made from an operation of an OpenAPI d
 
 Credentials become variables of the environment.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if schema {
+				_, err := cmd.OutOrStdout().Write(idemcheck.Schema)
+				return err
+			}
 			draft := func() (string, string, error) { return draftOfCurl(args) }
 			if openapi != "" {
 				draft = func() (string, string, error) { return draftOfOperation(openapi, operation) }
@@ -46,6 +52,7 @@ Credentials become variables of the environment.`,
 	}
 	command.Flags().StringVar(&openapi, "openapi", "", "the OpenAPI document")
 	command.Flags().StringVar(&operation, "operation", "", "the operationId in it")
+	command.Flags().BoolVar(&schema, "schema", false, "write the JSON Schema of descriptions instead")
 	return command
 }
 

@@ -48,7 +48,7 @@ func TestImage(t *testing.T) {
 
 	files := untar(t, blobOf(t, layout, manifest.Layers[0]), true)
 	binary := files[path.Base(config.Config.Entrypoint[0])]
-	if got := says(t, binary.content, "version"); got != "simplevalidations "+testVersion+"\n" {
+	if got := says(t, binary.content, "--version"); got != "simplevalidations "+testVersion+"\n" {
 		t.Errorf("version = %q, want %s", got, testVersion)
 	}
 	hasPrograms(t, files, "")

@@ -111,7 +111,7 @@ func TestImageIsReadByOtherTools(t *testing.T) {
 		unpack = slices.Insert(unpack, 1, "--rootless")
 	}
 	tool(t, "umoci", unpack...)
-	cmd := exec.CommandContext(t.Context(), "/simplevalidations", "version")
+	cmd := exec.CommandContext(t.Context(), "/simplevalidations", "--version")
 	cmd.Dir, cmd.Env = "/", []string{}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: filepath.Join(dir, "bundle", "rootfs")}
 	if os.Geteuid() == 0 {

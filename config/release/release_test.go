@@ -141,7 +141,7 @@ func TestArchiveHasTheProgramAndItsDeployment(t *testing.T) {
 		}
 	}
 	binary := files[path.Join(top, "simplevalidations")]
-	if got := says(t, binary.content, "version"); got != "simplevalidations "+testVersion+"\n" {
+	if got := says(t, binary.content, "--version"); got != "simplevalidations "+testVersion+"\n" {
 		t.Errorf("version = %q, want %s", got, testVersion)
 	}
 	hasPrograms(t, files, top+"/")

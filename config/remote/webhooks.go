@@ -33,18 +33,7 @@ func webhooksCommand(s Env) *cobra.Command {
 			func(ctx context.Context, service *client.Client, args []string) (string, error) {
 				return "deleted " + args[0], service.DeleteWebhook(ctx, args[0])
 			}),
-		action(s, "rotate WEBHOOK",
-			"Give a webhook, by id, a new secret and print it once; the old one also signs for 24 hours", 1,
-			func(ctx context.Context, service *client.Client, args []string) (string, error) {
-				rotated, err := service.RotateWebhook(ctx, args[0])
-				return rotated.Secret, err
-			}),
-		action(s, "test WEBHOOK", "Send a test event to a webhook, by id, and print the id of the event", 1,
-			func(ctx context.Context, service *client.Client, args []string) (string, error) {
-				event, err := service.TestWebhook(ctx, args[0], "")
-				return event.ID, err
-			}),
-		resendCommand(s), deliveriesCommand(s), listenCommand(s),
+		sendCommand(s), deliveriesCommand(s), listenCommand(s),
 	)
 	return group
 }
@@ -52,10 +41,10 @@ func webhooksCommand(s Env) *cobra.Command {
 func setWebhookCommand(s Env) *cobra.Command {
 	var address, description, workflow, signature, headersFile string
 	var events []string
-	var enabled bool
+	var enabled, rotate bool
 	var command *cobra.Command
 	command = action(s, "set WEBHOOK",
-		"Create a webhook, by URL, and print its secret once, or change the one with an id", 1,
+		"Create a webhook, by URL, and print its secret once, or change or rotate that of an id", 1,
 		func(ctx context.Context, service *client.Client, args []string) (string, error) {
 			types := make([]api.EventType, len(events))
 			for i, name := range events {
@@ -67,8 +56,8 @@ func setWebhookCommand(s Env) *cobra.Command {
 				return "", err
 			}
 			if strings.Contains(args[0], "/") {
-				if given("new-url") || given("enabled") {
-					return "", misuse("--new-url and --enabled change a webhook that is named by its id")
+				if given("new-url") || given("enabled") || rotate {
+					return "", misuse("--new-url, --enabled and --rotate change a webhook that is named by its id")
 				}
 				made, err := service.CreateWebhook(ctx, api.WebhookDraft{
 					URL: args[0], Description: description, EventTypes: types, Workflow: api.Optional(workflow),
@@ -79,12 +68,20 @@ func setWebhookCommand(s Env) *cobra.Command {
 			if given("signature") {
 				return "", misuse("--signature is that of a new webhook, which is named by its URL")
 			}
-			changed, err := service.ChangeWebhook(ctx, args[0], api.WebhookChange{
+			change := api.WebhookChange{
 				URL: ifGiven(given("new-url"), address), Description: ifGiven(given("description"), description),
 				EventTypes: ifGiven(given("events"), types), Enabled: ifGiven(given("enabled"), enabled),
 				Workflow: ifGiven(given("workflow"), api.Optional(workflow)),
 				Headers:  ifGiven(given("headers"), headers),
-			})
+			}
+			if rotate {
+				if change != (api.WebhookChange{}) {
+					return "", misuse("--rotate changes the secret and nothing else")
+				}
+				rotated, err := service.RotateWebhook(ctx, args[0])
+				return rotated.Secret, err
+			}
+			changed, err := service.ChangeWebhook(ctx, args[0], change)
 			return "changed " + changed.ID, err
 		})
 	flags := command.Flags()
@@ -97,6 +94,7 @@ func setWebhookCommand(s Env) *cobra.Command {
 		"a `file` with headers of its requests, one a line like Authorization: Bearer abc; an empty one removes them")
 	flags.StringVar(&signature, "signature", string(api.SignatureSchemeV1), "v1 for HMAC-SHA256, v1a for Ed25519")
 	flags.BoolVar(&enabled, "enabled", true, "whether it gets events")
+	flags.BoolVar(&rotate, "rotate", false, "print a new secret once; the old one also signs for 24 hours")
 	formats.CompleteFlag(command, "signature", api.SignatureSchemeV1, api.SignatureSchemeV1a)
 	return command
 }
@@ -122,13 +120,20 @@ func ifGiven[T any](given bool, value T) *T {
 	return &value
 }
 
-func resendCommand(s Env) *cobra.Command {
+func sendCommand(s Env) *cobra.Command {
 	var resend api.WebhookResend
 	var key string
-	var wait bool
+	var test, wait bool
 	var command *cobra.Command
-	command = action(s, "resend WEBHOOK", "Send a webhook, by id, one event again, or all events since a time", 1,
+	command = action(s, "send WEBHOOK", "Send a webhook, by id, one event again, all since a time, or a test event", 1,
 		func(ctx context.Context, service *client.Client, args []string) (string, error) {
+			if test {
+				if wait || command.Flags().Changed("event") || command.Flags().Changed("since") {
+					return "", misuse("--test sends a new event: leave --event, --since and --wait out")
+				}
+				event, err := service.TestWebhook(ctx, args[0], key)
+				return event.ID, err
+			}
 			changed, err := service.ResendEvents(ctx, args[0], resend, key)
 			if err != nil || !wait {
 				return "sending again to " + changed.URL, err
@@ -139,6 +144,7 @@ func resendCommand(s Env) *cobra.Command {
 	flags.StringVar(&resend.Event, "event", "", "the id of the event")
 	flags.TimeVar(&resend.Since.Time, "since", time.Time{}, []string{time.RFC3339, time.DateOnly},
 		"all events since this `time`, like 2026-03-01 or 2026-03-01T09:30:00Z")
+	flags.BoolVar(&test, "test", false, "a test event, whose id is printed")
 	flags.StringVar(&key, "key", "", "the idempotency key (default: generated)")
 	flags.BoolVar(&wait, "wait", false, "show the progress, and wait until no delivery waits for an attempt any more")
 	return command

@@ -77,7 +77,7 @@ func (c *Checker) Plan() (Plan, error) {
 	plan := Plan{Target: to.Scheme + "://" + to.Host}
 	for _, pattern := range c.Only {
 		if !slices.ContainsFunc(Cases(), func(tt Case) bool { return matches(pattern, tt.Name) }) {
-			return Plan{}, fmt.Errorf("there is no case %s; idemcheck cases lists them", pattern)
+			return Plan{}, fmt.Errorf("there is no case %s; idemcheck --list lists them", pattern)
 		}
 	}
 	for _, tt := range Cases() {

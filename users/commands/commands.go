@@ -26,11 +26,10 @@ type Open func(ctx context.Context, do func(context.Context, *Service) error) er
 // account of a service can be created.
 func Commands(open Open) []*cobra.Command {
 	org := &cobra.Command{Use: "org", Short: "Create, list, set, suspend, move and delete organizations"}
-	org.AddCommand(createOrgCommand(open), setOrgCommand(open), listOrgsCommand(open), auditCommand(open),
-		suspendCommand(open), resumeCommand(open))
+	org.AddCommand(createOrgCommand(open), setOrgCommand(open), listOrgsCommand(open), auditCommand(open))
 	user := &cobra.Command{Use: "user", Short: "Create, list, set, disable and delete users"}
 	user.AddCommand(createUserCommand(open), setUserCommand(open), listUsersCommand(open), deleteUserCommand(open),
-		disableUserCommand(open), enableUserCommand(open), exportUserCommand(open))
+		exportUserCommand(open))
 	token := &cobra.Command{Use: "token", Short: "Create and revoke API tokens of any user"}
 	token.AddCommand(createTokenCommand(open), revokeTokenCommand(open))
 	return []*cobra.Command{org, user, token}
@@ -137,34 +136,65 @@ func requireFlags(command *cobra.Command, names ...string) {
 	}
 }
 
-// change is one change of an organization or a user; it returns what is to be printed.
-type change func(ctx context.Context, s *Service, id uuid.UUID) (string, error)
+// setting is one use of org set or user set.
+type setting struct {
+	cmd     *cobra.Command
+	reason  string
+	dryRun  bool
+	changes []*change
+}
 
-// isTogether reports whether both flags are given. One without the other is refused, because it would reset what the
-// other one has set before.
-func isTogether(command *cobra.Command, first, second string) (bool, error) {
-	given := command.Flags().Changed(first)
-	if given != command.Flags().Changed(second) {
-		return false, core.InvalidPayload("--" + first + " and --" + second + " are only set together.")
+// change is one change of an organization or a user.
+type change struct {
+	// text says what becomes of them. A change may only know it when it is made.
+	text  string
+	apply func(ctx context.Context, s *Service, id uuid.UUID) error
+}
+
+// bind adds the flags that both commands have. The flag of the state is set for a reason.
+func (to *setting) bind(state, usage string, on *bool) {
+	to.cmd.Flags().BoolVar(on, state, false, usage)
+	to.cmd.Flags().StringVar(&to.reason, "reason", "", "why --"+state+" is set, for the audit record")
+	dryRunFlag(to.cmd, &to.dryRun)
+}
+
+func (to *setting) given(flag string) bool { return to.cmd.Flags().Changed(flag) }
+
+// inPairs refuses one flag of a pair without the other, because it would reset what the other one has set before, or
+// leave a change without its reason.
+func (to *setting) inPairs(pairs ...[2]string) error {
+	for _, pair := range pairs {
+		if to.given(pair[0]) != to.given(pair[1]) {
+			return core.InvalidPayload("--" + pair[0] + " and --" + pair[1] + " are only set together.")
+		}
 	}
-	return given, nil
+	return nil
+}
+
+func (to *setting) add(text string, apply func(context.Context, *Service, uuid.UUID) error) *change {
+	to.changes = append(to.changes, &change{text, apply})
+	return to.changes[len(to.changes)-1]
 }
 
 // atLeastOne refuses a command without a flag that changes something.
-func atLeastOne(cmd *cobra.Command, changes []change) ([]change, error) {
-	if len(changes) == 0 {
-		return nil, core.InvalidPayload("Nothing is to be set; see " + cmd.CommandPath() + " --help.")
+func (to *setting) atLeastOne() error {
+	if len(to.changes) == 0 {
+		return core.InvalidPayload("Nothing is to be set; see " + to.cmd.CommandPath() + " --help.")
 	}
-	return changes, nil
+	return nil
 }
 
-// makeChanges makes one change after the other and prints each. What comes before a failure stays.
-func makeChanges(
-	ctx context.Context, cmd *cobra.Command, s *Service, name string, id uuid.UUID, changes []change,
-) error {
-	for _, apply := range changes {
-		done, err := apply(ctx, s, id)
-		if err := say(cmd, err, "%s: %s\n", name, done); err != nil {
+// set makes one change after the other and prints each. What comes before a failure stays. A dry run only prints them.
+func (to *setting) set(ctx context.Context, s *Service, name string, id uuid.UUID) error {
+	for _, c := range to.changes {
+		would := "would be set: "
+		if !to.dryRun {
+			would = ""
+			if err := c.apply(ctx, s, id); err != nil {
+				return err
+			}
+		}
+		if err := say(to.cmd, nil, "%s: %s%s\n", name, would, c.text); err != nil {
 			return err
 		}
 	}

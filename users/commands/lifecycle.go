@@ -52,68 +52,6 @@ func printFootprint(ctx context.Context, cmd *cobra.Command, s *Service, user ac
 		[]string{"mails", count(found.Mails)})
 }
 
-func suspendCommand(open Open) *cobra.Command {
-	return orgState(open, "suspend", "Suspend an organization, so that its members can only read", "suspended",
-		func(s *Service) stateChange { return s.Users.Suspend })
-}
-
-func resumeCommand(open Open) *cobra.Command {
-	return orgState(open, "resume", "End the suspension of an organization", "active",
-		func(s *Service) stateChange { return s.Users.Resume })
-}
-
-func disableUserCommand(open Open) *cobra.Command {
-	return userState(open, "disable", "Refuse a user's tokens and sessions until the user is enabled again", true)
-}
-
-func enableUserCommand(open Open) *cobra.Command {
-	return userState(open, "enable", "Let a disabled user sign in and use tokens again", false)
-}
-
-// stateChange sets the state of an organization or a user, for a reason.
-type stateChange func(ctx context.Context, id uuid.UUID, reason string) error
-
-func orgState(open Open, name, short, state string, of func(*Service) stateChange) *cobra.Command {
-	command, set := stateCommand(name+" SLUG", short, state)
-	command.RunE = func(cmd *cobra.Command, args []string) error {
-		return open.onOrg(cmd.Context(), args[0], func(ctx context.Context, s *Service, org users.Organization) error {
-			return set(ctx, of(s), org.ID, org.Slug)
-		})
-	}
-	return command
-}
-
-func userState(open Open, name, short string, disabled bool) *cobra.Command {
-	command, set := stateCommand(name+" EMAIL", short, name+"d")
-	command.RunE = func(cmd *cobra.Command, args []string) error {
-		return open.onUser(cmd.Context(), args[0], func(ctx context.Context, s *Service, user account.User) error {
-			return set(ctx, func(ctx context.Context, id uuid.UUID, reason string) error {
-				return s.Users.SetDisabled(ctx, id, disabled, reason)
-			}, user.ID, user.Email)
-		})
-	}
-	return command
-}
-
-// stateCommand makes a command with the flags --reason and --dry-run, and what applies the change or, in a dry run,
-// only prints it.
-func stateCommand(use, short, state string) (
-	*cobra.Command, func(ctx context.Context, to stateChange, id uuid.UUID, name string) error,
-) {
-	var reason string
-	var dryRun bool
-	command := &cobra.Command{Use: use, Short: short, Args: cobra.ExactArgs(1)}
-	command.Flags().StringVar(&reason, "reason", "", "why, for the audit record")
-	requireFlags(command, "reason")
-	dryRunFlag(command, &dryRun)
-	return command, func(ctx context.Context, to stateChange, id uuid.UUID, name string) error {
-		if dryRun {
-			return say(command, nil, "%s: would be %s\n", name, state)
-		}
-		return say(command, to(ctx, id, reason), "%s: %s\n", name, state)
-	}
-}
-
 func exportUserCommand(open Open) *cobra.Command {
 	return &cobra.Command{
 		Use: "export EMAIL", Short: "Write everything that is kept about a user, as JSON Lines",

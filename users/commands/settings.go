@@ -45,30 +45,30 @@ func createOrgCommand(open Open) *cobra.Command {
 
 // orgFlags are the flags of org set.
 type orgFlags struct {
-	runs, content, findings string
-	overage                 bool
-	keys                    users.KeyPolicy
-	tokens                  int32
-	factor                  bool
+	setting
+
+	runs, content, findings    string
+	overage, factor, suspended bool
+	keys                       users.KeyPolicy
+	tokens                     int32
 }
 
 func setOrgCommand(open Open) *cobra.Command {
 	var to orgFlags
-	command := &cobra.Command{
+	to.cmd = &cobra.Command{
 		Use: "set SLUG", Args: cobra.ExactArgs(1),
-		Short: "Set the quota, keys, retention, tokens and second factor of an organization",
+		Short: "Set the quota, keys, retention, tokens, second factor and state of an organization",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			changes, err := to.changes(cmd)
-			if err != nil {
+			if err := to.read(); err != nil {
 				return err
 			}
 			set := func(ctx context.Context, s *Service, org users.Organization) error {
-				return makeChanges(ctx, cmd, s, org.Slug, org.ID, changes)
+				return to.set(ctx, s, org.Slug, org.ID)
 			}
 			return open.onOrg(cmd.Context(), args[0], set)
 		},
 	}
-	flags := command.Flags()
+	flags := to.cmd.Flags()
 	flags.StringVar(&to.runs, "runs", "", "runs a month, or unlimited")
 	flags.BoolVar(&to.overage, "overage", false, "start runs beyond the quota, each charged separately")
 	flags.BoolVar(&to.keys.Required, "key-required", false, "refuse requests without an idempotency key")
@@ -79,55 +79,61 @@ func setOrgCommand(open Open) *cobra.Command {
 	flags.Int32Var(&to.tokens, "tokens", 0, "how many active tokens each member may have, from 1 to 10000")
 	flags.BoolVar(&to.factor, "second-factor-required", false,
 		"refuse members without a second factor, and their tokens; =false lets them in again")
-	return command
+	to.bind("suspended", "let members only read; =false ends that", &to.suspended)
+	return to.cmd
 }
 
-// changes are those that the flags ask for. All flags are read before anything is changed.
-func (to *orgFlags) changes(cmd *cobra.Command) ([]change, error) {
-	var all []change
-	if cmd.Flags().Changed("runs") {
+// read finds the changes that the flags ask for. All flags are read before anything is changed.
+func (to *orgFlags) read() error {
+	if err := to.inPairs([2]string{"key-required", "key-lifetime"},
+		[2]string{"content-retention", "findings-retention"}, [2]string{"suspended", "reason"}); err != nil {
+		return err
+	}
+	if to.given("suspended") {
+		state := map[bool]string{true: "suspended", false: "active"}[to.suspended]
+		to.add(state, func(ctx context.Context, s *Service, id uuid.UUID) error {
+			return s.Users.SetSuspended(ctx, id, to.suspended, to.reason)
+		})
+	}
+	if to.given("runs") {
 		quota, err := parseQuota(to.runs)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		all = append(all, func(ctx context.Context, s *Service, id uuid.UUID) (string, error) {
-			return users.DescribeQuota(quota), s.Users.SetRunQuota(ctx, id, quota)
+		to.add(users.DescribeQuota(quota), func(ctx context.Context, s *Service, id uuid.UUID) error {
+			return s.Users.SetRunQuota(ctx, id, quota)
 		})
 	}
-	if cmd.Flags().Changed("overage") {
-		all = append(all, func(ctx context.Context, s *Service, id uuid.UUID) (string, error) {
-			return users.DescribeOverage(to.overage), s.Users.SetOverage(ctx, id, to.overage)
+	if to.given("overage") {
+		to.add(users.DescribeOverage(to.overage), func(ctx context.Context, s *Service, id uuid.UUID) error {
+			return s.Users.SetOverage(ctx, id, to.overage)
 		})
 	}
-	if given, err := isTogether(cmd, "key-required", "key-lifetime"); err != nil {
-		return nil, err
-	} else if given {
-		all = append(all, func(ctx context.Context, s *Service, id uuid.UUID) (string, error) {
-			return users.DescribeKeys(to.keys), s.Users.SetKeyPolicy(ctx, id, to.keys)
+	if to.given("key-required") {
+		to.add(users.DescribeKeys(to.keys), func(ctx context.Context, s *Service, id uuid.UUID) error {
+			return s.Users.SetKeyPolicy(ctx, id, to.keys)
 		})
 	}
-	if given, err := isTogether(cmd, "content-retention", "findings-retention"); err != nil {
-		return nil, err
-	} else if given {
+	if to.given("content-retention") {
 		retention, err := parseRetention(to.content, to.findings)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		all = append(all, func(ctx context.Context, s *Service, id uuid.UUID) (string, error) {
-			return users.DescribeRetention(retention), s.Users.SetRetention(ctx, id, retention)
+		to.add(users.DescribeRetention(retention), func(ctx context.Context, s *Service, id uuid.UUID) error {
+			return s.Users.SetRetention(ctx, id, retention)
 		})
 	}
-	if cmd.Flags().Changed("tokens") {
-		all = append(all, func(ctx context.Context, s *Service, id uuid.UUID) (string, error) {
-			return users.DescribeTokenLimit(int(to.tokens)), s.Users.SetTokenLimit(ctx, id, int(to.tokens))
+	if to.given("tokens") {
+		to.add(users.DescribeTokenLimit(int(to.tokens)), func(ctx context.Context, s *Service, id uuid.UUID) error {
+			return s.Users.SetTokenLimit(ctx, id, int(to.tokens))
 		})
 	}
-	if cmd.Flags().Changed("second-factor-required") {
-		all = append(all, func(ctx context.Context, s *Service, id uuid.UUID) (string, error) {
-			return users.DescribeFactor(to.factor), s.Users.RequireFactor(ctx, id, to.factor)
+	if to.given("second-factor-required") {
+		to.add(users.DescribeFactor(to.factor), func(ctx context.Context, s *Service, id uuid.UUID) error {
+			return s.Users.RequireFactor(ctx, id, to.factor)
 		})
 	}
-	return atLeastOne(cmd, all)
+	return to.atLeastOne()
 }
 
 func parseQuota(text string) (*int64, error) {

@@ -14,27 +14,28 @@ import (
 
 // userFlags are the flags of user set.
 type userFlags struct {
-	org, role                                        string
-	password, link, operator, factor, unlink, tokens bool
-	linkLife                                         time.Duration
+	setting
+
+	org, role                                                  string
+	password, link, operator, factor, unlink, tokens, disabled bool
+	linkLife                                                   time.Duration
 }
 
 func setUserCommand(open Open) *cobra.Command {
 	to := userFlags{linkLife: 24 * time.Hour}
-	command := &cobra.Command{
-		Use: "set EMAIL", Short: "Set the password, role and rights of a user, or help one to sign in again",
+	to.cmd = &cobra.Command{
+		Use: "set EMAIL", Short: "Set the password, role, rights and state of a user, or help one to sign in again",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			changes, err := to.changes(cmd, args[0])
-			if err != nil {
+			if err := to.read(args[0]); err != nil {
 				return err
 			}
 			return open.onUser(cmd.Context(), args[0], func(ctx context.Context, s *Service, user account.User) error {
-				return makeChanges(ctx, cmd, s, user.Email, user.ID, changes)
+				return to.set(ctx, s, user.Email, user.ID)
 			})
 		},
 	}
-	flags := command.Flags()
+	flags := to.cmd.Flags()
 	flags.StringVar(&to.org, "org", "", "make the user a member of this organization, or change the member's role")
 	flags.StringVar(&to.role, "role", "", "owner, admin, author, executor or viewer")
 	flags.BoolVar(&to.operator, "operator", false, "give access to the operations page")
@@ -47,62 +48,70 @@ func setUserCommand(open Open) *cobra.Command {
 		"let a user who has lost the authenticator app sign in without it")
 	flags.BoolVar(&to.tokens, "revoke-tokens", false, "revoke all tokens of the user, in every organization")
 	flags.BoolVar(&to.unlink, "unlink", false, "separate the user from the account at the OpenID Connect provider")
-	return command
+	to.bind("disabled", "refuse the user's tokens and sessions; =false accepts them again", &to.disabled)
+	return to.cmd
 }
 
-// changes are those that the flags ask for. All flags, and the password, are read before anything is changed.
-func (to *userFlags) changes(cmd *cobra.Command, email string) ([]change, error) {
-	var all []change
-	given, err := isTogether(cmd, "org", "role")
-	if err != nil {
-		return nil, err
+// read finds the changes that the flags ask for. All flags, and the password, are read before anything is changed.
+func (to *userFlags) read(email string) error {
+	if err := to.inPairs([2]string{"org", "role"}, [2]string{"disabled", "reason"}); err != nil {
+		return err
 	}
-	if given {
-		all = append(all, to.join)
+	if to.given("disabled") {
+		state := map[bool]string{true: "disabled", false: "enabled"}[to.disabled]
+		to.add(state, func(ctx context.Context, s *Service, id uuid.UUID) error {
+			return s.Users.SetDisabled(ctx, id, to.disabled, to.reason)
+		})
 	}
-	if cmd.Flags().Changed("operator") {
-		all = append(all, func(ctx context.Context, s *Service, id uuid.UUID) (string, error) {
-			return fmt.Sprintf("operator %t", to.operator), s.Users.SetOperator(ctx, id, to.operator)
+	if to.given("org") {
+		to.add(to.role+" of "+to.org, to.join)
+	}
+	if to.given("operator") {
+		to.add(fmt.Sprintf("operator %t", to.operator), func(ctx context.Context, s *Service, id uuid.UUID) error {
+			return s.Users.SetOperator(ctx, id, to.operator)
 		})
 	}
 	if to.password {
-		password, err := readPassword(cmd.InOrStdin())
+		password, err := readPassword(to.cmd.InOrStdin())
 		if err != nil {
-			return nil, err
+			return err
 		}
-		all = append(all, func(ctx context.Context, s *Service, id uuid.UUID) (string, error) {
-			return "password set, sessions ended, tokens as before", s.Users.SignIn.SetPassword(ctx, id, password)
-		})
+		to.add("password set, sessions ended, tokens as before",
+			func(ctx context.Context, s *Service, id uuid.UUID) error {
+				return s.Users.SignIn.SetPassword(ctx, id, password)
+			})
 	}
 	if to.link {
-		all = append(all, func(ctx context.Context, s *Service, _ uuid.UUID) (string, error) {
+		link := to.add("a link to set a password", nil)
+		link.apply = func(ctx context.Context, s *Service, _ uuid.UUID) error {
 			path, expires, err := s.Users.SignIn.LinkPassword(ctx, email, to.linkLife)
-			return fmt.Sprintf("until %s, set a password at\n%s%s", expires.UTC().Format(time.RFC3339),
-				s.Users.Address(), path), err
-		})
+			link.text = fmt.Sprintf("until %s, set a password at\n%s%s", expires.UTC().Format(time.RFC3339),
+				s.Users.Address(), path)
+			return err
+		}
 	}
 	if to.factor {
-		all = append(all, func(ctx context.Context, s *Service, _ uuid.UUID) (string, error) {
-			return "no second factor", s.Users.Factors.RemoveOf(ctx, email)
+		to.add("no second factor", func(ctx context.Context, s *Service, _ uuid.UUID) error {
+			return s.Users.Factors.RemoveOf(ctx, email)
 		})
 	}
 	if to.unlink {
-		all = append(all, func(ctx context.Context, s *Service, _ uuid.UUID) (string, error) {
-			return "linked to no provider", s.Users.SignIn.Unlink(ctx, email)
+		to.add("linked to no provider", func(ctx context.Context, s *Service, _ uuid.UUID) error {
+			return s.Users.SignIn.Unlink(ctx, email)
 		})
 	}
 	if to.tokens {
-		all = append(all, func(ctx context.Context, s *Service, id uuid.UUID) (string, error) {
-			return "tokens revoked", s.Users.SignIn.RevokeTokens(ctx, id)
+		to.add("tokens revoked", func(ctx context.Context, s *Service, id uuid.UUID) error {
+			return s.Users.SignIn.RevokeTokens(ctx, id)
 		})
 	}
-	return atLeastOne(cmd, all)
+	return to.atLeastOne()
 }
 
-func (to *userFlags) join(ctx context.Context, s *Service, id uuid.UUID) (string, error) {
+func (to *userFlags) join(ctx context.Context, s *Service, id uuid.UUID) error {
 	org, err := s.Users.Organization(ctx, to.org)
 	if err != nil {
-		return "", err
+		return err
 	}
-	return to.role + " of " + org.Slug, s.Users.SetMembership(ctx, org.ID, id, api.Role(to.role))
+	return s.Users.SetMembership(ctx, org.ID, id, api.Role(to.role))
 }

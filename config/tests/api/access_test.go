@@ -69,7 +69,7 @@ func TestEveryRouteKnowsSuspendedOrganizations(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	table := s.accessTable(t)
-	s.Console(t).Must(t, "org", "suspend", s.Harbour.Slug, "--reason", "a stolen token")
+	s.Console(t).Must(t, "org", "set", s.Harbour.Slug, "--suspended", "--reason", "a stolen token")
 	for name, row := range table {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -36,7 +36,7 @@ func TestRotationOfTheSecretKey(t *testing.T) {
 		t.Errorf("secrets rotate = %d, %s%s; want one secret", code, said, complaint)
 	}
 	says(with(fresh), "SV116  ok")
-	show := []string{"signing-secret", "show", "--org", "harbour-energy", "--validator", s.origin}
+	show := []string{"signing-secret", "--org", "harbour-energy", "--validator", s.origin}
 	if code, shown, complaint := with(fresh).Run(t, show...); code != 0 || shown != s.secret+"\n" {
 		t.Errorf("secret under the new key = %d, %s; want the same as before", code, complaint)
 	}

@@ -20,19 +20,16 @@ import (
 const (
 	remoteCommands = `members list, members remove, members set, requests list, run, runs cancel, runs document,
 		runs list, runs rerun, runs watch, token create, token list, token revoke, token rotate,
-		webhooks delete, webhooks deliveries, webhooks list, webhooks listen, webhooks resend, webhooks rotate,
-		webhooks set, webhooks test, whoami,
+		webhooks delete, webhooks deliveries, webhooks list, webhooks listen, webhooks send, webhooks set, whoami,
 		workflows export, workflows import, workflows list`
-	loneCommands = `check, config show, idemcheck cases, idemcheck init, idemcheck schema, infer, openapi, version, ` +
-		`workflows bundle, workflows lint`
+	loneCommands = `check, config show, idemcheck init, infer, openapi, workflows bundle, workflows lint`
 )
 
 // unrecordedCommands are commands that leave no audit record of their own, by the reason.
 func unrecordedCommands() map[string]string {
 	return map[string]string{
 		"they read": `admin runs list, admin runs lost, doctor, idempotency explain, idempotency list,
-			idempotency show, migrate plan, org audit, org export, org list, org usage, signing-secret show,
-			user export, user list`,
+			org audit, org export, org list, org usage, user export, user list`,
 		"they touch no database":                             loneCommands,
 		"the API records what they ask for":                  remoteCommands,
 		"the settings decide what is deleted, and no person": `admin purge`,
@@ -55,6 +52,8 @@ func writingCommands(run, key string) map[string][][]string {
 			{org, "--key-required", "--key-lifetime", "1h"},
 			{org, "--content-retention", "24h", "--findings-retention", "24h"},
 			{org, "--tokens", "20"},
+			{org, "--suspended", "--reason", "why"},
+			{org, "--suspended=false", "--reason", "why"},
 		},
 		"user set": {
 			{"owner@tiny-quota.example", "--org", org, "--role", "viewer"},
@@ -63,19 +62,17 @@ func writingCommands(run, key string) map[string][][]string {
 			{user, "--password-link"},
 			{user, "--remove-second-factor"},
 			{user, "--unlink"},
+			{user, "--disabled", "--reason", "why"},
+			{user, "--disabled=false", "--reason", "why"},
 		},
-		"idempotency release":   {{key, "--org", org, "--reason", "why"}},
-		"org create":            {{"made-by-the-operator"}},
-		"org suspend":           {{org, "--reason", "why"}},
-		"org resume":            {{org, "--reason", "why"}},
-		"user delete":           {{"viewer@harbour-energy.example"}},
-		"admin runs requeue":    {{run, "--org", org}},
-		"seed":                  {{"--demo"}},
-		"signing-secret rotate": {{"--org", org}},
-		"admin token create":    {{"--org", org, "--user", user}},
-		"user create":           {{"shadow@b.example", "--org", org}},
-		"user disable":          {{user, "--reason", "why"}},
-		"user enable":           {{user, "--reason", "why"}},
+		"idempotency release": {{key, "--org", org, "--reason", "why"}},
+		"org create":          {{"made-by-the-operator"}},
+		"user delete":         {{"viewer@harbour-energy.example"}},
+		"admin runs requeue":  {{run, "--org", org}},
+		"seed":                {{"--demo"}},
+		"signing-secret":      {{"--org", org, "--rotate"}, {"--org", org}},
+		"admin token create":  {{"--org", org, "--user", user}},
+		"user create":         {{"shadow@b.example", "--org", org}},
 	}
 }
 

@@ -56,14 +56,6 @@ func TestListKeysCommand(t *testing.T) {
 			}
 		})
 	}
-
-	t.Run("RefusesANegativeLimit", func(t *testing.T) {
-		t.Parallel()
-		code, _, complaint := c.Run(t, "idempotency", "list", "--org", "acme", "--limit", "-1")
-		if code != 2 || !strings.Contains(complaint, "--limit must be at least 0") {
-			t.Errorf("exit code = %d, complaint %q, want 2 and what is wrong", code, complaint)
-		}
-	})
 }
 
 // TestExplainCommand wants the fingerprint of what the command run would send.

@@ -292,7 +292,6 @@ func TestOtherRemoteCommands(t *testing.T) {
 	d.run(ctx, "runs", "document", s.Started(t, s.Start(t, "")).ID).want(t, 0, "meter_id,read_at")
 	d.run(ctx, "runs", "document", "nowhere").want(t, 2, "not_found")
 	d.run(ctx, "doctor").want(t, 0, "SV101", "SV104", "author of harbour-energy")
-	d.run(ctx, "version", "--json").want(t, 0, `"schema_version":1`, `"version":"1.2.3"`)
 	d.run(ctx, "--version").want(t, 0, "simplevalidations 1.2.3")
 	d.run(ctx, "openapi").want(t, 0, "openapi: 3.1.0")
 	made := d.run(ctx, "token", "create", "--label", "desk", "--role", "viewer")

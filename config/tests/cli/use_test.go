@@ -16,12 +16,14 @@ func TestWrongUseSaysWhatIsWrong(t *testing.T) {
 		"run":                           "FILE is missing; see simplevalidations run --help",
 		"org create":                    "; see simplevalidations org create --help",
 		"org set acme":                  "Nothing is to be set; see simplevalidations org set --help",
+		"org set acme --suspended":      "--suspended and --reason are only set together",
+		"user set a@x --reason why":     "--disabled and --reason are only set together",
 		"members set":                   "MEMBER and ROLE are missing; see simplevalidations members set --help",
 		"members set a b c":             `"c" is one argument too many; see simplevalidations members set --help`,
 		"migrate up now":                "takes no arguments",
 		"admin token create --org x":    "--user is missing; see simplevalidations admin token create --help",
 		"idempotency list":              "--org is missing; see simplevalidations idempotency list --help",
-		"idempotency show x":            "--org is missing",
+		"idempotency list x --org acme": "x is not a key's id",
 		"idempotency explain /dev/null": "--org and --workflow are missing",
 		"rnu":                           "there is no command rnu; did you mean run or runs? See",
 		"chek":                          "there is no command chek; did you mean check? See simplevalidations --help",
@@ -39,6 +41,7 @@ func TestWrongUseSaysWhatIsWrong(t *testing.T) {
 		"org create acme --runs many":    "unlimited",
 		"org create Ac_Me":               "simplevalidations: A slug has",
 
+		"idempotency list --org a --limit -1":                   "--limit must be at least 0",
 		"idempotency release x --reason why":                    "--org is missing",
 		"user create nobody --name " + strings.Repeat("n", 201): "\n  Name must have at most 200 characters",
 	} {

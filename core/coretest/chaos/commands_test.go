@@ -162,7 +162,7 @@ func TestMigrate(t *testing.T) {
 	t.Parallel()
 	const migrators = 6
 	settings := program.Briskly("DATABASE_URL="+emptyDatabase(t), "SV_DB_MAX_CONNS=4")
-	before := program.Execute(t, settings, "", "migrate", "plan")
+	before := program.Execute(t, settings, "", "migrate", "up", "--dry-run")
 	wantSaid(t, before, "-- pending 00001_users.sql")
 	if strings.Contains(before, "-- applied ") {
 		t.Errorf("plan of an empty database = %s, want nothing applied", before)
@@ -181,7 +181,7 @@ func TestMigrate(t *testing.T) {
 	if told == 0 {
 		t.Error("no migrator says that it has applied the first migration")
 	}
-	after := program.Execute(t, settings, "", "migrate", "plan")
+	after := program.Execute(t, settings, "", "migrate", "up", "--dry-run")
 	if strings.Contains(after, "-- pending ") ||
 		strings.Count(after, "-- applied ") != strings.Count(before, "-- pending ") {
 		t.Errorf("plan = %s, want each of these applied: %s", after, before)

@@ -36,11 +36,10 @@ func TestDeleteOrganizationUnderLoad(t *testing.T) {
 	l := startLeaving(t, i.Harbour.Tokens.Executor, either)
 	l.awaitProgress(t, 2*mostLife)
 
-	suspend := func() { program.Execute(t, i.Settings, "", "org", "suspend", i.Harbour.Slug, "--reason", "it leaves") }
-	l.become(isSuspended, suspend)
+	l.become(isSuspended, func() { suspend(t, i) })
 	l.awaitRefusals(t, mostLife)
 	l.become(isActive, func() {
-		program.Execute(t, i.Settings, "", "org", "resume", i.Harbour.Slug, "--reason", "it stays")
+		program.Execute(t, i.Settings, "", resuming(i)...)
 	})
 	l.awaitProgress(t, mostLife)
 
@@ -50,7 +49,7 @@ func TestDeleteOrganizationUnderLoad(t *testing.T) {
 	if err := webs[1].Freeze(); err != nil {
 		t.Fatal(err)
 	}
-	l.become(isSuspended, suspend)
+	l.become(isSuspended, func() { suspend(t, i) })
 	killDeletions(t, i, func() { program.Launch(t, i.Settings, "", "serve", "--only", "worker,scheduler") })
 	l.become(isDeleted, func() { program.Execute(t, i.Settings, "", "org", "delete", i.Harbour.Slug) })
 	webs[1].Signal(t, syscall.SIGCONT)

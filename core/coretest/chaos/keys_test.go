@@ -58,19 +58,19 @@ func TestKeyCommands(t *testing.T) {
 	t.Run("Show", func(t *testing.T) {
 		t.Parallel()
 		id := keyID(t, i.DB, "done")
-		wantSaid(t, program.Execute(t, i.Settings, "", keys("show", id)...), "workflow_start", "finished", "received",
+		wantSaid(t, program.Execute(t, i.Settings, "", keys("list", id)...), "workflow_start", "finished", "received",
 			"POST /api/workflows/building/start/", "response stored", "expires")
-		wantSaid(t, program.Refuse(t, i.Settings, keys("show", "done")...), "done is not a key's id")
-		wantSaid(t, program.Refuse(t, i.Settings, keys("show")...), "ID is missing")
-		wantSaid(t, program.Fail(t, i.Settings, keys("show", uuid.NewString())...), "no such idempotency key")
-		wantSaid(t, program.Fail(t, i.Settings, "idempotency", "show", id, "--org", "tiny-quota"),
+		wantSaid(t, program.Refuse(t, i.Settings, keys("list", "done")...), "done is not a key's id")
+		wantSaid(t, program.Refuse(t, i.Settings, keys("list", id, "--state", "dead")...), "nothing to filter")
+		wantSaid(t, program.Fail(t, i.Settings, keys("list", uuid.NewString())...), "no such idempotency key")
+		wantSaid(t, program.Fail(t, i.Settings, "idempotency", "list", id, "--org", "tiny-quota"),
 			"no such idempotency key")
 	})
 
 	t.Run("Release", func(t *testing.T) {
 		t.Parallel()
 		stuck, lost := keyID(t, i.DB, "stuck"), keyID(t, i.DB, "lost")
-		wantSaid(t, program.Execute(t, i.Settings, "", keys("show", stuck)...),
+		wantSaid(t, program.Execute(t, i.Settings, "", keys("list", stuck)...),
 			"dead", "billing is down", "run_reserved")
 		wantSaid(t, program.Refuse(t, i.Settings, keys("release", stuck)...), "--reason")
 		said := program.Fail(t, i.Settings, keys("release", keyID(t, i.DB, "done"), "--reason", "why")...)

@@ -41,7 +41,7 @@ func TestMoveOrganizationUnderLoad(t *testing.T) {
 	l.finish(t)
 
 	importKilled(t, from, to, exportKilled(t, from, l))
-	program.Execute(t, to.Settings, "", "org", "resume", from.Harbour.Slug, "--reason", "it has moved")
+	program.Execute(t, to.Settings, "", resuming(from)...)
 	for i, load := range steady {
 		load.Finish(t)
 		program.AwaitRest(t, i.DB)
@@ -63,7 +63,11 @@ func TestMoveOrganizationUnderLoad(t *testing.T) {
 
 func suspend(tb testing.TB, i *program.Installation) {
 	tb.Helper()
-	program.Execute(tb, i.Settings, "", "org", "suspend", i.Harbour.Slug, "--reason", "it moves")
+	program.Execute(tb, i.Settings, "", "org", "set", i.Harbour.Slug, "--suspended", "--reason", "it leaves")
+}
+
+func resuming(i *program.Installation) []string {
+	return []string{"org", "set", i.Harbour.Slug, "--suspended=false", "--reason", "it is complete"}
 }
 
 // checkCopy demands that a copy of an organization in use is as of one moment: what refers to each other is all there,
@@ -151,19 +155,17 @@ func importKilled(tb testing.TB, from, to *program.Installation, file string) {
 			[]string{"org", "import", "--trust", file})
 		kills++
 		if kills == 1 {
-			complaint := program.Fail(tb, to.Settings, "org", "resume", from.Harbour.Slug, "--reason", "impatience")
-			wantSaid(tb, complaint, "the import of the organization has not ended")
+			wantSaid(tb, program.Fail(tb, to.Settings, resuming(from)...), "import of the organization has not ended")
 		}
 	}
 	if want := min(importKills, len(deletionStops)); kills < want {
 		tb.Errorf("imports that were killed = %d, want at least %d", kills, want)
 	}
 	killAtLastCommit(tb, to, file, pgproxy.Fault{Lose: true})
-	complaint := program.Fail(tb, to.Settings, "org", "resume", from.Harbour.Slug, "--reason", "impatience")
-	wantSaid(tb, complaint, "the import of the organization has not ended")
+	wantSaid(tb, program.Fail(tb, to.Settings, resuming(from)...), "the import of the organization has not ended")
 	killAtLastCommit(tb, to, file, pgproxy.Fault{Swallow: true})
-	complaint = program.Fail(tb, to.Settings, "org", "import", "--trust", file)
-	wantSaid(tb, complaint, "is here already, complete", "org resume")
+	complaint := program.Fail(tb, to.Settings, "org", "import", "--trust", file)
+	wantSaid(tb, complaint, "is here already, complete", "org set SLUG --suspended=false")
 }
 
 // killAtLastCommit kills an import at the commit that ends it. The fault says whether the commit takes effect.

@@ -406,7 +406,7 @@ func externalQueued(tb testing.TB, s *stage) {
 	tb.Helper()
 	// The secret follows from the address, so the address is there first.
 	listener := httptest.NewUnstartedServer(nil)
-	secret := program.Execute(tb, s.Settings, "", "signing-secret", "show", "--org", s.tenant.Slug,
+	secret := program.Execute(tb, s.Settings, "", "signing-secret", "--org", s.tenant.Slug,
 		"--validator", "http://"+listener.Listener.Addr().String())
 	s.validator = outside.NewValidator(strings.TrimSpace(secret))
 	listener.Config.Handler = s.validator

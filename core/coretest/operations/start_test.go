@@ -166,7 +166,7 @@ func TestServeWithoutMigrating(t *testing.T) {
 	}
 	const applied = "SELECT count(*) FROM goose_db_version"
 	before := program.Count(t, i.DB, applied)
-	plan := program.Execute(t, i.Settings, "", "migrate", "plan")
+	plan := program.Execute(t, i.Settings, "", "migrate", "up", "--dry-run")
 	if !strings.HasPrefix(plan, "-- applied 00") || !strings.Contains(plan, "\n-- pending 00") ||
 		!strings.Contains(plan, "-- +goose Up") {
 		t.Errorf("plan = %s, want what is applied, and the file of the pending migration", plan)
@@ -217,7 +217,7 @@ func TestSecretsFromFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	settings := append(program.Briskly("REDIS_URL="+i.Redis), "DATABASE_URL_FILE="+path)
-	listed := program.Execute(t, settings, "", "migrate", "plan")
+	listed := program.Execute(t, settings, "", "migrate", "up", "--dry-run")
 	if strings.Contains(listed, "-- pending ") || !strings.Contains(listed, "-- applied ") {
 		t.Errorf("plan by a URL from a file = %s, want the migrations of the installation", listed)
 	}

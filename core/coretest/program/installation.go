@@ -196,7 +196,7 @@ func InstallCells(tb testing.TB, settings ...string) Cells {
 		From: Install(tb, append(settings, "SV_CELL=a")...), To: Install(tb, append(settings, "SV_CELL=b")...),
 		File: filepath.Join(tb.TempDir(), "cell.env"),
 	}
-	Execute(tb, c.To.Settings, "", "org", "suspend", c.To.Harbour.Slug, "--reason", "it is in the other cell")
+	Execute(tb, c.To.Settings, "", "org", "set", c.To.Harbour.Slug, "--suspended", "--reason", "it is elsewhere")
 	Execute(tb, c.To.Settings, "", "org", "delete", c.To.Harbour.Slug)
 	Change(tb, c.To.DB, "DELETE FROM users WHERE id NOT IN (SELECT user_id FROM memberships)")
 	text := "# The other cell.\n" + strings.Join(c.To.Settings, "\n") + "\n"

@@ -231,8 +231,12 @@ func (s *stage) validate(tb testing.TB, o *org, owner *program.Client) {
 	tb.Helper()
 	// The secret follows from the address, so the address is there first.
 	listener := httptest.NewUnstartedServer(nil)
-	secret := program.Execute(quiet{tb}, s.Settings, "", "signing-secret", "show", "--org", o.Slug,
-		"--validator", "http://"+listener.Listener.Addr().String())
+	command := []string{"signing-secret"}
+	if s.profile.mixed {
+		command = append(command, "show") // As the previous release names it.
+	}
+	secret := program.Execute(quiet{tb}, s.Settings, "", append(command, "--org", o.Slug,
+		"--validator", "http://"+listener.Listener.Addr().String())...)
 	s.validator = outside.NewValidator(strings.TrimSpace(secret))
 	s.validator.Watch(func(now outside.Moment, _ outside.Request) {
 		if now == outside.Received {

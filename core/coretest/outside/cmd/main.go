@@ -4,7 +4,7 @@
 //	go run ./core/coretest/outside/cmd validator [-fail] [-later]
 //
 // The secret that signs calls is in SV_BILLING_SECRET or SV_SIGNING_SECRET; that of a validator is what
-// simplevalidations signing-secret show --validator prints.
+// simplevalidations signing-secret --validator prints.
 package main
 
 import (
