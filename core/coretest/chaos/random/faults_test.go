@@ -151,7 +151,8 @@ func (n *nemesis) terminate(tb testing.TB, e *event) func() {
 	if e.happened = h.Ready(tb.Context()) && h.Send(syscall.SIGTERM) == nil; e.happened {
 		if code := h.ExitCode(tb); code != 0 {
 			said := strings.Split(strings.TrimSpace(h.Stderr()), "\n")
-			tb.Errorf("exit code of %s = %d, want 0:\n%s", h.name, code, strings.Join(said[max(0, len(said)-10):], "\n"))
+			last := strings.Join(said[max(0, len(said)-10):], "\n")
+			tb.Errorf("exit code of %s = %d, want 0:\n%s", h.name, code, last)
 		}
 	}
 	h.Kill()
