@@ -14,6 +14,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 )
 
 // RunFilter selects runs. Empty fields select all.
@@ -228,12 +229,6 @@ func (s *Service) FindAll(ctx context.Context, orgID uuid.UUID, ids []uuid.UUID)
 // scan has stopped, so paging to the end finds every run.
 const MaxScanned = 20_000
 
-// KeyUses finds the runs that were started with an idempotency key.
-type KeyUses interface {
-	// RunsStartedWith returns the runs that were started with a key that is still kept.
-	RunsStartedWith(ctx context.Context, orgID uuid.UUID, key string) ([]uuid.UUID, error)
-}
-
 // FilteredRuns are the runs of a page, and one more if there is a next page.
 type FilteredRuns struct {
 	Runs []Run
@@ -244,7 +239,7 @@ type FilteredRuns struct {
 
 // ListFiltered reads one page of the organization's runs, newest first. It scans at most MaxScanned runs.
 func (s *Service) ListFiltered(
-	ctx context.Context, keys KeyUses, orgID uuid.UUID, filter RunFilter, cursor core.Cursor,
+	ctx context.Context, keys *admin.Inspector, orgID uuid.UUID, filter RunFilter, cursor core.Cursor,
 ) (FilteredRuns, error) {
 	if filter == filter.indexed() {
 		runs, err := s.List(ctx, orgID, filter, cursor)
@@ -298,7 +293,7 @@ func (s *Service) lastScanned(
 //
 // No other run of the key lies between them and the end of the scan: a key is kept longer than its earlier uses.
 func (s *Service) addRunsOfKey(
-	ctx context.Context, keys KeyUses, orgID uuid.UUID, filter RunFilter, cursor core.Cursor, page *FilteredRuns,
+	ctx context.Context, keys *admin.Inspector, orgID uuid.UUID, filter RunFilter, cursor core.Cursor, page *FilteredRuns,
 ) error {
 	ids, err := keys.RunsStartedWith(ctx, orgID, filter.IdempotencyKey)
 	if err != nil || len(ids) == 0 {
