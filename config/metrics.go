@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"net/netip"
-	"slices"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -150,43 +149,6 @@ func (p *Project) readGauges(ctx context.Context) (metrics.Gauges, error) {
 	found.Add("sv_webhooks", ofWebhooks, float64(hooks.Failing), "state", "failing")
 	found.Add("sv_webhooks_late_seconds", "How long a webhook has been due that no process delivers to.",
 		hooks.Late.Seconds())
-	addProcesses(&found, processes)
+	health.AddGauges(&found, processes)
 	return found, nil
-}
-
-// addProcesses counts the processes of each role, and of those that do all at once each of its parts.
-func addProcesses(found *metrics.Gauges, processes []tasks.ProcessState) {
-	alive, silent := health.Living(processes), health.Gone(processes)
-	for _, part := range health.AllRoles().Names() {
-		for state, of := range map[string][]tasks.ProcessState{"alive": alive, "silent": silent} {
-			n := 0
-			for _, process := range of {
-				if slices.Contains(process.Parts, part) {
-					n++
-				}
-			}
-			found.Add("sv_processes", "Processes by role, alive or silent without a successor.", float64(n),
-				"role", part, "state", state)
-		}
-	}
-	for loop, age := range loopAges(processes) {
-		found.Add("sv_loop_last_success_age_seconds", "Time since the last successful pass of a loop in any process.",
-			age.Seconds(), "loop", loop)
-	}
-}
-
-// loopAges returns the shortest time since a successful pass of each loop that has had one.
-func loopAges(processes []tasks.ProcessState) map[string]time.Duration {
-	ages := make(map[string]time.Duration)
-	for _, process := range processes {
-		for _, loop := range process.Loops {
-			if loop.Age == nil {
-				continue
-			}
-			if age, found := ages[loop.Name]; !found || *loop.Age < age {
-				ages[loop.Name] = *loop.Age
-			}
-		}
-	}
-	return ages
 }

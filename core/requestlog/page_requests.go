@@ -35,10 +35,6 @@ func (a *App) requestsPage(c echo.Context, principal core.Principal) error {
 	if err != nil {
 		return err
 	}
-	refusals, err := a.reader.Refusals(ctx, principal.OrgID, 1)
-	if err != nil {
-		return err
-	}
 	view := requestsView{
 		Page: core.MapPage(page, func(r Request) requestRow { return newRequestRow(r, labels) }), Filter: query,
 		Filtered: query.Filter != Filter{}, OnlyStarts: !seesAll(principal), First: query.Cursor == "",
@@ -46,11 +42,8 @@ func (a *App) requestsPage(c echo.Context, principal core.Principal) error {
 	if found.Stopped != uuid.Nil {
 		view.Compared = MaxCompared
 	}
-	for _, refusal := range refusals {
-		view.Refusals = append(view.Refusals, RefusalCount{
-			Code: refusal.Code, Title: core.Spec(refusal.Code).Title, Starts: refusal.Starts,
-			Others: refusal.Others,
-		})
+	if view.Refusals, err = a.reader.Refusals(ctx, principal.OrgID, 1); err != nil {
+		return err
 	}
 	return a.renderRequests(c, http.StatusOK, view)
 }
@@ -100,7 +93,7 @@ type requestsView struct {
 	// Compared is how many requests were compared for a page that is not full although older ones are left; 0 for every
 	// other page.
 	Compared int64
-	Refusals []RefusalCount
+	Refusals []Refusal
 	// Problem is what is wrong with the filter. Then nothing else is set.
 	Problem *core.Error
 }

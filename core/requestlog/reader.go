@@ -101,30 +101,23 @@ type Refusal struct {
 // Title names the reason.
 func (r Refusal) Title() string { return core.Spec(r.Code).Title }
 
-// RefusalCount counts what was refused for one reason.
-type RefusalCount struct {
-	Code           api.Code
-	Title          string
-	Starts, Others int64
-}
-
 // All counts the requests of both kinds.
-func (r RefusalCount) All() int64 { return r.Starts + r.Others }
+func (r Refusal) All() int64 { return r.Starts + r.Others }
 
 // Sum adds the refused starts of several days up, most of them first.
-func Sum(refusals []Refusal) []RefusalCount {
-	var sums []RefusalCount
+func Sum(refusals []Refusal) []Refusal {
+	var sums []Refusal
 	for _, refusal := range refusals {
 		if refusal.Starts == 0 {
 			continue
 		}
-		i := slices.IndexFunc(sums, func(sum RefusalCount) bool { return sum.Code == refusal.Code })
+		i := slices.IndexFunc(sums, func(sum Refusal) bool { return sum.Code == refusal.Code })
 		if i < 0 {
 			i = len(sums)
-			sums = append(sums, RefusalCount{Code: refusal.Code, Title: core.Spec(refusal.Code).Title})
+			sums = append(sums, Refusal{Code: refusal.Code})
 		}
 		sums[i].Starts += refusal.Starts
 	}
-	slices.SortStableFunc(sums, func(a, b RefusalCount) int { return cmp.Compare(b.Starts, a.Starts) })
+	slices.SortStableFunc(sums, func(a, b Refusal) int { return cmp.Compare(b.Starts, a.Starts) })
 	return sums
 }
