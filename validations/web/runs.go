@@ -79,7 +79,7 @@ func (a *App) awaitRun(c echo.Context, principal core.Principal, id uuid.UUID) (
 func (a *App) awaitEnd(ctx context.Context, run progress.RunKey, wait time.Duration) error {
 	for deadline := time.Now().Add(wait); ; {
 		left := time.Until(deadline)
-		ended := a.Waiters.AwaitEnd(ctx, run, min(left, progress.Heartbeat))
+		ended := a.Waiters.AwaitEnd(ctx, run, nil, min(left, progress.Heartbeat))
 		if err := core.ConfirmAccess(ctx); err != nil {
 			return err
 		}
