@@ -30,7 +30,7 @@ func (a *App) requestsPage(c echo.Context, principal core.Principal) error {
 		return err
 	}
 	address := *c.Request().URL
-	page := core.NewPage(cursor, found.Requests, found.Stopped, func(r Request) uuid.UUID { return r.ID }, address)
+	page := core.NewPage(cursor, found.Found, found.Stopped, func(r Request) uuid.UUID { return r.ID }, address)
 	labels, err := a.labels(ctx, principal.OrgID, page.Results)
 	if err != nil {
 		return err
@@ -40,7 +40,7 @@ func (a *App) requestsPage(c echo.Context, principal core.Principal) error {
 		Filtered: query.Filter != Filter{}, OnlyStarts: !seesAll(principal), First: query.Cursor == "",
 	}
 	if found.Stopped != uuid.Nil {
-		view.Compared = MaxCompared
+		view.Compared = core.MaxScanned
 	}
 	if view.Refusals, err = a.reader.Refusals(ctx, principal.OrgID, 1); err != nil {
 		return err

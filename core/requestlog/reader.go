@@ -34,14 +34,6 @@ type Request struct {
 	Entry
 }
 
-// Found are the requests of a page, and one more if there is a next page.
-type Found struct {
-	Requests []Request
-	// Stopped is the last request that was compared for a page that is not full although older ones are left. It is the
-	// zero UUID for every other page.
-	Stopped uuid.UUID
-}
-
 // Reader reads the log.
 type Reader struct {
 	db *db.DB
@@ -53,14 +45,14 @@ func NewReader(database *db.DB) *Reader { return &Reader{db: database} }
 // List reads one page of the requests that the principal may see, newest first.
 func (r *Reader) List(
 	ctx context.Context, principal core.Principal, filter Filter, cursor core.Cursor,
-) (Found, error) {
+) (core.Scanned[Request], error) {
 	query := newListQuery(principal.OrgID, filter, cursor)
 	query.starts = !seesAll(principal)
 	requests, err := r.requests(ctx, query)
 	if err != nil || len(requests) > cursor.Size || !query.compares() {
-		return Found{Requests: requests}, err
+		return core.Scanned[Request]{Found: requests}, err
 	}
-	found := Found{Requests: requests}
+	found := core.Scanned[Request]{Found: requests}
 	found.Stopped, err = r.lastCompared(ctx, query)
 	return found, err
 }

@@ -135,7 +135,7 @@ func (a *App) listRuns(c echo.Context, principal core.Principal) error {
 		return err
 	}
 	address := *c.Request().URL
-	page := core.NewPage(cursor, found.Runs, found.Stopped, func(r validations.Run) uuid.UUID { return r.ID }, address)
+	page := core.NewPage(cursor, found.Found, found.Stopped, func(r validations.Run) uuid.UUID { return r.ID }, address)
 	return c.JSON(http.StatusOK, core.MapPage(page, func(run validations.Run) api.Run {
 		return validations.RenderRun(run, principal.OrgSlug)
 	}))

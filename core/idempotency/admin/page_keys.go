@@ -82,7 +82,7 @@ func newKeysPage(base string, query keysQuery, report keysReport) *keysPage {
 	page.Unkeyed, page.Today = report.unkeyed, report.days[0]
 	page.Stuck, page.StuckMore = report.stuck, report.stuck == MaxStuck
 	if report.entries.Stopped != uuid.Nil {
-		page.Scanned = MaxScanned
+		page.Scanned = core.MaxScanned
 	}
 	page.Chart = daysChart(base, report.days)
 	page.Saved = page.Chart.Total(0)
