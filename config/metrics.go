@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"net/netip"
-	"slices"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -89,9 +88,11 @@ func fromThisMachine(next echo.HandlerFunc) echo.HandlerFunc {
 
 // collect adds what is read to what is counted.
 func (p *Project) collect(parts health.Roles) (*metrics.Collected, error) {
-	gauges := metrics.NewCollected(metrics.Source{
-		Database: p.readGauges,
-		Archived: func(ctx context.Context) (int64, error) { return tasks.CountArchived(ctx, p.redis) },
+	gauges := metrics.NewCollected(p.readGauges, func(ctx context.Context) (metrics.Gauges, error) {
+		archived, err := tasks.CountArchived(ctx, p.redis)
+		var found metrics.Gauges
+		found.Add("sv_jobs_dead", helpOfDead, float64(archived), "place", "queue")
+		return found, err
 	})
 	engines := metrics.Engines(p.executor.Places, p.executor.Memory, p.local.Usage)
 	for _, collector := range append(engines, gauges, metrics.NewPool(p.db.Pool), p.metrics.Build(parts.String())) {
@@ -102,71 +103,52 @@ func (p *Project) collect(parts health.Roles) (*metrics.Collected, error) {
 	return gauges, nil
 }
 
+// helpOfDead describes a gauge that has a value from the database, and one from the queue.
+const helpOfDead = "Jobs that wait for an operator, by where they are."
+
+// readGauges reads what the database knows. What is counted one by one is counted up to a limit.
 func (p *Project) readGauges(ctx context.Context) (metrics.Gauges, error) {
 	counts, err := p.inspector.KeyCounts(ctx)
 	if err != nil {
-		return metrics.Gauges{}, err
+		return nil, err
 	}
 	backlog, err := tasks.ReadBacklog(ctx, p.db)
 	if err != nil {
-		return metrics.Gauges{}, err
+		return nil, err
 	}
 	workload, err := p.insights.Workload(ctx)
 	if err != nil {
-		return metrics.Gauges{}, err
+		return nil, err
 	}
 	hooks, err := webhooks.ReadState(ctx, p.db)
 	if err != nil {
-		return metrics.Gauges{}, err
+		return nil, err
 	}
 	processes, err := tasks.Processes(ctx, p.db, health.MaxProcesses)
 	if err != nil {
-		return metrics.Gauges{}, err
+		return nil, err
 	}
-	keys := make(map[string]int64, len(counts.ByState))
+	var found metrics.Gauges
 	for state, count := range counts.ByState {
-		keys[string(state)] = count
+		found.Add("sv_idempotency_keys",
+			"Idempotency keys by state; unfinished ones up to 10000, finished ones estimated.",
+			float64(count), "state", string(state))
 	}
-	return metrics.Gauges{
-		KeysByState: keys, OldestLocked: counts.OldestUnfinished,
-		OutboxPending: backlog.Pending, OutboxOldest: backlog.Oldest, DeadLetters: backlog.DeadLetters,
-		RunsPending: workload.Pending, RunsOldestPending: workload.OldestPending, RunsExecuting: workload.Executing,
-		WebhooksLate: hooks.Late, Webhooks: hooks.Active, WebhooksFailing: hooks.Failing,
-		Roles: roleGauges(processes), LoopAges: loopAges(processes),
-	}, nil
-}
-
-// roleGauges counts the processes of each role, and of those that do all at once each of its parts.
-func roleGauges(processes []tasks.ProcessState) []metrics.RoleGauges {
-	alive, silent := health.Living(processes), health.Gone(processes)
-	gauges := make([]metrics.RoleGauges, 0, len(health.AllRoles()))
-	for _, part := range health.AllRoles().Names() {
-		count := func(of []tasks.ProcessState) int {
-			n := 0
-			for _, process := range of {
-				if slices.Contains(process.Parts, part) {
-					n++
-				}
-			}
-			return n
-		}
-		gauges = append(gauges, metrics.RoleGauges{Role: part, Alive: count(alive), Silent: count(silent)})
-	}
-	return gauges
-}
-
-// loopAges returns the shortest time since a successful pass of each loop that has had one.
-func loopAges(processes []tasks.ProcessState) map[string]time.Duration {
-	ages := make(map[string]time.Duration)
-	for _, process := range processes {
-		for _, loop := range process.Loops {
-			if loop.Age == nil {
-				continue
-			}
-			if age, found := ages[loop.Name]; !found || *loop.Age < age {
-				ages[loop.Name] = *loop.Age
-			}
-		}
-	}
-	return ages
+	found.Add("sv_idempotency_oldest_locked_age_seconds", "Age of the oldest unfinished key that is not dead.",
+		counts.OldestUnfinished.Seconds())
+	found.Add("sv_outbox_pending", "Staged jobs that wait for the queue, up to 10000.", float64(backlog.Pending))
+	found.Add("sv_outbox_oldest_age_seconds", "Age of the oldest staged job that waits for the queue.",
+		backlog.Oldest.Seconds())
+	found.Add("sv_jobs_dead", helpOfDead, float64(backlog.DeadLetters), "place", "outbox")
+	found.Add("sv_runs_pending", "Runs that wait for a worker, up to 10000.", float64(workload.Pending))
+	found.Add("sv_runs_oldest_pending_age_seconds", "Age of the oldest run that waits for a worker.",
+		workload.OldestPending.Seconds())
+	found.Add("sv_runs_executing", "Runs that are executed, up to 10000.", float64(workload.Executing))
+	const ofWebhooks = "Webhooks that are not disabled, by whether their last attempt has failed."
+	found.Add("sv_webhooks", ofWebhooks, float64(hooks.Active-hooks.Failing), "state", "working")
+	found.Add("sv_webhooks", ofWebhooks, float64(hooks.Failing), "state", "failing")
+	found.Add("sv_webhooks_late_seconds", "How long a webhook has been due that no process delivers to.",
+		hooks.Late.Seconds())
+	health.AddGauges(&found, processes)
+	return found, nil
 }

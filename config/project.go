@@ -260,15 +260,10 @@ func (p *Project) installViews(check *core.Validator) error {
 }
 
 func newConsole(p *Project, check *core.Validator) (*health.App, error) {
-	var periodic []string
-	for _, work := range p.periodic() {
-		periodic = append(periodic, work.Name)
-	}
 	return health.New(health.Deps{
 		Version: p.version, DB: p.db, Redis: p.redis, Keys: p.inspector, Runs: p.runService,
 		Insights: p.insights, Executor: p.executor, Users: p.userService, Endpoints: operationNames(),
-		Periodic: periodic, Checks: Examination{Settings: p.settings, DB: p.db, Redis: p.redis}.Checks,
-		Validator: check, Log: p.log,
+		Checks: Examination{Settings: p.settings, DB: p.db, Redis: p.redis}.Checks, Validator: check, Log: p.log,
 	})
 }
 

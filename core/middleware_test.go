@@ -56,7 +56,7 @@ func TestRequestIDs(t *testing.T) {
 
 	for name, sent := range map[string]string{
 		"None": "", "Long": strings.Repeat("a", 129), "Space": "a b", "Newline": "a\nb", "NotUTF8": "\xff",
-		"Tail": "a\n",
+		"Tail": "a\n", "NotASCII": "ä", "Quote": `a"b`,
 	} {
 		t.Run("Replace"+name, func(t *testing.T) {
 			t.Parallel()

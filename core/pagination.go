@@ -116,6 +116,18 @@ func (c Cursor) Of(query *gorm.DB, id string) *gorm.DB {
 	return query.Where(id+" "+comparison+" ?", from).Order(id + " " + order).Limit(c.Size + 1)
 }
 
+// MaxScanned bounds how many rows one page of a list scans for a filter that no index answers. The next page resumes
+// where the scan has stopped, so paging to the end finds everything.
+const MaxScanned = 20_000
+
+// Scanned are the items of a page, and one more if there is a next page.
+type Scanned[T any] struct {
+	Found []T
+	// Stopped is the last item scanned for a page that is not full although older ones are left to scan. It is the zero
+	// UUID for every other page.
+	Stopped uuid.UUID
+}
+
 // NewPage makes the page from up to Size+1 rows in the order that they were read (backward pages are
 // read oldest first). The row beyond the size only shows that there is more. A search that has stopped at an id before
 // the page was full has a link to what it has not looked at; the zero UUID stands for one that has not stopped.

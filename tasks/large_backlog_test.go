@@ -3,8 +3,6 @@ package tasks_test
 import (
 	"testing"
 
-	"github.com/google/uuid"
-
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
@@ -70,36 +68,6 @@ func TestLargeBacklogsAreNotReadThrough(t *testing.T) {
 			if read-rows > most || scanned != scans {
 				t.Errorf("a batch read %d rows, and all of them %d times, want %d at most and 0", read-rows,
 					scanned-scans, most)
-			}
-		})
-	}
-}
-
-// BenchmarkEnqueuer measures a batch beside a backlog, and that with the first job of an organization that comes anew.
-func BenchmarkEnqueuer(b *testing.B) {
-	for _, backlog := range []struct {
-		name       string
-		orgs, each int
-	}{
-		{"100JobsOfOneOrganization", 1, 100},
-		{"1000000JobsOfOneOrganization", 1, 1_000_000},
-		{"100JobsOfEachOf10000Organizations", 10_000, 100},
-	} {
-		b.Run(backlog.name, func(b *testing.B) {
-			bundle := setup(b, redisServer(b))
-			bundle.enqueuer = bundle.newEnqueuer(slotsOfWorkers)
-			bundle.stageSpread(b, backlog.orgs, backlog.each)
-			org := uuid.New()
-			for b.Loop() {
-				b.StopTimer()
-				if err := bundle.client.FlushAll(b.Context()).Err(); err != nil {
-					b.Fatal(err)
-				}
-				bundle.stageMany(b, org, 1)
-				b.StartTimer()
-				if _, err := bundle.enqueuer.RunOnce(b.Context()); err != nil {
-					b.Fatal(err)
-				}
 			}
 		})
 	}

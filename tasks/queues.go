@@ -18,27 +18,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 )
 
-// Queue is the state of a queue.
-type Queue struct {
-	Name string
-	// Waiting tasks are due. Later ones are not: they were scheduled, or have failed and will be retried.
-	Waiting, Active, Later, Archived int64
-	// Oldest is how long the oldest waiting task has waited.
-	Oldest time.Duration
-	// Done and Failed are the tries of the day.
-	Done, Failed int64
-	Paused       bool
-}
-
-// WorkerState is a worker with a recent heartbeat.
-type WorkerState struct {
-	Host        string
-	PID         int
-	Concurrency int64
-	Active      int64
-	Started     time.Time
-}
-
 // ArchivedTask is a task that has failed for the last time.
 type ArchivedTask struct {
 	Queue, ID, Kind string
@@ -57,55 +36,10 @@ func NewQueues(client redis.UniversalClient) *Queues {
 	return &Queues{inspector: asynq.NewInspectorFromRedisClient(client)}
 }
 
-// List returns the state of the queues.
-func (q *Queues) List() ([]Queue, error) {
-	known, err := q.inspector.Queues()
-	if err != nil {
-		return nil, fmt.Errorf("list queues: %w", err)
-	}
-	queues := make([]Queue, 0, len(queueNames()))
-	for _, name := range queueNames() {
-		if !slices.Contains(known, name) {
-			// Nothing was ever queued.
-			queues = append(queues, Queue{Name: name})
-			continue
-		}
-		info, err := q.inspector.GetQueueInfo(name)
-		if err != nil {
-			return nil, fmt.Errorf("look into queue %s: %w", name, err)
-		}
-		queues = append(queues, Queue{
-			Name: name, Waiting: int64(info.Pending), Active: int64(info.Active),
-			Later: int64(info.Scheduled + info.Retry), Archived: int64(info.Archived), Oldest: info.Latency,
-			Done: int64(info.Processed - info.Failed), Failed: int64(info.Failed), Paused: info.Paused,
-		})
-	}
-	return queues, nil
-}
-
-func queueNames() []string { return []string{QueueJobs, QueuePeriodic} }
-
-// Workers lists the workers that are alive, the longest running first.
-func (q *Queues) Workers() ([]WorkerState, error) {
-	servers, err := q.inspector.Servers()
-	if err != nil {
-		return nil, fmt.Errorf("list workers: %w", err)
-	}
-	workers := make([]WorkerState, len(servers))
-	for i, server := range servers {
-		workers[i] = WorkerState{
-			Host: server.Host, PID: server.PID, Concurrency: int64(server.Concurrency),
-			Active: int64(len(server.ActiveWorkers)), Started: server.Started,
-		}
-	}
-	slices.SortFunc(workers, func(a, b WorkerState) int { return a.Started.Compare(b.Started) })
-	return workers, nil
-}
-
 // Archived lists tasks that have failed for the last time, the latest first.
 func (q *Queues) Archived(limit int) ([]ArchivedTask, error) {
 	var all []ArchivedTask
-	for _, name := range queueNames() {
+	for _, name := range []string{QueueJobs, QueuePeriodic} {
 		found, err := q.inspector.ListArchivedTasks(name, asynq.PageSize(limit))
 		if err != nil && !errors.Is(err, asynq.ErrQueueNotFound) {
 			return nil, fmt.Errorf("list the failed tasks of queue %s: %w", name, err)

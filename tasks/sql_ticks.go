@@ -4,36 +4,7 @@ import (
 	"context"
 	"fmt"
 	"time"
-
-	"github.com/jackc/pgx/v5"
-
-	"github.com/simplevalidations/simplevalidations/core/db"
 )
-
-// LastTick is the latest tick of periodic work.
-type LastTick struct {
-	Job    string
-	Tick   time.Time
-	DoneAt time.Time
-	// Effect is how much it did.
-	Effect int64
-}
-
-// LastTicks reads the latest tick of each periodic work that has one.
-func LastTicks(ctx context.Context, database *db.DB, names []string) ([]LastTick, error) {
-	rows, err := database.Pool.Query(ctx, `
-		SELECT t.job, t.tick, t.done_at, t.effect FROM unnest($1::text[]) AS w (job)
-		CROSS JOIN LATERAL (SELECT * FROM job_ticks WHERE job = w.job ORDER BY tick DESC LIMIT 1) AS t
-		ORDER BY t.job`, names)
-	if err != nil {
-		return nil, fmt.Errorf("read the last ticks: %w", err)
-	}
-	ticks, err := pgx.CollectRows(rows, pgx.RowToStructByPos[LastTick])
-	if err != nil {
-		return nil, fmt.Errorf("read the last ticks: %w", err)
-	}
-	return ticks, nil
-}
 
 func (c *Calendar) now(ctx context.Context) (time.Time, error) {
 	var now time.Time

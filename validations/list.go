@@ -14,6 +14,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 )
 
 // RunFilter selects runs. Empty fields select all.
@@ -224,41 +225,23 @@ func (s *Service) FindAll(ctx context.Context, orgID uuid.UUID, ids []uuid.UUID)
 	return found, nil
 }
 
-// MaxScanned bounds how many runs one page scans for a filter that no index answers. The next page resumes where the
-// scan has stopped, so paging to the end finds every run.
-const MaxScanned = 20_000
-
-// KeyUses finds the runs that were started with an idempotency key.
-type KeyUses interface {
-	// RunsStartedWith returns the runs that were started with a key that is still kept.
-	RunsStartedWith(ctx context.Context, orgID uuid.UUID, key string) ([]uuid.UUID, error)
-}
-
-// FilteredRuns are the runs of a page, and one more if there is a next page.
-type FilteredRuns struct {
-	Runs []Run
-	// Stopped is the last run scanned for a page that is not full although older runs are left to scan. It is the zero
-	// UUID for every other page.
-	Stopped uuid.UUID
-}
-
-// ListFiltered reads one page of the organization's runs, newest first. It scans at most MaxScanned runs.
+// ListFiltered reads one page of the organization's runs, newest first. It scans at most core.MaxScanned runs.
 func (s *Service) ListFiltered(
-	ctx context.Context, keys KeyUses, orgID uuid.UUID, filter RunFilter, cursor core.Cursor,
-) (FilteredRuns, error) {
+	ctx context.Context, keys *admin.Inspector, orgID uuid.UUID, filter RunFilter, cursor core.Cursor,
+) (core.Scanned[Run], error) {
 	if filter == filter.indexed() {
 		runs, err := s.List(ctx, orgID, filter, cursor)
-		return FilteredRuns{Runs: runs}, err
+		return core.Scanned[Run]{Found: runs}, err
 	}
 	stop, err := s.lastScanned(ctx, orgID, filter.indexed(), cursor)
 	if err != nil {
-		return FilteredRuns{}, err
+		return core.Scanned[Run]{}, err
 	}
 	runs, err := s.listUpTo(ctx, orgID, filter, cursor, stop)
 	if err != nil || len(runs) > cursor.Size || stop == uuid.Nil {
-		return FilteredRuns{Runs: runs}, err
+		return core.Scanned[Run]{Found: runs}, err
 	}
-	page := FilteredRuns{Runs: runs, Stopped: stop}
+	page := core.Scanned[Run]{Found: runs, Stopped: stop}
 	if filter.IdempotencyKey != "" && !cursor.Backward {
 		err = s.addRunsOfKey(ctx, keys, orgID, filter, cursor, &page)
 	}
@@ -284,7 +267,7 @@ func (s *Service) lastScanned(
 	comparison, order, from := cursor.Window()
 	var last Run
 	err := s.selected(ctx, orgID, filter).Select("id").Where("id "+comparison+" ?", from).
-		Order("id " + order).Offset(MaxScanned - 1).Take(&last).Error
+		Order("id " + order).Offset(core.MaxScanned - 1).Take(&last).Error
 	if errors.Is(err, gorm.ErrRecordNotFound) {
 		return uuid.Nil, nil
 	}
@@ -298,7 +281,8 @@ func (s *Service) lastScanned(
 //
 // No other run of the key lies between them and the end of the scan: a key is kept longer than its earlier uses.
 func (s *Service) addRunsOfKey(
-	ctx context.Context, keys KeyUses, orgID uuid.UUID, filter RunFilter, cursor core.Cursor, page *FilteredRuns,
+	ctx context.Context, keys *admin.Inspector, orgID uuid.UUID, filter RunFilter, cursor core.Cursor,
+	page *core.Scanned[Run],
 ) error {
 	ids, err := keys.RunsStartedWith(ctx, orgID, filter.IdempotencyKey)
 	if err != nil || len(ids) == 0 {
@@ -307,15 +291,15 @@ func (s *Service) addRunsOfKey(
 	var started []Run
 	runs := s.db.Gorm.WithContext(ctx).Model(&Run{}).
 		Where("org_id = ? AND id IN ? AND id < ?", orgID, ids, page.Stopped)
-	err = narrow(runs, filter).Order("id DESC").Limit(cursor.Size + 1 - len(page.Runs)).Find(&started).Error
+	err = narrow(runs, filter).Order("id DESC").Limit(cursor.Size + 1 - len(page.Found)).Find(&started).Error
 	if err != nil {
 		return fmt.Errorf("list the runs of a key: %w", err)
 	}
 	if len(started) > 0 {
-		page.Runs = append(page.Runs, started...)
+		page.Found = append(page.Found, started...)
 		page.Stopped = started[len(started)-1].ID
 	}
-	if len(page.Runs) > cursor.Size {
+	if len(page.Found) > cursor.Size {
 		page.Stopped = uuid.Nil
 	}
 	return nil

@@ -3,7 +3,6 @@
 package workflows
 
 import (
-	"context"
 	"embed"
 	"fmt"
 
@@ -36,7 +35,7 @@ type RunPages interface {
 // App is the app: its services and the views on them.
 type App struct {
 	service *Service
-	usage   UsageReader
+	usage   *quota.Service
 	runs    *validations.Service
 	// insights reads the results of workflows for their pages.
 	insights *insights.Reader
@@ -52,16 +51,11 @@ type App struct {
 	files    *files.Parser
 }
 
-// UsageReader reads how much of its quota an organization has used.
-type UsageReader interface {
-	RunUsage(ctx context.Context, orgID uuid.UUID) (quota.PeriodUsage, error)
-}
-
 // Deps are what the app needs.
 type Deps struct {
 	Service  *Service
 	Insights *insights.Reader
-	Usage    UsageReader
+	Usage    *quota.Service
 	Starter  *start.Starter
 	Waiters  *progress.Waiters
 	Guard    *idempotency.Guard

@@ -10,9 +10,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/embedded"
 )
 
-// Headroom is what the served process keeps free of garbage collections.
-const Headroom = mostHeadroom
-
 // HeadroomWithin is what the served process keeps free of garbage collections under a limit of its memory.
 func HeadroomWithin(limit int64) int64 { return headroomWithin(limit) }
 

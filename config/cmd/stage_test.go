@@ -3,7 +3,6 @@ package cmd_test
 import (
 	"testing"
 
-	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 )
 
@@ -16,7 +15,7 @@ type stage struct {
 	*fixture.Stage
 }
 
-func setup(tb testing.TB, change ...func(*config.Settings)) *stage {
+func setup(tb testing.TB) *stage {
 	tb.Helper()
-	return &stage{fixture.Setup(tb, change...)}
+	return &stage{fixture.Setup(tb)}
 }

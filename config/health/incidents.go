@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/core/pages"
@@ -97,23 +96,6 @@ func incidentOfTask(task tasks.ArchivedTask) incident {
 		Kind: "task of queue " + task.Queue, Title: task.Kind + " " + task.ID,
 		Pill: pages.NewPill("fail", "Failed"), Error: task.Error, Tries: task.Tries, Since: task.FailedAt,
 	}
-}
-
-// stateCount counts the keys of all organizations in a state.
-type stateCount struct {
-	State string
-	Count int64
-}
-
-func newStateCounts(keys admin.KeyCounts) []stateCount {
-	states := []api.KeyState{
-		api.KeyStateInProgress, api.KeyStateAbandoned, api.KeyStateDead, api.KeyStateFinished,
-	}
-	counts := make([]stateCount, len(states))
-	for i, state := range states {
-		counts[i] = stateCount{strings.ReplaceAll(string(state), "_", " "), keys.ByState[state]}
-	}
-	return counts
 }
 
 // narrowed returns the incidents that contain the text.

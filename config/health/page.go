@@ -51,8 +51,6 @@ type Deps struct {
 	Executor  *execution.Executor
 	Users     *users.Service
 	Endpoints idempotency.Operations
-	// Periodic are the names of the work that is due by the calendar.
-	Periodic []string
 	// Checks examine the settings and the servers.
 	Checks    func(context.Context) []Check
 	Validator *core.Validator
@@ -98,12 +96,8 @@ type systemState struct {
 	// Applied counts the migrations that were applied, and Migrations all of them.
 	Applied, Migrations int64
 	Backlog             tasks.Backlog
-	Keys                []stateCount
-	Ticks               []tasks.LastTick
 	// RedisProblem is the error of a Redis that does not answer; "" when it does.
 	RedisProblem string
-	Queues       []tasks.Queue
-	Workers      []tasks.WorkerState
 	Processes    processesView
 	Checks       []Check
 }
@@ -124,31 +118,15 @@ func (a *App) readState(ctx context.Context) (systemState, error) {
 	if found.Backlog, err = tasks.ReadBacklog(ctx, a.DB); err != nil {
 		return found, err
 	}
-	counts, err := a.Keys.KeyCounts(ctx)
-	if err != nil {
-		return found, err
-	}
-	found.Keys = newStateCounts(counts)
 	processes, err := tasks.Processes(ctx, a.DB, MaxProcesses)
-	if err != nil {
-		return found, err
-	}
 	found.Processes = newProcessesView(processes)
-	found.Ticks, err = tasks.LastTicks(ctx, a.DB, a.Periodic)
 	return found, err
 }
 
-// readQueues adds what Redis knows, and returns the tasks that have failed. The page is shown without Redis, too.
-func (a *App) readQueues(ctx context.Context, found *systemState) []incident {
-	if err := a.pingRedis(ctx); err != nil {
-		found.RedisProblem = err.Error()
-		return nil
-	}
-	var err error
+// failedTasks lists the tasks that have failed for the last time. The page is shown without Redis, too.
+func (a *App) failedTasks(ctx context.Context, found *systemState) []incident {
+	err := a.pingRedis(ctx)
 	var archived []tasks.ArchivedTask
-	if found.Queues, err = a.queues.List(); err == nil {
-		found.Workers, err = a.queues.Workers()
-	}
 	if err == nil {
 		archived, err = a.queues.Archived(maxIncidents)
 	}

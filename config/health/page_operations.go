@@ -85,7 +85,7 @@ func (a *App) allIncidents(ctx context.Context, found *systemState) ([]incident,
 	if err != nil {
 		return nil, err
 	}
-	incidents = append(incidents, a.readQueues(ctx, found)...)
+	incidents = append(incidents, a.failedTasks(ctx, found)...)
 	return incidents, a.nameOrganizations(ctx, incidents)
 }
 

@@ -153,12 +153,7 @@ func ReadExisting(ctx context.Context, database *db.DB, claims []Claim) (map[Ide
 	return readExisting(ctx, database.Pool, claims)
 }
 
-// querier is a transaction or a pool.
-type querier interface {
-	Query(ctx context.Context, query string, args ...any) (pgx.Rows, error)
-}
-
-func readExisting(ctx context.Context, in querier, claims []Claim) (map[Identity]Record, error) {
+func readExisting(ctx context.Context, in db.Querier, claims []Claim) (map[Identity]Record, error) {
 	rows, err := in.Query(ctx, `
 		SELECT k.* FROM unnest($1::uuid[], $2::text[], $3::text[]) AS asked (org, name, operation)
 		CROSS JOIN LATERAL (SELECT `+recordColumns+` FROM idempotency_keys

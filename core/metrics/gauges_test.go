@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
@@ -18,16 +17,18 @@ func TestCollected(t *testing.T) {
 	t.Parallel()
 	away := errors.New("away")
 	var databaseErr, queueErr error
-	figures := metrics.NewCollected(metrics.Source{
-		Database: func(ctx context.Context) (metrics.Gauges, error) {
-			if _, bounded := ctx.Deadline(); !bounded {
-				t.Error("the reading has no deadline")
-			}
-			return metrics.Gauges{OutboxPending: 3, OutboxOldest: 2 * time.Second, DeadLetters: 1}, databaseErr
-		},
-		Archived: func(context.Context) (int64, error) { return 4, queueErr },
-	})
-	names := []string{"sv_figures_up", "sv_jobs_dead", "sv_outbox_pending", "sv_outbox_oldest_age_seconds"}
+	const dead = "Jobs that wait for an operator, by where they are."
+	var ofDatabase, ofQueue metrics.Gauges
+	ofDatabase.Add("sv_outbox_pending", "Staged jobs that wait for the queue, up to 10000.", 3)
+	ofDatabase.Add("sv_jobs_dead", dead, 1, "place", "outbox")
+	ofQueue.Add("sv_jobs_dead", dead, 4, "place", "queue")
+	figures := metrics.NewCollected(func(ctx context.Context) (metrics.Gauges, error) {
+		if _, bounded := ctx.Deadline(); !bounded {
+			t.Error("the reading has no deadline")
+		}
+		return ofDatabase, databaseErr
+	}, func(context.Context) (metrics.Gauges, error) { return ofQueue, queueErr })
+	names := []string{"sv_figures_up", "sv_jobs_dead", "sv_outbox_pending"}
 	want := func(lines ...string) {
 		t.Helper()
 		const headers = `
@@ -35,8 +36,6 @@ func TestCollected(t *testing.T) {
 			# TYPE sv_figures_up gauge
 			# HELP sv_jobs_dead Jobs that wait for an operator, by where they are.
 			# TYPE sv_jobs_dead gauge
-			# HELP sv_outbox_oldest_age_seconds Age of the oldest staged job that waits for the queue.
-			# TYPE sv_outbox_oldest_age_seconds gauge
 			# HELP sv_outbox_pending Staged jobs that wait for the queue, up to 10000.
 			# TYPE sv_outbox_pending gauge
 		`
@@ -50,7 +49,7 @@ func TestCollected(t *testing.T) {
 		t.Fatal(err)
 	}
 	want(`sv_figures_up{source="database"} 1`, `sv_figures_up{source="queue"} 1`, `sv_jobs_dead{place="outbox"} 1`,
-		`sv_jobs_dead{place="queue"} 4`, `sv_outbox_oldest_age_seconds 2`, `sv_outbox_pending 3`)
+		`sv_jobs_dead{place="queue"} 4`, `sv_outbox_pending 3`)
 	databaseErr = away
 	if err := figures.Refresh(t.Context()); !errors.Is(err, away) {
 		t.Errorf("err = %v, want it to say why", err)
@@ -61,20 +60,17 @@ func TestCollected(t *testing.T) {
 		t.Errorf("err = %v, want it to say why", err)
 	}
 	want(`sv_figures_up{source="database"} 1`, `sv_figures_up{source="queue"} 0`, `sv_jobs_dead{place="outbox"} 1`,
-		`sv_outbox_oldest_age_seconds 2`, `sv_outbox_pending 3`)
+		`sv_outbox_pending 3`)
 }
 
 // A source that hangs leaves the other one its time.
 func TestGaugesOfASourceBesideAHangingOne(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		figures := metrics.NewCollected(metrics.Source{
-			Database: func(ctx context.Context) (metrics.Gauges, error) {
-				<-ctx.Done()
-				return metrics.Gauges{}, ctx.Err()
-			},
-			Archived: func(ctx context.Context) (int64, error) { return 0, ctx.Err() },
-		})
+		figures := metrics.NewCollected(func(ctx context.Context) (metrics.Gauges, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}, func(ctx context.Context) (metrics.Gauges, error) { return nil, ctx.Err() })
 		if err := figures.Refresh(t.Context()); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Refresh = %v, want that the database hangs", err)
 		}

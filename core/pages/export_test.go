@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
@@ -17,14 +18,25 @@ import (
 
 func TestExport(t *testing.T) {
 	t.Parallel()
-	endless := func(context.Context) ([][]string, bool, error) {
-		return slices.Repeat([][]string{{"a", "1"}}, pages.ExportPage), true, nil
+	endless := func(context.Context, core.Cursor) (core.Scanned[string], error) {
+		return core.Scanned[string]{Found: slices.Repeat([]string{"a"}, pages.ExportPage+1)}, nil
 	}
-	export := func(confirm func() error, next pages.NextRows) (*httptest.ResponseRecorder, error) {
+	id := uuid.New()
+	export := func(
+		confirm func() error, list func(context.Context, core.Cursor) (core.Scanned[string], error),
+	) (*httptest.ResponseRecorder, error) {
 		access := core.Access{Confirm: func(context.Context) error { return confirm() }}
 		request := httptest.NewRequestWithContext(core.WithAccess(t.Context(), access), http.MethodGet, "/", nil)
 		answer := httptest.NewRecorder()
-		return answer, pages.Export(echo.New().NewContext(request, answer), "runs.csv", []string{"id", "n"}, next)
+		return answer, pages.Export(echo.New().NewContext(request, answer), "runs.csv", []string{"id"}, core.Cursor{},
+			func(string) uuid.UUID { return id }, list,
+			func(_ context.Context, items []string) ([][]string, error) {
+				rows := make([][]string, len(items))
+				for i, item := range items {
+					rows[i] = []string{item}
+				}
+				return rows, nil
+			})
 	}
 	t.Run("EndsAfterItsMostRows", func(t *testing.T) {
 		t.Parallel()
@@ -51,9 +63,10 @@ func TestExport(t *testing.T) {
 	t.Run("AnswersAnErrorOnTheFirstRows", func(t *testing.T) {
 		t.Parallel()
 		failed := errors.New("the database is away")
-		answer, err := export(func() error { return nil }, func(context.Context) ([][]string, bool, error) {
-			return nil, false, failed
-		})
+		away := func(context.Context, core.Cursor) (core.Scanned[string], error) {
+			return core.Scanned[string]{}, failed
+		}
+		answer, err := export(func() error { return nil }, away)
 		if !errors.Is(err, failed) || answer.Body.Len() > 0 {
 			t.Errorf("body %q, error %v; want none and %v", answer.Body, err, failed)
 		}

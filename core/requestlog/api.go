@@ -38,7 +38,7 @@ func (a *App) list(c echo.Context, principal core.Principal) error {
 	if err != nil {
 		return err
 	}
-	page := core.NewPage(cursor, found.Requests, found.Stopped, func(r Request) uuid.UUID { return r.ID },
+	page := core.NewPage(cursor, found.Found, found.Stopped, func(r Request) uuid.UUID { return r.ID },
 		*c.Request().URL)
 	return c.JSON(http.StatusOK, core.MapPage(page, renderRequest))
 }

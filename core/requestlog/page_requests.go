@@ -30,12 +30,8 @@ func (a *App) requestsPage(c echo.Context, principal core.Principal) error {
 		return err
 	}
 	address := *c.Request().URL
-	page := core.NewPage(cursor, found.Requests, found.Stopped, func(r Request) uuid.UUID { return r.ID }, address)
+	page := core.NewPage(cursor, found.Found, found.Stopped, func(r Request) uuid.UUID { return r.ID }, address)
 	labels, err := a.labels(ctx, principal.OrgID, page.Results)
-	if err != nil {
-		return err
-	}
-	refusals, err := a.reader.Refusals(ctx, principal.OrgID, 1)
 	if err != nil {
 		return err
 	}
@@ -44,13 +40,10 @@ func (a *App) requestsPage(c echo.Context, principal core.Principal) error {
 		Filtered: query.Filter != Filter{}, OnlyStarts: !seesAll(principal), First: query.Cursor == "",
 	}
 	if found.Stopped != uuid.Nil {
-		view.Compared = MaxCompared
+		view.Compared = core.MaxScanned
 	}
-	for _, refusal := range refusals {
-		view.Refusals = append(view.Refusals, RefusalCount{
-			Code: refusal.Code, Title: core.Spec(refusal.Code).Title, Starts: refusal.Starts,
-			Others: refusal.Others,
-		})
+	if view.Refusals, err = a.reader.Refusals(ctx, principal.OrgID, 1); err != nil {
+		return err
 	}
 	return a.renderRequests(c, http.StatusOK, view)
 }
@@ -100,7 +93,7 @@ type requestsView struct {
 	// Compared is how many requests were compared for a page that is not full although older ones are left; 0 for every
 	// other page.
 	Compared int64
-	Refusals []RefusalCount
+	Refusals []Refusal
 	// Problem is what is wrong with the filter. Then nothing else is set.
 	Problem *core.Error
 }

@@ -34,14 +34,6 @@ type Request struct {
 	Entry
 }
 
-// Found are the requests of a page, and one more if there is a next page.
-type Found struct {
-	Requests []Request
-	// Stopped is the last request that was compared for a page that is not full although older ones are left. It is the
-	// zero UUID for every other page.
-	Stopped uuid.UUID
-}
-
 // Reader reads the log.
 type Reader struct {
 	db *db.DB
@@ -53,14 +45,14 @@ func NewReader(database *db.DB) *Reader { return &Reader{db: database} }
 // List reads one page of the requests that the principal may see, newest first.
 func (r *Reader) List(
 	ctx context.Context, principal core.Principal, filter Filter, cursor core.Cursor,
-) (Found, error) {
+) (core.Scanned[Request], error) {
 	query := newListQuery(principal.OrgID, filter, cursor)
 	query.starts = !seesAll(principal)
 	requests, err := r.requests(ctx, query)
 	if err != nil || len(requests) > cursor.Size || !query.compares() {
-		return Found{Requests: requests}, err
+		return core.Scanned[Request]{Found: requests}, err
 	}
-	found := Found{Requests: requests}
+	found := core.Scanned[Request]{Found: requests}
 	found.Stopped, err = r.lastCompared(ctx, query)
 	return found, err
 }
@@ -101,30 +93,23 @@ type Refusal struct {
 // Title names the reason.
 func (r Refusal) Title() string { return core.Spec(r.Code).Title }
 
-// RefusalCount counts what was refused for one reason.
-type RefusalCount struct {
-	Code           api.Code
-	Title          string
-	Starts, Others int64
-}
-
 // All counts the requests of both kinds.
-func (r RefusalCount) All() int64 { return r.Starts + r.Others }
+func (r Refusal) All() int64 { return r.Starts + r.Others }
 
 // Sum adds the refused starts of several days up, most of them first.
-func Sum(refusals []Refusal) []RefusalCount {
-	var sums []RefusalCount
+func Sum(refusals []Refusal) []Refusal {
+	var sums []Refusal
 	for _, refusal := range refusals {
 		if refusal.Starts == 0 {
 			continue
 		}
-		i := slices.IndexFunc(sums, func(sum RefusalCount) bool { return sum.Code == refusal.Code })
+		i := slices.IndexFunc(sums, func(sum Refusal) bool { return sum.Code == refusal.Code })
 		if i < 0 {
 			i = len(sums)
-			sums = append(sums, RefusalCount{Code: refusal.Code, Title: core.Spec(refusal.Code).Title})
+			sums = append(sums, Refusal{Code: refusal.Code})
 		}
 		sums[i].Starts += refusal.Starts
 	}
-	slices.SortStableFunc(sums, func(a, b RefusalCount) int { return cmp.Compare(b.Starts, a.Starts) })
+	slices.SortStableFunc(sums, func(a, b Refusal) int { return cmp.Compare(b.Starts, a.Starts) })
 	return sums
 }

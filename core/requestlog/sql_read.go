@@ -19,10 +19,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 )
 
-// MaxCompared bounds how many requests one page compares with the filters that its index does not answer. The next page
-// goes on where it has stopped, so paging to the end finds every request.
-const MaxCompared = 20_000
-
 const columns = `id, org_id, at, took_us, method, path, endpoint, status, code, key, token_id, address, request_id,
 	original_request_id, replayed, run_id, headers, body_size, body_digest, problem`
 
@@ -156,7 +152,7 @@ func (r *Reader) requests(ctx context.Context, q *listQuery) ([]Request, error) 
 	}
 	limit := page.size + 1
 	if page.compares() {
-		limit = MaxCompared
+		limit = core.MaxScanned
 	}
 	statement := `SELECT ` + columns + ` FROM (` + page.window("*", "LIMIT "+strconv.Itoa(limit)) + `) AS near
 		WHERE ` + page.condition() + ` ORDER BY id` + order + ` LIMIT ` + strconv.Itoa(page.size+1)
@@ -177,7 +173,7 @@ func (r *Reader) lastCompared(ctx context.Context, q *listQuery) (uuid.UUID, err
 	// Parameters of other filters are not used here, so they have no type of their own.
 	page.args = page.args[:len(page.args)-len(page.compared)]
 	var last uuid.UUID
-	statement := page.window("id", "OFFSET "+strconv.Itoa(MaxCompared-1)+" LIMIT 1")
+	statement := page.window("id", "OFFSET "+strconv.Itoa(core.MaxScanned-1)+" LIMIT 1")
 	err := r.db.Pool.QueryRow(ctx, statement, page.args...).Scan(&last)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return uuid.Nil, nil

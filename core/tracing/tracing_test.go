@@ -133,31 +133,3 @@ func TestCheck(t *testing.T) {
 		}
 	}
 }
-
-// BenchmarkRequest makes the spans of a request whose run is executed elsewhere.
-func BenchmarkRequest(b *testing.B) {
-	server := httptest.NewServer(http.NotFoundHandler())
-	b.Cleanup(server.Close)
-	header := http.Header{"Traceparent": {"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}}
-	for name, endpoint := range map[string]string{"Off": "", "On": server.URL} {
-		b.Run(name, func(b *testing.B) {
-			tracer, err := tracing.Open(b.Context(), endpoint, "1", slog.New(slog.DiscardHandler))
-			if err != nil {
-				b.Fatal(err)
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				ctx, request := tracer.Serve(b.Context(), "request", header)
-				ctx, start := tracer.Start(ctx, "start")
-				ctx, commit := tracer.Together(ctx, "start.commit", []tracing.Origin{tracer.Origin(ctx)})
-				origin := tracer.Origin(ctx)
-				commit.End()
-				start.End()
-				request.End()
-				tracer.Waited(b.Context(), "run.queue", origin, time.Millisecond)
-				_, run := tracer.Join(b.Context(), "run.execute", origin)
-				run.End()
-			}
-		})
-	}
-}

@@ -30,7 +30,7 @@ type usagePage struct {
 	Saved     int64
 	SavedDays int
 	// Refusals are the starts that were refused in the last days, by the code.
-	Refusals []requestlog.RefusalCount
+	Refusals []requestlog.Refusal
 }
 
 func newUsagePage(usage PeriodUsage, counts RunCounts, tokens []TokenRuns, days []admin.Day) usagePage {

@@ -62,28 +62,18 @@ func NewWaiters(database *db.DB) *Waiters {
 }
 
 // AwaitEnd returns when the run is completed, when the limit is over, when ctx ends or when the process stops. It
-// reports whether the run was completed.
-func (w *Waiters) AwaitEnd(ctx context.Context, run RunKey, limit time.Duration) bool {
-	return w.Await(ctx, run, validations.ProgressCompleted-1, limit)
-}
-
-// AwaitExecuted is AwaitEnd for a run that this process may be executing: the value true of the execution ends the wait
-// as well. A nil channel stands for no execution.
-func (w *Waiters) AwaitExecuted(ctx context.Context, run RunKey, executed <-chan bool, limit time.Duration) bool {
+// reports whether the run was completed. This process may be executing it: the value true of the execution ends the
+// wait as well. A nil channel stands for no execution.
+func (w *Waiters) AwaitEnd(ctx context.Context, run RunKey, executed <-chan bool, limit time.Duration) bool {
 	return w.await(ctx, []Watch{{RunKey: run, Beyond: validations.ProgressCompleted - 1}}, executed, limit)
 }
 
 // AwaitCompleted returns true when the run is completed, and false when ctx ends before, or the process stops.
 func (w *Waiters) AwaitCompleted(ctx context.Context, orgID, runID uuid.UUID) bool {
-	return w.AwaitEnd(ctx, RunKey{OrgID: orgID, ID: runID}, math.MaxInt64)
+	return w.AwaitEnd(ctx, RunKey{OrgID: orgID, ID: runID}, nil, math.MaxInt64)
 }
 
-// Await is AwaitEnd for any progress beyond a known one. It reports whether there was some.
-func (w *Waiters) Await(ctx context.Context, run RunKey, beyond validations.Progress, limit time.Duration) bool {
-	return w.AwaitAny(ctx, []Watch{{RunKey: run, Beyond: beyond}}, limit)
-}
-
-// AwaitAny is Await for the first of several events.
+// AwaitAny returns as AwaitEnd does, when the first of several events has happened.
 func (w *Waiters) AwaitAny(ctx context.Context, watches []Watch, limit time.Duration) bool {
 	return w.await(ctx, watches, nil, limit)
 }

@@ -54,7 +54,7 @@ func waited(tb testing.TB, waiters *Waiters, run RunKey, beyond validations.Prog
 		}
 	}()
 	begin()
-	return waiters.Await(ctx, run, beyond, wait)
+	return waiters.AwaitAny(ctx, []Watch{{RunKey: run, Beyond: beyond}}, wait)
 }
 
 func TestWaiters(t *testing.T) {
@@ -111,14 +111,14 @@ func TestAnnounceReleasesWaiters(t *testing.T) {
 		var released sync.WaitGroup
 		for _, beyond := range []validations.Progress{0, 1} {
 			released.Go(func() {
-				if !waiters.Await(t.Context(), run, beyond, time.Minute) {
+				if !waiters.AwaitAny(t.Context(), []Watch{{RunKey: run, Beyond: beyond}}, time.Minute) {
 					t.Errorf("nothing was announced beyond %d", beyond)
 				}
 			})
 		}
 		other := RunKey{OrgID: run.OrgID, ID: uuid.New()}
 		released.Go(func() {
-			if waiters.Await(t.Context(), other, 0, time.Minute) {
+			if waiters.AwaitAny(t.Context(), []Watch{{RunKey: other}}, time.Minute) {
 				t.Error("the progress of another run was announced")
 			}
 		})

@@ -3,14 +3,12 @@ package web
 import (
 	"context"
 	"embed"
-	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
 	"github.com/simplevalidations/simplevalidations/core/pages"
-	"github.com/simplevalidations/simplevalidations/core/requestlog"
 	"github.com/simplevalidations/simplevalidations/users"
 	"github.com/simplevalidations/simplevalidations/users/quota"
 	"github.com/simplevalidations/simplevalidations/validations"
@@ -24,27 +22,6 @@ import (
 
 //go:embed templates/validations/*.html
 var templates embed.FS
-
-// Keys reads idempotency keys.
-type Keys interface {
-	validations.KeyUses
-	KeyReplays
-
-	// Hours counts the starts of each hour since a time.
-	Hours(ctx context.Context, orgID uuid.UUID, since time.Time) (admin.Hours, error)
-	// Stuck counts unfinished keys that no request holds, up to admin.MaxStuck.
-	Stuck(ctx context.Context, orgID uuid.UUID) (int64, error)
-	// Refusals counts what was refused on the last days.
-	Refusals(ctx context.Context, orgID uuid.UUID, days int) ([]requestlog.Refusal, error)
-}
-
-// KeyReplays reads how keys were replayed.
-type KeyReplays interface {
-	// Replays returns how often each key was replayed. Keys that are no longer kept are not in the map.
-	Replays(ctx context.Context, orgID uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]int64, error)
-	// HasReplays reports whether any request of the organization was replayed lately.
-	HasReplays(ctx context.Context, orgID uuid.UUID) (bool, error)
-}
 
 // Workflows knows what can be started.
 type Workflows interface {
@@ -62,7 +39,7 @@ type Deps struct {
 	Signing   *external.Keys
 	Executor  *execution.Executor
 	Waiters   *progress.Waiters
-	Keys      Keys
+	Keys      *admin.Inspector
 	Usage     *quota.Service
 	Users     *users.Service
 	Workflows Workflows

@@ -68,7 +68,7 @@ func (a *App) runsPage(c echo.Context, principal core.Principal) error {
 	if err != nil {
 		return err
 	}
-	rows, err := a.listed(ctx, principal.OrgID, found.Runs)
+	rows, err := a.listed(ctx, principal.OrgID, found.Found)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (a *App) runsPage(c echo.Context, principal core.Principal) error {
 	page := core.NewPage(cursor, rows, found.Stopped, func(run listedRun) uuid.UUID { return run.ID }, address)
 	view := newRunsView(principal, query, names, page)
 	if found.Stopped != uuid.Nil {
-		view.Scanned = validations.MaxScanned
+		view.Scanned = core.MaxScanned
 	}
 	if len(rows) == 0 {
 		if view.FirstRun, err = a.Workflows.FirstStart(ctx, principal.OrgID, a.Address); err != nil {

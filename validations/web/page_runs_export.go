@@ -10,6 +10,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/pages"
+	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/formats"
 )
 
@@ -19,30 +20,23 @@ func (a *App) exportRuns(c echo.Context, principal core.Principal) error {
 	if err != nil {
 		return err
 	}
-	cursor.Size = pages.ExportPage
 	columns := []string{
 		"id", "created_at", "ended_at", "state", "result", "workflow", "version", "document", "errors", "warnings",
 		"notes", "source", "idempotency_key", "replays", "request_id",
 	}
-	return pages.Export(c, "runs.csv", columns, func(ctx context.Context) ([][]string, bool, error) {
-		found, err := a.Runs.ListFiltered(ctx, a.Keys, principal.OrgID, query.RunFilter, cursor)
-		if err != nil {
-			return nil, false, err
-		}
-		runs := found.Runs[:min(len(found.Runs), pages.ExportPage)]
-		listed, err := a.listed(ctx, principal.OrgID, runs)
-		if err != nil {
-			return nil, false, err
-		}
-		if cursor.ID = found.Stopped; len(found.Runs) > pages.ExportPage {
-			cursor.ID = runs[pages.ExportPage-1].ID
-		}
-		rows := make([][]string, len(listed))
-		for i, run := range listed {
-			rows[i] = exportedRow(run)
-		}
-		return rows, cursor.ID != uuid.Nil, nil
-	})
+	idOf := func(run validations.Run) uuid.UUID { return run.ID }
+	return pages.Export(c, "runs.csv", columns, cursor, idOf,
+		func(ctx context.Context, cursor core.Cursor) (core.Scanned[validations.Run], error) {
+			return a.Runs.ListFiltered(ctx, a.Keys, principal.OrgID, query.RunFilter, cursor)
+		},
+		func(ctx context.Context, runs []validations.Run) ([][]string, error) {
+			listed, err := a.listed(ctx, principal.OrgID, runs)
+			rows := make([][]string, len(listed))
+			for i, run := range listed {
+				rows[i] = exportedRow(run)
+			}
+			return rows, err
+		})
 }
 
 func exportedRow(run listedRun) []string {

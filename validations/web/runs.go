@@ -79,7 +79,7 @@ func (a *App) awaitRun(c echo.Context, principal core.Principal, id uuid.UUID) (
 func (a *App) awaitEnd(ctx context.Context, run progress.RunKey, wait time.Duration) error {
 	for deadline := time.Now().Add(wait); ; {
 		left := time.Until(deadline)
-		ended := a.Waiters.AwaitEnd(ctx, run, min(left, progress.Heartbeat))
+		ended := a.Waiters.AwaitEnd(ctx, run, nil, min(left, progress.Heartbeat))
 		if err := core.ConfirmAccess(ctx); err != nil {
 			return err
 		}
@@ -135,7 +135,7 @@ func (a *App) listRuns(c echo.Context, principal core.Principal) error {
 		return err
 	}
 	address := *c.Request().URL
-	page := core.NewPage(cursor, found.Runs, found.Stopped, func(r validations.Run) uuid.UUID { return r.ID }, address)
+	page := core.NewPage(cursor, found.Found, found.Stopped, func(r validations.Run) uuid.UUID { return r.ID }, address)
 	return c.JSON(http.StatusOK, core.MapPage(page, func(run validations.Run) api.Run {
 		return validations.RenderRun(run, principal.OrgSlug)
 	}))

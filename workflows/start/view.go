@@ -229,5 +229,5 @@ func (a *API) awaitEnd(ctx context.Context, orgID uuid.UUID, answer Answer, wait
 			return
 		}
 	}
-	a.waiters.AwaitExecuted(ctx, progress.RunKey{OrgID: orgID, ID: answer.RunID}, answer.Executed, wait)
+	a.waiters.AwaitEnd(ctx, progress.RunKey{OrgID: orgID, ID: answer.RunID}, answer.Executed, wait)
 }

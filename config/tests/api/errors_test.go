@@ -145,33 +145,6 @@ func TestUnreachableDatabaseIsAProblem(t *testing.T) {
 	}
 }
 
-func TestRequestIDs(t *testing.T) {
-	t.Parallel()
-	s := setup(t)
-	for _, tt := range []struct {
-		name, sent string
-		kept       bool
-	}{
-		{"OwnOne", "Abc-1.2_3", true},
-		{"LongestOne", strings.Repeat("a", 128), true},
-		{"None", "", false},
-		{"TooLong", strings.Repeat("a", 129), false},
-		{"WithSpace", "a b", false},
-		{"NotASCII", "ä", false},
-		{"NotUTF8", "\xff", false},
-		{"WithQuote", `a"b`, false},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			got := s.Do(t, call{Path: "/api/nothing/"}.With("Request-Id", tt.sent))
-			problem := fixture.WantProblem(t, got, api.CodeNotAuthenticated)
-			if (problem.RequestID == tt.sent) != tt.kept {
-				t.Errorf("request_id = %q after %q, kept %t wanted", problem.RequestID, tt.sent, tt.kept)
-			}
-		})
-	}
-}
-
 // badTexts cannot be stored or shown as they are.
 func badTexts() map[string]string {
 	return map[string]string{

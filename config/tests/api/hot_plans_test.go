@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
+	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/idempotency/admin"
@@ -78,7 +79,7 @@ func TestNoPlanDependsOnStatistics(t *testing.T) {
 			s.crowdOfOthers(t)
 			s.wantFewReads(t, crowdRows/4, func() { h.lists(t) })
 			// A search looks at the newest runs twice: for where it ends, and for what they contain.
-			s.wantFewReads(t, 2*validations.MaxScanned+crowdRows/4, func() { h.search(t) })
+			s.wantFewReads(t, 2*core.MaxScanned+crowdRows/4, func() { h.search(t) })
 		})
 	}
 }

@@ -299,59 +299,20 @@ func TestOverageWithoutKey(t *testing.T) {
 	}
 }
 
-func TestOverageWithoutKeySucceeds(t *testing.T) {
-	t.Parallel()
-	s := setupOverage(t)
-	got := s.Do(t, s.Start(t, ""))
-	wantFirst(t, got)
-	fixture.WantHeader(t, got, map[string]string{"Idempotency-Key": "", "Idempotency-Expires": ""})
-	s.wantOneRun(t)
-}
-
+// The service goes on when the client hangs up.
 func TestOverageAbandoned(t *testing.T) {
 	t.Parallel()
-
-	t.Run("TheServiceGoesOnWhenTheClientHangsUp", func(t *testing.T) {
-		t.Parallel()
-		s := setupOverage(t)
-		charging, release := s.hold(t)
-		ctx, hangUp := context.WithCancel(t.Context())
-		var request sync.WaitGroup
-		request.Go(func() { _, _ = s.Send(ctx, s.Start(t, "gone")) }) // It is hung up on.
-		<-charging
-		hangUp()
-		request.Wait()
-		s.Refused(t, api.CodeKeyInProgress, s.Start(t, "gone"))
-		release()
-		coretest.Eventually(t, func() bool { return s.point(t) == string(idempotency.PointFinished) })
-		s.wantOneRun(t)
-	})
-
-	t.Run("TheCompleterAndARetryDoItOnce", func(t *testing.T) {
-		t.Parallel()
-		s := setupOverage(t)
-		s.billing.Usually(outside.DropAfter)
-		s.Refused(t, api.CodeUnavailable, s.Start(t, "both"))
-		s.billing.Usually(outside.Accept)
-		var both sync.WaitGroup
-		both.Go(func() {
-			if _, err := s.Completer.RunOnce(t.Context()); err != nil {
-				t.Errorf("complete: %v", err)
-			}
-		})
-		s.retryAtOnce(t, "both")
-		both.Wait()
-		s.wantOneRun(t)
-	})
-}
-
-func TestOverageSameKeyAtOnce(t *testing.T) {
-	t.Parallel()
 	s := setupOverage(t)
-	s.retryAtOnce(t, "same")
-	if calls := s.billing.Attempts(); calls != 1 {
-		t.Errorf("calls of the billing service = %d, want 1", calls)
-	}
+	charging, release := s.hold(t)
+	ctx, hangUp := context.WithCancel(t.Context())
+	var request sync.WaitGroup
+	request.Go(func() { _, _ = s.Send(ctx, s.Start(t, "gone")) }) // It is hung up on.
+	<-charging
+	hangUp()
+	request.Wait()
+	s.Refused(t, api.CodeKeyInProgress, s.Start(t, "gone"))
+	release()
+	coretest.Eventually(t, func() bool { return s.point(t) == string(idempotency.PointFinished) })
 	s.wantOneRun(t)
 }
 
@@ -363,43 +324,4 @@ func (s overageStage) hold(tb testing.TB) (<-chan struct{}, func()) {
 	s.billing.Watch(func(outside.Moment, outside.Charge) { say(); <-free })
 	tb.Cleanup(release)
 	return charging, release
-}
-
-// retryAtOnce sends one start from many clients at once, each until it gets the run, and demands one run and
-// equal bytes.
-func (s overageStage) retryAtOnce(tb testing.TB, key string) {
-	tb.Helper()
-	const clients = 12
-	c := s.Start(tb, key)
-	ctx, cancel := context.WithTimeout(tb.Context(), fixture.Patience)
-	defer cancel()
-	answers := make([]answer, clients)
-	var group sync.WaitGroup
-	for i := range answers {
-		group.Go(func() {
-			var err error
-			for answers[i].Status == 0 || answers[i].Status == http.StatusConflict {
-				if answers[i], err = s.Send(ctx, c); err != nil {
-					break
-				}
-			}
-			if err != nil || answers[i].Status != http.StatusCreated {
-				tb.Errorf("answer = %d %s, %v, want 201 after any number of 409",
-					answers[i].Status, answers[i].Body, err)
-			}
-		})
-	}
-	group.Wait()
-	firsts := 0
-	for _, got := range answers {
-		if !bytes.Equal(got.Body, answers[0].Body) {
-			tb.Errorf("body = %s, want %s", got.Body, answers[0].Body)
-		}
-		if got.Header.Get("Idempotent-Replayed") == "" {
-			firsts++
-		}
-	}
-	if firsts > 1 {
-		tb.Errorf("first answers = %d, want one at most", firsts)
-	}
 }

@@ -56,9 +56,6 @@ func (s *stage) formsThatWrite(t *testing.T) map[string]call {
 	calls["POST /app/orgs/:org/members/:id/remove/"] = fixture.Post(member+"/remove/", owner, nil)
 	calls["POST /app/orgs/:org/try/:operation/"] = tryStart(t, owner, map[string]string{"path-id": "meter-readings"},
 		fixture.SampleText(t, "good/meter-readings.csv"))
-	calls["POST /app/orgs/:org/select-keys/"] = fixture.Post(fixture.HarbourPages+"select-keys/", owner, url.Values{
-		"id": {s.strandedKey(t, "selected").String()}, "confirmed": {"true"}, "reason": {"stopped by hand"},
-	})
 	return calls
 }
 

@@ -108,13 +108,6 @@ func (s *stage) rowsOfKeys(tb testing.TB, owner string) []pageRow {
 		}
 	}
 	return []pageRow{
-		{
-			name: "keys-selection", path: fixture.HarbourPages + "keys/", route: "/app/orgs/:org/keys/", session: owner,
-			then: func(tab *browser.Tab) {
-				tab.Click(`[name="id"]`)
-				tab.Follow("#selected .btn")
-			},
-		},
 		row("key-finished", s.Entry(tb, "seeded-1").ID),
 		row("key-stranded", s.strandedKey(tb, "stuck").String()),
 		{

@@ -2,8 +2,6 @@ package pages
 
 import (
 	"encoding/csv"
-	"net/http"
-	"net/url"
 	"strings"
 	"testing"
 
@@ -23,7 +21,7 @@ func TestKeysAreFoundByAPart(t *testing.T) {
 	}
 	html := list("q=INVOICE")
 	fixture.Shows(t, html, ">Invoice-2026-11</a>", ">invoice_2026</a>", "Contains: INVOICE")
-	fixture.Hides(t, html, ">payroll</a>", "Select the key")
+	fixture.Hides(t, html, ">payroll</a>")
 	html = list("q=e_2")
 	fixture.Shows(t, html, ">invoice_2026</a>")
 	fixture.Hides(t, html, ">Invoice-2026-11</a>")
@@ -32,35 +30,6 @@ func TestKeysAreFoundByAPart(t *testing.T) {
 		`href="?state=finished"><span class="unseen">Remove </span>Contains: invoice`,
 		`href="?q=invoice"><span class="unseen">Remove </span>State: Finished`)
 	fixture.Shows(t, list("q=nowhere"), "No key matches", `runs/?q=nowhere`)
-}
-
-func TestSelectedKeysAreReleased(t *testing.T) {
-	t.Parallel()
-	s := setup(t)
-	s.Started(t, s.Start(t, "finished"))
-	ids := []string{
-		s.strandedKey(t, "one").String(), s.strandedKey(t, "two").String(), s.Entry(t, "finished").ID,
-	}
-	admin := s.Visitor(t, api.RoleAdmin)
-	html := s.see(t, harbour("keys/", admin))
-	fixture.Shows(t, html, `value="`+ids[0]+`" form="selected"`, `value="`+ids[1]+`" form="selected"`)
-	fixture.Hides(t, html, `value="`+ids[2]+`" form="selected"`)
-	sent := func(status int, fields url.Values) string {
-		fields["id"] = ids
-		return s.Visit(t, status, harbourForm("select-keys/", admin, fields))
-	}
-	fixture.Shows(t, sent(http.StatusOK, url.Values{}), "Release 2 keys?", "1 selected key left out")
-	fixture.Shows(t, sent(http.StatusBadRequest, url.Values{"confirmed": {"true"}, "reason": {" "}}),
-		`<a href="#reason">reason</a> must be given`)
-	confirmed := url.Values{"confirmed": {"true"}, "reason": {"stopped by hand"}}
-	sent(http.StatusSeeOther, confirmed)
-	html = s.see(t, harbour("keys/", admin))
-	fixture.Shows(t, html, ">finished</a>")
-	fixture.Hides(t, html, ">one</a>", ">two</a>")
-	s.shows(t, harbour("audit/", admin), "idempotency_key.release", "stopped by hand")
-	// Sent again, the form has nothing left to do.
-	fixture.Shows(t, sent(http.StatusOK, confirmed), "3 selected keys left out")
-	fixture.Shows(t, s.Visit(t, http.StatusSeeOther, harbourForm("select-keys/", admin, nil)))
 }
 
 func TestKeysAreExported(t *testing.T) {

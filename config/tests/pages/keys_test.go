@@ -35,12 +35,10 @@ func (s *stage) accessToKeyPages(tb testing.TB) map[string]fixture.Access {
 	// The first to release it deletes it.
 	release.But = map[api.Role]int{api.RoleOwner: http.StatusNotFound}
 	return map[string]fixture.Access{
-		"GET /app/orgs/:org/requests/":     orgPage("requests/", api.RoleViewer),
-		"GET /app/orgs/:org/requests/:id/": orgPage("requests/"+s.loggedStart(tb, "seen")+"/", api.RoleViewer),
-		"GET /app/orgs/:org/keys/":         orgPage("keys/", api.RoleViewer),
-		"GET /app/orgs/:org/export-keys/":  orgPage("export-keys/", api.RoleViewer),
-		"POST /app/orgs/:org/select-keys/": orgForm("select-keys/", url.Values{"id": {uuid.NewString()}},
-			api.RoleAdmin, http.StatusOK),
+		"GET /app/orgs/:org/requests/":          orgPage("requests/", api.RoleViewer),
+		"GET /app/orgs/:org/requests/:id/":      orgPage("requests/"+s.loggedStart(tb, "seen")+"/", api.RoleViewer),
+		"GET /app/orgs/:org/keys/":              orgPage("keys/", api.RoleViewer),
+		"GET /app/orgs/:org/export-keys/":       orgPage("export-keys/", api.RoleViewer),
 		"GET /app/orgs/:org/keys/:id/":          orgPage("keys/"+s.Entry(tb, "seen").ID+"/", api.RoleViewer),
 		"POST /app/orgs/:org/keys/:id/release/": release,
 	}

@@ -1,9 +1,6 @@
 package conformance
 
 import (
-	"bufio"
-	"io"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -12,12 +9,11 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
 )
 
-// testKeySyntax has how keys are sent and stored. Which texts are keys is shown by the tests of core/idempotency.
+// testKeySyntax has how keys are stored and refused. Which texts are keys, and which of them are the same one, is shown
+// by the tests of core/idempotency and by TestIdemcheck.
 func (s *site) testKeySyntax(t *testing.T) {
 	t.Helper()
 	t.Run("Accepted", s.testAcceptedKeys)
-	t.Run("OneKeyInTwoForms", s.testFormsOfKeys)
-	t.Run("TwoKeysThatLookAlike", s.testKeysThatLookAlike)
 	t.Run("Refused", s.testRefusedKeys)
 
 	t.Run("WithoutOneEachRequestIsDone", func(t *testing.T) {
@@ -53,7 +49,6 @@ func (s *site) testAcceptedKeys(t *testing.T) {
 		printable.WriteRune(c)
 	}
 	for _, tt := range []struct{ name, sent, means string }{
-		{"255Characters", strings.Repeat("k", 255), strings.Repeat("k", 255)},
 		{"255CharactersWithoutTheEscapes", `"` + strings.Repeat(`\"`, 255) + `"`, strings.Repeat(`"`, 255)},
 		{"EverySign", printable.String(), printable.String()},
 	} {
@@ -70,45 +65,6 @@ func (s *site) testAcceptedKeys(t *testing.T) {
 	}
 }
 
-func (s *site) testFormsOfKeys(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct{ name, bare, quoted string }{
-		{"Escaped", `say "a\b"`, `"say \"a\\b\""`},
-		{"SpacesWithinQuotes", "two  spaces", `"two  spaces"`},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			first := s.created(t, s.start(t).key(tt.bare))
-			s.replayed(t, s.start(t).key(tt.quoted), first)
-			s.wantRuns(t, tt.bare, 1)
-		})
-	}
-
-	t.Run("WhiteSpaceAroundIt", func(t *testing.T) {
-		t.Parallel()
-		first := s.created(t, s.start(t).key("surrounded"))
-		program.WantReplay(t, s.verbatim(t, s.start(t), "Idempotency-Key: \t surrounded \t"), first)
-		program.WantReplay(t, s.verbatim(t, s.start(t), "idempotency-key:surrounded"), first)
-	})
-}
-
-func (s *site) testKeysThatLookAlike(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct{ name, one, other string }{
-		{"SpacesWithinQuotes", "inner", `" inner"`},
-		{"LeadingZeros", "1", "01"},
-		{"Length", strings.Repeat("l", 254), strings.Repeat("l", 255)},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			one, other := s.created(t, s.start(t).key(tt.one)), s.created(t, s.start(t).key(tt.other))
-			if one.Run(t) == other.Run(t) {
-				t.Errorf("run = %s for %q and %q, want two runs", one.Run(t), tt.one, tt.other)
-			}
-		})
-	}
-}
-
 func (s *site) testRefusedKeys(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -118,9 +74,7 @@ func (s *site) testRefusedKeys(t *testing.T) {
 	}{
 		{"Empty", []string{""}, api.CodeKeyInvalid},
 		{"256Characters", []string{strings.Repeat("k", 256)}, api.CodeKeyTooLong},
-		{"NotUTF8", []string{"k\xff"}, api.CodeKeyInvalid},
 		{"TwoLines", []string{"a", "b"}, api.CodeKeyInvalid},
-		{"Unterminated", []string{`"a`}, api.CodeKeyInvalid},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -143,33 +97,4 @@ func (s *site) wantNoDocument(tb testing.TB, filename string) {
 	if got := program.Count(tb, s.DB, "SELECT count(*) FROM submissions WHERE filename = $1", filename); got != 0 {
 		tb.Errorf("documents named %q = %d, want none", filename, got)
 	}
-}
-
-// verbatim sends a call with one more header line, as it is, in place of the key.
-func (s *site) verbatim(tb testing.TB, c call, line string) program.Answer {
-	tb.Helper()
-	connection, err := net.Dial("tcp", strings.TrimPrefix(s.one.URL(), "http://"))
-	if err != nil {
-		tb.Fatalf("connect: %v", err)
-	}
-	defer connection.Close()
-	var text strings.Builder
-	request := c.without("Idempotency-Key").request(tb, s.one.URL())
-	if err := request.Write(&text); err != nil {
-		tb.Fatalf("write the request: %v", err)
-	}
-	head, body, _ := strings.Cut(text.String(), "\r\n\r\n")
-	if _, err := io.WriteString(connection, head+"\r\n"+line+"\r\n\r\n"+body); err != nil {
-		tb.Fatalf("send: %v", err)
-	}
-	response, err := http.ReadResponse(bufio.NewReader(connection), request)
-	if err != nil {
-		tb.Fatalf("read the answer: %v", err)
-	}
-	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
-	if err != nil {
-		tb.Fatalf("read the answer: %v", err)
-	}
-	return program.Answer{Status: response.StatusCode, Header: response.Header, Body: answer}
 }

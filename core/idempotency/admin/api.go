@@ -44,7 +44,7 @@ func (a *App) list(c echo.Context, principal core.Principal) error {
 }
 
 // pageOf makes the page of a list, which goes on where a search has stopped.
-func pageOf(entries Entries, cursor core.Cursor, address url.URL) api.Page[Entry] {
+func pageOf(entries core.Scanned[Entry], cursor core.Cursor, address url.URL) api.Page[Entry] {
 	return core.NewPage(cursor, entries.Found, entries.Stopped, func(e Entry) uuid.UUID { return e.ID }, address)
 }
 

@@ -27,27 +27,15 @@ func NewInspector(database *db.DB, maxAttempts int, operations idempotency.Opera
 	return &Inspector{db: database, maxAttempts: maxAttempts, operations: operations}
 }
 
-// MaxScanned bounds how many keys one page compares with a part of a key. The next page resumes where the scan has
-// stopped, so paging to the end finds every key.
-const MaxScanned = 20_000
-
-// Entries are the keys of a page, and one more if there is a next page.
-type Entries struct {
-	Found []Entry
-	// Stopped is the last key compared for a page that is not full although older keys are left. It is the zero UUID
-	// for every other page.
-	Stopped uuid.UUID
-}
-
-// List reads one page of the organization's keys, newest first, and one entry more. It scans at most MaxScanned keys
-// for a part of a key.
+// List reads one page of the organization's keys, newest first, and one entry more. It scans at most core.MaxScanned
+// keys for a part of a key.
 func (i *Inspector) List(
 	ctx context.Context, orgID uuid.UUID, filter EntryFilter, cursor core.Cursor,
-) (Entries, error) {
+) (core.Scanned[Entry], error) {
 	var reads db.Reads
 	list := i.queueList(&reads, orgID, filter, cursor)
 	if err := i.db.Read(ctx, &reads); err != nil {
-		return Entries{}, fmt.Errorf("list keys: %w", err)
+		return core.Scanned[Entry]{}, fmt.Errorf("list keys: %w", err)
 	}
 	return list.entries(), nil
 }
@@ -70,11 +58,11 @@ func (i *Inspector) queueList(
 	return list
 }
 
-func (l *queuedList) entries() Entries {
+func (l *queuedList) entries() core.Scanned[Entry] {
 	if len(l.found) > l.size || len(l.last) == 0 {
-		return Entries{Found: l.found}
+		return core.Scanned[Entry]{Found: l.found}
 	}
-	return Entries{Found: l.found, Stopped: l.last[0]}
+	return core.Scanned[Entry]{Found: l.found, Stopped: l.last[0]}
 }
 
 // Find reads one key of the organization with its phase changes.

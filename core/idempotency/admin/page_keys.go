@@ -34,7 +34,6 @@ func (a *App) keysPage(c echo.Context, principal core.Principal) error {
 	}
 	data := newKeysPage(pages.Base(principal.OrgSlug), query, report)
 	data.Page = core.MapPage(pageOf(report.entries, cursor, *c.Request().URL), newKeyRow(a.inspector.operations))
-	data.selectable(principal)
 	return a.renderKeys(c, http.StatusOK, data)
 }
 
@@ -54,8 +53,6 @@ type keysPage struct {
 	Chips  []pages.Chip
 	// Export is a CSV file of the list.
 	Export string
-	// Selects is set if a key of the page can be selected.
-	Selects bool
 	// Scanned is how many keys were compared for a page that is not full although older keys are left; 0 for every
 	// other page.
 	Scanned int64
@@ -85,7 +82,7 @@ func newKeysPage(base string, query keysQuery, report keysReport) *keysPage {
 	page.Unkeyed, page.Today = report.unkeyed, report.days[0]
 	page.Stuck, page.StuckMore = report.stuck, report.stuck == MaxStuck
 	if report.entries.Stopped != uuid.Nil {
-		page.Scanned = MaxScanned
+		page.Scanned = core.MaxScanned
 	}
 	page.Chart = daysChart(base, report.days)
 	page.Saved = page.Chart.Total(0)
@@ -136,8 +133,6 @@ type keyRow struct {
 	Operation string
 	// Refused is how often the key was refused.
 	Refused int64
-	// Selectable is set if the visitor may release the key together with others.
-	Selectable bool
 }
 
 func newKeyRow(operations idempotency.Operations) func(Entry) keyRow {

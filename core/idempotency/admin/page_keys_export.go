@@ -18,26 +18,21 @@ func (a *App) exportKeys(c echo.Context, principal core.Principal) error {
 	if err != nil {
 		return err
 	}
-	cursor.Size = pages.ExportPage
 	columns := []string{
 		"id", "key", "operation", "state", "run", "status", "replays", "mismatches", "conflicts", "created_at",
 		"finished_at", "expires_at", "request_id",
 	}
-	return pages.Export(c, "keys.csv", columns, func(ctx context.Context) ([][]string, bool, error) {
-		entries, err := a.inspector.List(ctx, principal.OrgID, query.EntryFilter, cursor)
-		if err != nil {
-			return nil, false, err
-		}
-		found := entries.Found[:min(len(entries.Found), pages.ExportPage)]
-		if cursor.ID = entries.Stopped; len(entries.Found) > pages.ExportPage {
-			cursor.ID = found[pages.ExportPage-1].ID
-		}
-		rows := make([][]string, len(found))
-		for i, entry := range found {
-			rows[i] = exportedRow(entry)
-		}
-		return rows, cursor.ID != uuid.Nil, nil
-	})
+	return pages.Export(c, "keys.csv", columns, cursor, func(e Entry) uuid.UUID { return e.ID },
+		func(ctx context.Context, cursor core.Cursor) (core.Scanned[Entry], error) {
+			return a.inspector.List(ctx, principal.OrgID, query.EntryFilter, cursor)
+		},
+		func(_ context.Context, entries []Entry) ([][]string, error) {
+			rows := make([][]string, len(entries))
+			for i, entry := range entries {
+				rows[i] = exportedRow(entry)
+			}
+			return rows, nil
+		})
 }
 
 func exportedRow(e Entry) []string {

@@ -62,16 +62,5 @@ func (p *keysPage) Filtered() bool { return p.Filter != EntryFilter{} }
 // More reports whether one of the filters is set that are rarely wanted.
 func (p *keysPage) More() bool { return p.Filter.Key != "" || p.Span.IsExact() }
 
-// selectable offers to release the keys that are stuck, to those who may.
-func (p *keysPage) selectable(principal core.Principal) {
-	if !principal.Role.Allows(api.RoleAdmin) {
-		return
-	}
-	for i, row := range p.Results {
-		p.Results[i].Selectable = row.isStuck()
-		p.Selects = p.Selects || row.isStuck()
-	}
-}
-
 // isStuck reports whether the key can be released.
 func (e Entry) isStuck() bool { return e.State == api.KeyStateAbandoned || e.State == api.KeyStateDead }

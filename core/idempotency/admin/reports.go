@@ -15,7 +15,7 @@ import (
 
 // keysReport is everything that the page of keys shows.
 type keysReport struct {
-	entries Entries
+	entries core.Scanned[Entry]
 	days    []Day
 	stuck   int64
 	unkeyed UnkeyedRuns

@@ -87,8 +87,8 @@ func (f EntryFilter) span() entrySpan {
 	return span
 }
 
-// queueSearchedEntries is queueEntries for a part of the key, which no index answers: it compares the newest MaxScanned
-// keys of the page.
+// queueSearchedEntries is queueEntries for a part of the key, which no index answers: it compares the newest
+// core.MaxScanned keys of the page.
 func (i *Inspector) queueSearchedEntries(
 	reads *db.Reads, orgID uuid.UUID, filter EntryFilter, cursor core.Cursor, found *[]Entry,
 ) {
@@ -101,7 +101,7 @@ func (i *Inspector) queueSearchedEntries(
 			AND ($4 = '' OR key = $4) AND ($5 = '' OR endpoint = $5) AND ($6 = '' OR state = $6)
 		ORDER BY id `+order+` LIMIT $7`,
 		orgID, i.maxAttempts, from, filter.Key, filter.Endpoint, filter.State, cursor.Size+1,
-		"%"+likeText.Replace(filter.Search)+"%", MaxScanned, span.first, span.last, span.since, span.until)
+		"%"+likeText.Replace(filter.Search)+"%", core.MaxScanned, span.first, span.last, span.since, span.until)
 }
 
 // likeText makes a text stand for itself in a pattern.
@@ -115,7 +115,7 @@ func queueLastScanned(
 	span := filter.span()
 	reads.Queue(db.AllInto(last, pgx.RowTo[uuid.UUID]), `
 		SELECT id FROM idempotency_keys WHERE org_id = $1 AND id `+comparison+` $2 AND id BETWEEN $4 AND $5
-		ORDER BY id `+order+` OFFSET $3 LIMIT 1`, orgID, from, MaxScanned-1, span.first, span.last)
+		ORDER BY id `+order+` OFFSET $3 LIMIT 1`, orgID, from, core.MaxScanned-1, span.first, span.last)
 }
 
 // entriesFrom returns the query that finds the entries of a filter with the least rows.

@@ -21,7 +21,6 @@ func (a *App) Routes(routes *core.Routes) {
 func (a *App) Pages(web *echo.Group) {
 	web.GET(pages.OrgRoute+"/keys/", core.As(api.RoleViewer, "see keys", a.keysPage))
 	web.GET(pages.OrgRoute+"/export-keys/", core.As(api.RoleViewer, "see keys", a.exportKeys))
-	web.POST(pages.OrgRoute+"/select-keys/", core.As(api.RoleAdmin, "release idempotency keys", a.selectKeys))
 	web.GET(pages.OrgRoute+"/keys/:id/", core.As(api.RoleViewer, "see keys", a.keyPage))
 	web.POST(pages.OrgRoute+"/keys/:id/release/", core.As(api.RoleAdmin, "release idempotency keys", a.releaseForm))
 }

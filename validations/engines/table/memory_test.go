@@ -81,17 +81,3 @@ func checkMemory(t *testing.T, rows int, allowed uint64) {
 func TestTablesAreStreamed(t *testing.T) {
 	checkMemory(t, 100_000, 16<<20)
 }
-
-func BenchmarkTable100kRows(b *testing.B) {
-	engine := compile(b, engines.KindTable, string(sample(b, "schemas/meter-readings.table-step.json")))
-	table := &readings{head: readingsHead, rows: 100_000}
-	content := make([]byte, table.size())
-	if n, err := table.ReadAt(content, 0); n < len(content) {
-		b.Fatalf("make table: %v", err)
-	}
-	b.SetBytes(table.size())
-	b.ReportAllocs()
-	for b.Loop() {
-		run(b, engine, content, "text/csv")
-	}
-}

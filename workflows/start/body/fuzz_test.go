@@ -99,26 +99,3 @@ func TestFingerprintOfShuffledForms(t *testing.T) {
 		meanings[sum], sums[meaning] = meaning, sum
 	}
 }
-
-func BenchmarkReadStartBody(b *testing.B) {
-	document := `{"readings":[` + strings.Repeat(`{"meter":"MTR-0001","kwh":12.50},`, 30) + `{}]}`
-	for name, request := range map[string]func() *http.Request{
-		"raw":      func() *http.Request { return rawRequest("application/json", document) },
-		"envelope": func() *http.Request { return envelopeRequest(`{"filename":"a.json","content":` + document + `}`) },
-		"multipart": func() *http.Request {
-			return multipartRequest(b, "b", part{name: "file", filename: "a.json", content: document})
-		},
-	} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				b.StopTimer()
-				r := request()
-				b.StartTimer()
-				if _, err := body.Read(r, limits(), new(validations.Intake)); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
