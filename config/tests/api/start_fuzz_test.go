@@ -36,7 +36,8 @@ func FuzzStart(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, shape uint8, mediaType, name, text string, content []byte) {
 		c := s.drawn(t, shape, mediaType, name, text, content)
-		keyed := c.With("Idempotency-Key", uuid.NewString())
+		key := uuid.NewString()
+		keyed := c.With("Idempotency-Key", key)
 		before := s.RowCounts(t)
 		first, err := s.Send(t.Context(), keyed)
 		if err != nil {
@@ -46,7 +47,8 @@ func FuzzStart(f *testing.F) {
 		if first.Status != http.StatusCreated {
 			wantSameRefusal(t, first, again)
 			s.wantStarts(t, before, 0)
-			beside.Must(t, http.StatusCreated, keyed.To(startOfTables).WithBody("text/csv", "a\n1\n"))
+			after := call{Method: http.MethodPost, Path: startOfTables, Token: s.Harbour.Tokens.Executor}
+			beside.Must(t, http.StatusCreated, after.With("Idempotency-Key", key).WithBody("text/csv", "a\n1\n"))
 			return
 		}
 		fixture.WantReplay(t, first, again)
