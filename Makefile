@@ -51,7 +51,7 @@ test: ## run the tests on a private PostgreSQL, with the race detector where gor
 
 .PHONY: test-all
 test-all: ## run the tests and the slow ones (crashes, failovers, browsers), all with the race detector
-	@.ci/setup gcc postgresql redis xmllint curl python3 python3-venv mypy nginx pgbouncer patroni promtool \
+	@.ci/setup gcc postgresql redis xmllint curl python3 python3-venv python3-lxml mypy nginx pgbouncer patroni promtool \
 		chromium npm skopeo umoci systemd ssh-keygen
 	$(TEST) -race -tags slow $(PKG)
 

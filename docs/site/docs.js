@@ -31,7 +31,10 @@
   if (chosen) {
     const arriving = new MutationObserver(() => choose(document, chosen));
     arriving.observe(document, { childList: true, subtree: true });
-    document.addEventListener("DOMContentLoaded", () => arriving.disconnect());
+    document.addEventListener("DOMContentLoaded", () => {
+      arriving.disconnect(); // What it has not told of yet is lost.
+      choose(document, chosen);
+    });
   }
 
   document.addEventListener("change", (event) => {

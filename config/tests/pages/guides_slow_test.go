@@ -14,7 +14,7 @@ func chosenTab(tab *browser.Tab) string {
 	return browser.Eval[string](tab, `document.querySelector(".tabs :checked").labels[0].textContent`)
 }
 
-func TestLanguageOfExamplesIsRemembered(t *testing.T) {
+func TestLanguageIsRememberedInABrowser(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	tab := browser.Open(t).Tab(t, browser.Viewport{})
