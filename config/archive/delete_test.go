@@ -162,6 +162,28 @@ func TestDeleteOrganizationWithALateStart(t *testing.T) {
 	}
 }
 
+// TestDeleteOrganizationAfterADeadlock has the database choose a statement of the deletion to end a deadlock.
+func TestDeleteOrganizationAfterADeadlock(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	operator := s.Console(t)
+	s.Started(t, s.Start(t, "kept"))
+	operator.Must(t, "org", "set", s.Harbour.Slug, "--suspended", "--reason", "it left")
+	s.Exec(t, `CREATE SEQUENCE tries`)
+	s.Exec(t, `CREATE FUNCTION deadlock() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+		IF nextval('tries') = 1 THEN RAISE 'deadlock detected' USING ERRCODE = 'deadlock_detected'; END IF;
+		RETURN NULL;
+	END $$`)
+	s.Exec(t, `CREATE TRIGGER deadlock BEFORE DELETE ON validation_runs
+		FOR EACH STATEMENT EXECUTE FUNCTION deadlock()`)
+	operator.Must(t, "org", "delete", s.Harbour.Slug)
+	for table, rows := range tenantRows(t, s, s.Harbour) {
+		if rows != 0 {
+			t.Errorf("%s has %d rows of the deleted organization", table, rows)
+		}
+	}
+}
+
 // tenantRows counts the rows of an organization in every table that has some of organizations.
 func tenantRows(tb testing.TB, s *stage, org config.DemoOrg) map[string]int {
 	tb.Helper()

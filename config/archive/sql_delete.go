@@ -16,8 +16,9 @@ import (
 // tenantBatch bounds the rows that one statement deletes, so that no lock is held for long.
 const tenantBatch = 1000
 
-// lateStarts bounds how often a deletion begins again. A constraint that is broken each time is no late start.
-const lateStarts = 100
+// mostTries bounds how often a deletion begins again after a late start, and a statement after a deadlock. What fails
+// each time is neither.
+const mostTries = 100
 
 // tenantTable is a table whose rows belong to organizations.
 type tenantTable struct {
@@ -99,7 +100,7 @@ func Delete(ctx context.Context, database *db.DB, orgID uuid.UUID, detail string
 	case isThere:
 		err := deleteAll(ctx, database, orgID, detail)
 		// A start that was accepted before the suspension has come after its table was emptied.
-		for again := 0; again < lateStarts && db.ViolatedConstraint(err) != ""; again++ {
+		for again := 0; again < mostTries && db.ViolatedConstraint(err) != ""; again++ {
 			err = deleteAll(ctx, database, orgID, detail)
 		}
 		if err != nil {
@@ -161,8 +162,12 @@ func emptyTenantTables(
 	for _, table := range tables {
 		statement := fmt.Sprintf(`DELETE FROM %s WHERE ctid = ANY (ARRAY(
 			SELECT ctid FROM %[1]s WHERE org_id = $1 %s %s LIMIT $2))`, table.name, condition, table.order)
-		for {
+		for again := 0; ; {
 			tag, err := database.Pool.Exec(ctx, statement, orgID, tenantBatch)
+			if db.IsContention(err) && again < mostTries { // With those who still work on the rows.
+				again++
+				continue
+			}
 			if err != nil {
 				return deleted, fmt.Errorf("delete from %s: %w", table.name, err)
 			}
