@@ -76,11 +76,7 @@ func TestDeleteOrganization(t *testing.T) {
 		t.Errorf("a dry run changed (-before +after):\n%s", diff)
 	}
 	operator.Must(t, "org", "delete", s.Harbour.Slug)
-	for table, rows := range tenantRows(t, s, s.Harbour) {
-		if rows != 0 {
-			t.Errorf("%s has %d rows of the deleted organization", table, rows)
-		}
-	}
+	wantAllDeleted(t, s)
 	if diff := cmp.Diff(others, tenantRows(t, s, s.Tiny)); diff != "" {
 		t.Errorf("rows of the other organization (-before +after):\n%s", diff)
 	}
@@ -127,11 +123,7 @@ func TestDeleteOrganizationAfterEveryKill(t *testing.T) {
 		s.Exec(t, `DROP TRIGGER kill ON `+table)
 	}
 	operator.Must(t, "org", "delete", s.Harbour.Slug)
-	for table, rows := range tenantRows(t, s, s.Harbour) {
-		if rows != 0 {
-			t.Errorf("%s has %d rows of the deleted organization", table, rows)
-		}
-	}
+	wantAllDeleted(t, s)
 }
 
 // A start that was accepted before the suspension, and ends between two tables, is deleted like the others.
@@ -155,11 +147,7 @@ func TestDeleteOrganizationWithALateStart(t *testing.T) {
 	if n := dbtest.One[int](t, s.DB, `SELECT count(*)::int FROM late`); n != 0 {
 		t.Error("no start has come late")
 	}
-	for table, rows := range tenantRows(t, s, s.Harbour) {
-		if rows != 0 {
-			t.Errorf("%s has %d rows of the deleted organization", table, rows)
-		}
-	}
+	wantAllDeleted(t, s)
 }
 
 // TestDeleteOrganizationAfterADeadlock has the database choose a statement of the deletion to end a deadlock.
@@ -177,9 +165,15 @@ func TestDeleteOrganizationAfterADeadlock(t *testing.T) {
 	s.Exec(t, `CREATE TRIGGER deadlock BEFORE DELETE ON validation_runs
 		FOR EACH STATEMENT EXECUTE FUNCTION deadlock()`)
 	operator.Must(t, "org", "delete", s.Harbour.Slug)
-	for table, rows := range tenantRows(t, s, s.Harbour) {
+	wantAllDeleted(t, s)
+}
+
+// wantAllDeleted wants no table to have rows of the organization.
+func wantAllDeleted(tb testing.TB, s *stage) {
+	tb.Helper()
+	for table, rows := range tenantRows(tb, s, s.Harbour) {
 		if rows != 0 {
-			t.Errorf("%s has %d rows of the deleted organization", table, rows)
+			tb.Errorf("%s has %d rows of the deleted organization", table, rows)
 		}
 	}
 }
