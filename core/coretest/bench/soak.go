@@ -5,15 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
 const (
@@ -62,7 +61,7 @@ func (b *bench) measureSoak(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			m, err := b.look(ctx, "http://"+metrics+"/metrics/")
+			m, err := b.look(ctx, metrics)
 			if err != nil {
 				return err
 			}
@@ -100,27 +99,13 @@ func (b *bench) look(ctx context.Context, metrics string) (soaked, error) {
 		return m, fmt.Errorf("find what was logged: %w", err)
 	}
 	m.log = float64(log.Size()) / mebibyte
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, metrics, http.NoBody)
+	goroutines, err := coretest.Metric(ctx, metrics, "go_goroutines")
 	if err != nil {
-		return m, fmt.Errorf("ask for metrics: %w", err)
+		return m, err
 	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return m, fmt.Errorf("ask for metrics: %w", err)
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		return m, fmt.Errorf("read metrics: %w", err)
-	}
-	value := func(name string) float64 {
-		_, rest, _ := strings.Cut(string(text), "\n"+name+" ")
-		figure, _, _ := strings.Cut(rest, "\n")
-		n, notThere := strconv.ParseFloat(figure, 64)
-		err = errors.Join(err, notThere)
-		return n
-	}
-	m.goroutines, m.memory = int(value("go_goroutines")), value("process_resident_memory_bytes")/mebibyte
+	m.goroutines = int(goroutines)
+	m.memory, err = coretest.Metric(ctx, metrics, "process_resident_memory_bytes")
+	m.memory /= mebibyte
 	return m, err
 }
 

@@ -3,7 +3,6 @@ package program
 import (
 	"context"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -47,12 +46,9 @@ func (s *Server) queued(tb testing.TB) int {
 // Metric reads a metric that is a number without labels.
 func (s *Server) Metric(tb testing.TB, name string) int {
 	tb.Helper()
-	metrics := string(NewClient(tb, "").Get(tb, "http://"+s.metrics+"/metrics/").Body)
-	_, rest, _ := strings.Cut(metrics, "\n"+name+" ")
-	value, _, _ := strings.Cut(rest, "\n")
-	n, err := strconv.ParseFloat(value, 64)
+	n, err := coretest.Metric(tb.Context(), s.metrics, name)
 	if err != nil {
-		tb.Fatalf("read %s: %v", name, err)
+		tb.Fatal(err)
 	}
 	return int(n)
 }
