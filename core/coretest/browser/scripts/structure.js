@@ -27,7 +27,7 @@
   each("th", (e) => e.scope, "th without a scope");
   each("time", (e) => /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?Z)?$/.test(e.getAttribute("datetime") ?? ""), "time without a datetime in UTC");
   each("svg", (e) => e.ariaHidden === "true" || (e.role === "img" && (named(e) || e.querySelector(":scope > title"))), "svg without a name, and not hidden");
-  each("svg[role=img]", (e) => e.closest("figure, section, article, main").querySelector("table"), "chart without a table beside it");
+  each("svg[role=img]", (e) => e.querySelector(":scope > desc") || e.closest("figure, section, article, main").querySelector("table"), "chart without a description, and no table beside it");
   each("form button", (e) => e.textContent.trim() || named(e), "button without a name");
   each("a[target], a[href^='javascript:']", () => false, "link that opens windows or runs a script");
   return wrong;
