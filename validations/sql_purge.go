@@ -1,8 +1,11 @@
 package validations
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -50,31 +53,52 @@ func (s *Service) Purge(ctx context.Context, kept Retention) (Purged, error) {
 	return purged, nil
 }
 
+// purgePlace is where a batch begins: at the runs of an organization that ended then or later; then come organizations
+// with higher ids. Without it, each batch would look for expired runs in every organization that the batches before
+// have purged, and scan their index entries.
+type purgePlace struct {
+	OrgID   uuid.UUID
+	EndedAt time.Time
+}
+
+func (p purgePlace) compare(other purgePlace) int {
+	return cmp.Or(bytes.Compare(p.OrgID[:], other.OrgID[:]), p.EndedAt.Compare(other.EndedAt))
+}
+
+// inBatches purges until nothing is found any more. Each batch returns how many runs it purged, and their last place.
 func inBatches(
-	ctx context.Context, kept time.Duration, purge func(context.Context, time.Duration) (int64, error),
+	ctx context.Context, kept time.Duration,
+	purge func(ctx context.Context, kept time.Duration, from purgePlace) (int64, []purgePlace, error),
 ) (int64, error) {
 	var total int64
+	var from purgePlace
 	for {
-		n, err := purge(ctx, kept)
+		n, places, err := purge(ctx, kept, from)
 		total += n
-		if err != nil || n == 0 {
+		if err != nil || len(places) == 0 {
 			return total, err
 		}
+		from = slices.MaxFunc(places, purgePlace.compare)
 	}
 }
+
+// fromPlace lists organizations from a place on, with the time since when their runs have ended. The order is that of
+// the sub-select, because a sort above would lock all that is due.
+const fromPlace = `(SELECT *, CASE WHEN id = $3 THEN $4::timestamptz ELSE '-infinity' END AS begins
+		FROM organizations WHERE id >= $3 ORDER BY id) AS o`
 
 // lockContents is the statement that locks expired documents. It scans the index for each organization, because each
 // may have its own retention. A document is found by its first run, which is no rerun.
 func lockContents() string {
 	return `
-	SELECT due.* FROM organizations AS o
+	SELECT due.* FROM ` + fromPlace + `
 	CROSS JOIN LATERAL (SELECT coalesce(o.content_retention, make_interval(secs => $1)) AS kept) AS policy
 	CROSS JOIN LATERAL (
-		SELECT r.org_id, r.id, r.submission_id, now() - policy.kept AS cutoff
+		SELECT r.org_id, r.ended_at, r.id, r.submission_id, now() - policy.kept AS cutoff
 		FROM (
 			SELECT org_id, id, submission_id, ended_at FROM validation_runs AS v
 			WHERE org_id = o.id AND state = 'COMPLETED' AND content_purged_at IS NULL AND rerun_of IS NULL
-				AND ended_at <= now() - policy.kept AND policy.kept > interval '0'
+				AND ended_at >= o.begins AND ended_at <= now() - policy.kept AND policy.kept > interval '0'
 				AND (SELECT x.id FROM validation_runs AS x
 					WHERE x.org_id = v.org_id AND x.submission_id = v.submission_id AND x.rerun_of IS NOT NULL
 						AND (x.ended_at IS NULL OR x.ended_at > now() - policy.kept) LIMIT 1) IS NULL
@@ -117,16 +141,18 @@ func emptyContents() string {
 
 // dueContent is an expired document, with its first run.
 type dueContent struct {
-	OrgID        uuid.UUID
+	purgePlace
+
 	RunID        uuid.UUID
 	SubmissionID uuid.UUID
 	// Cutoff is when the last run on it must have ended.
 	Cutoff time.Time
 }
 
-func (s *Service) purgeContents(ctx context.Context, kept time.Duration) (int64, error) {
-	return db.InTx(ctx, s.db, func(tx db.Tx) (int64, error) {
-		rows, err := tx.Query(ctx, lockContents(), kept.Seconds(), purgeBatch)
+func (s *Service) purgeContents(ctx context.Context, kept time.Duration, from purgePlace) (int64, []purgePlace, error) {
+	var places []purgePlace
+	purged, err := db.InTx(ctx, s.db, func(tx db.Tx) (int64, error) {
+		rows, err := tx.Query(ctx, lockContents(), kept.Seconds(), purgeBatch, from.OrgID, from.EndedAt)
 		if err != nil {
 			return 0, err
 		}
@@ -134,6 +160,7 @@ func (s *Service) purgeContents(ctx context.Context, kept time.Duration) (int64,
 		if err != nil || len(due) == 0 {
 			return 0, err
 		}
+		places = db.Column(due, func(d *dueContent) purgePlace { return d.purgePlace })
 		tag, err := tx.Exec(ctx, emptyContents(),
 			db.Column(due, func(d *dueContent) uuid.UUID { return d.OrgID }),
 			db.Column(due, func(d *dueContent) uuid.UUID { return d.RunID }),
@@ -141,17 +168,18 @@ func (s *Service) purgeContents(ctx context.Context, kept time.Duration) (int64,
 			db.Column(due, func(d *dueContent) time.Time { return d.Cutoff }))
 		return tag.RowsAffected(), err
 	})
+	return purged, places, err
 }
 
 func deleteFindings() string {
 	return `
 	WITH due AS (
-		SELECT own.* FROM organizations AS o
+		SELECT own.* FROM ` + fromPlace + `
 		CROSS JOIN LATERAL (SELECT coalesce(o.findings_retention, make_interval(secs => $1)) AS kept) AS policy
 		CROSS JOIN LATERAL (
 			SELECT r.org_id, r.id FROM validation_runs AS r
 			WHERE r.org_id = o.id AND r.state = 'COMPLETED' AND r.findings_purged_at IS NULL
-				AND r.ended_at <= now() - policy.kept AND policy.kept > interval '0'
+				AND r.ended_at >= o.begins AND r.ended_at <= now() - policy.kept AND policy.kept > interval '0'
 			ORDER BY r.ended_at LIMIT $2
 			FOR NO KEY UPDATE SKIP LOCKED) AS own
 		LIMIT $2),
@@ -163,12 +191,16 @@ func deleteFindings() string {
 		UPDATE external_calls AS c SET answer = NULL FROM due
 		WHERE ` + db.SameRow("c.run_id", "due.id") + ` AND c.answer IS NOT NULL)
 	UPDATE validation_runs AS r SET findings_purged_at = now() FROM due
-	WHERE ` + db.SameRow("r.id", "due.id")
+	WHERE ` + db.SameRow("r.id", "due.id") + ` RETURNING r.org_id, r.ended_at`
 }
 
-func (s *Service) purgeFindings(ctx context.Context, kept time.Duration) (int64, error) {
-	return db.InTx(ctx, s.db, func(tx db.Tx) (int64, error) {
-		tag, err := tx.Exec(ctx, deleteFindings(), kept.Seconds(), purgeBatch)
-		return tag.RowsAffected(), err
+func (s *Service) purgeFindings(ctx context.Context, kept time.Duration, from purgePlace) (int64, []purgePlace, error) {
+	places, err := db.InTx(ctx, s.db, func(tx db.Tx) ([]purgePlace, error) {
+		rows, err := tx.Query(ctx, deleteFindings(), kept.Seconds(), purgeBatch, from.OrgID, from.EndedAt)
+		if err != nil {
+			return nil, err
+		}
+		return pgx.CollectRows(rows, pgx.RowToStructByPos[purgePlace])
 	})
+	return int64(len(places)), places, err
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
-	"github.com/simplevalidations/simplevalidations/core/idempotency"
 )
 
 // MaxKept is how many requests of an organization are kept, the newest.
@@ -78,22 +77,15 @@ func purgeOrg(
 	if err == nil {
 		oldest = newest
 	}
-	var deleted int64
-	for {
-		began := time.Now()
+	deleted, err := db.Batches(ctx, limits.Batch, func(ctx context.Context) (int64, error) {
 		tag, err := database.Pool.Exec(ctx, `
 			DELETE FROM request_log WHERE ctid = ANY (ARRAY(
 				SELECT ctid FROM request_log WHERE org_id = $1 AND id < $2
 				ORDER BY id LIMIT $3))`, orgID, oldest, limits.Batch)
-		if err != nil {
-			return deleted, fmt.Errorf("purge requests: %w", err)
-		}
-		deleted += tag.RowsAffected()
-		if tag.RowsAffected() < int64(limits.Batch) {
-			return deleted, nil
-		}
-		if err := idempotency.PauseAfter(ctx, time.Since(began)); err != nil {
-			return deleted, err
-		}
+		return tag.RowsAffected(), err
+	})
+	if err != nil {
+		return deleted, fmt.Errorf("purge requests: %w", err)
 	}
+	return deleted, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -110,18 +111,21 @@ func (s *Service) deliveries(
 // Purge deletes events that are past their retention, with their deliveries, and returns how many. The newest event of
 // an organization stays, because those who have read it ask for what comes after it.
 func Purge(ctx context.Context, database *db.DB, batch int) (int64, error) {
-	var total int64
-	for {
-		tag, err := database.Pool.Exec(ctx, `
-			DELETE FROM events WHERE ctid = ANY (ARRAY(
-				SELECT ctid FROM events AS e WHERE at < now() - `+eventRetention+`
-					AND position < (SELECT max(position) FROM events WHERE org_id = e.org_id)
-				ORDER BY at LIMIT $1 FOR UPDATE SKIP LOCKED))`, batch)
-		if err != nil {
-			return total, fmt.Errorf("purge events: %w", err)
-		}
-		if total += tag.RowsAffected(); tag.RowsAffected() < int64(batch) {
-			return total, nil
-		}
+	var from time.Time
+	deleted, err := db.Batches(ctx, batch, func(ctx context.Context) (int64, error) {
+		var count int64
+		err := database.Pool.QueryRow(ctx, `
+			WITH deleted AS (
+				DELETE FROM events WHERE ctid = ANY (ARRAY(
+					SELECT ctid FROM events AS e WHERE at >= $2 AND at < now() - `+eventRetention+`
+						AND position < (SELECT max(position) FROM events WHERE org_id = e.org_id)
+					ORDER BY at LIMIT $1 FOR UPDATE SKIP LOCKED))
+				RETURNING at)
+			SELECT count(*), coalesce(max(at), $2) FROM deleted`, batch, from).Scan(&count, &from)
+		return count, err
+	})
+	if err != nil {
+		return deleted, fmt.Errorf("purge events: %w", err)
 	}
+	return deleted, nil
 }

@@ -227,8 +227,7 @@ func workerFlows() []flow {
 				allRuns: 1, "SELECT count(*) FROM idempotency_keys": 0,
 			},
 			boundaries: []string{
-				// The second one finds nothing more to delete.
-				"delete idempotency_keys", "delete idempotency_keys", "delete key_activity", "delete key_events",
+				"delete idempotency_keys", "delete key_activity", "delete key_events",
 				"delete start_hours, delete key_activity_days",
 			},
 		},

@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core/db"
-	"github.com/simplevalidations/simplevalidations/core/idempotency"
 )
 
 // These statements read a page of rows and delete those whose key is gone. The next page begins behind it, because
@@ -44,19 +42,14 @@ const (
 // purgeOrphans runs one of the statements page by page to the end of the table.
 func purgeOrphans(ctx context.Context, database *db.DB, statement string, batch int) error {
 	var org, key uuid.UUID
-	for {
-		began := time.Now()
+	_, err := db.Batches(ctx, 1, func(ctx context.Context) (int64, error) {
 		err := database.Pool.QueryRow(ctx, statement, org, key, batch).Scan(&org, &key)
 		if errors.Is(err, pgx.ErrNoRows) {
-			return nil
+			return 0, nil
 		}
-		if err != nil {
-			return err
-		}
-		if err := idempotency.PauseAfter(ctx, time.Since(began)); err != nil {
-			return err
-		}
-	}
+		return 1, err
+	})
+	return err
 }
 
 // purgePeriods deletes the days and hours that are no longer kept.
