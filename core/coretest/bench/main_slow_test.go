@@ -19,7 +19,7 @@ func TestRun(t *testing.T) {
 		dir := dataDir(t)
 		var page, progress strings.Builder
 		args := []string{
-			"-dir", dir, "-rounds", "1", "-duration", "1s", "-clients", "2",
+			"-dir", dir, "-rounds", "1", "-duration", "1s", "-clients", "2", "-soak", "8s",
 		}
 		if got := run(t.Context(), args, &page, io.MultiWriter(&progress, t.Output())); got != 0 {
 			t.Fatalf("exit code = %d, want 0", got)

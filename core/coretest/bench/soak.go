@@ -19,7 +19,9 @@ const (
 	laneSoak = "serve, half of its capacity"
 	// soakWindows is how many times a soak that is not of whole minutes looks.
 	soakWindows = 4
-	mebibyte    = 1 << 20
+	// soakLives is how often all that expires has expired in a soak.
+	soakLives = 20
+	mebibyte  = 1 << 20
 )
 
 // soaked is what a minute of a soak has shown; sizes are in MiB.
@@ -32,15 +34,19 @@ type soaked struct {
 }
 
 // measureSoak has the service start and execute runs at half of its capacity for long, over new connections each
-// minute, with keys, documents and findings that expire after some minutes.
+// minute, with keys, documents and findings that expire after some minutes. The capacity is what it does once as much
+// expires as is started.
 func (b *bench) measureSoak(ctx context.Context) error {
 	metrics, err := freeAddress(ctx)
 	if err != nil {
 		return err
 	}
-	b.settings = []string{
-		"SV_METRICS_ADDR=" + metrics, "SV_IDEMPOTENCY_TTL=5m", "SV_CONTENT_RETENTION=5m", "SV_FINDINGS_RETENTION=5m",
-		"SV_REQUEST_LOG_RETENTION=5m", "SV_PURGE_SCHEDULE=@every 20s",
+	life := max(b.options.soak/soakLives, time.Second)
+	b.settings = []string{"SV_METRICS_ADDR=" + metrics, "SV_PURGE_SCHEDULE=@every 20s"}
+	for _, name := range []string{
+		"SV_IDEMPOTENCY_TTL", "SV_CONTENT_RETENTION", "SV_FINDINGS_RETENTION", "SV_REQUEST_LOG_RETENTION",
+	} {
+		b.settings = append(b.settings, name+"="+life.String())
 	}
 	b.starts.purges = true
 	b.atEnd(func(context.Context) error { b.settings = nil; return nil })
@@ -49,13 +55,18 @@ func (b *bench) measureSoak(ctx context.Context) error {
 		return err
 	}
 	load := row{workVerdicts, slices.Max(b.options.clients)}
-	most, err := s.measure(ctx, load, b.options.youth)
-	if err != nil {
-		return err
-	}
-	s.pending, s.pace = "", rate.NewLimiter(rate.Limit(rateOf(most)/2), 1) //nolint:mnd // half
+	s.pending = ""
 	window := min(time.Minute, b.options.soak/soakWindows)
 	err = s.thawed(func() error {
+		if _, err := s.load(ctx, load, life+window); err != nil {
+			return err
+		}
+		most, err := s.load(ctx, load, window)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(b.log, "the capacity is %.0f/s\n", rateOf(most))
+		s.pace = rate.NewLimiter(rate.Limit(rateOf(most)/2), 1) //nolint:mnd // half
 		for begun := time.Now(); time.Since(begun) < b.options.soak; {
 			got, err := s.load(ctx, load, window)
 			if err != nil {
@@ -71,7 +82,7 @@ func (b *bench) measureSoak(ctx context.Context) error {
 				percentile(99)(got))
 		}
 		s.pending = pendingRuns // Each has its verdict in the end.
-		_, err := s.during(ctx, func() error { return nil })
+		_, err = s.during(ctx, func() error { return nil })
 		return err
 	})
 	if b.options.picture == "" || err != nil {
