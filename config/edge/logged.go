@@ -44,5 +44,7 @@ func keyedRoutes() map[string]idempotency.Endpoint {
 		"POST /api/workflows/import/":                "workflow_import",
 		"POST /api/workflows/:id/versions/":          "workflow_version",
 		"POST /api/members/":                         "member_add",
+		"POST /api/webhooks/:id/test/":               "webhooks.test",
+		"POST /api/webhooks/:id/resend/":             "webhooks.resend",
 	}
 }

@@ -1,16 +1,26 @@
 package api
 
 import (
+	"bytes"
 	"errors"
+	"maps"
 	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
 
+	"github.com/simplevalidations/simplevalidations/config/edge"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/users"
+	"github.com/simplevalidations/simplevalidations/validations/webhooks"
+	"github.com/simplevalidations/simplevalidations/workflows"
 )
 
 func TestKeyPolicyIsBounded(t *testing.T) {
@@ -45,5 +55,38 @@ func (s *stage) setKeyPolicy(tb testing.TB, orgID uuid.UUID, policy users.KeyPol
 	tb.Helper()
 	if err := s.Users.SetKeyPolicy(tb.Context(), orgID, policy); err != nil {
 		tb.Fatalf("set key policy: %v", err)
+	}
+}
+
+// The request log shows the requests of a key by their operation, and the guide lists all operations that take keys.
+func TestOperationsWithKeysAreKnown(t *testing.T) {
+	t.Parallel()
+	guide, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "guides", "idempotency.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	operations := workflows.Operations()
+	maps.Copy(operations, users.Operations())
+	maps.Copy(operations, webhooks.Operations())
+	found := 0
+	for path, item := range openAPI(t).Paths.Map() {
+		for method, operation := range item.Operations() {
+			if operation.Parameters.GetByInAndName("header", "Idempotency-Key") == nil {
+				continue
+			}
+			found++
+			c := echo.New().NewContext(httptest.NewRequest(method, "/", http.NoBody), nil)
+			c.SetPath(strings.NewReplacer("{", ":", "}", "").Replace(path))
+			if _, known := operations[edge.DescribeLogged().Endpoint(c)]; !known {
+				t.Errorf("the request log knows no operation of %s %s", method, path)
+			}
+			if listed := "`" + method + " " + path + "`"; !strings.Contains(path, "/v1/") &&
+				!bytes.Contains(guide, []byte(listed)) {
+				t.Errorf("docs/guides/idempotency.md does not list %s", listed)
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no operation takes a key")
 	}
 }
