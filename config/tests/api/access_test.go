@@ -42,7 +42,9 @@ func TestEveryRouteChecksItsCaller(t *testing.T) {
 				}
 				got := s.Do(t, call)
 				fixture.WantProblem(t, got, bad.code)
-				fixture.WantHeader(t, got, map[string]string{"WWW-Authenticate": bad.challenge})
+				fixture.WantHeader(t, got, map[string]string{
+					"WWW-Authenticate": bad.challenge, "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY",
+				})
 				if t.Failed() {
 					t.Fatalf("with %s", bad.name)
 				}
@@ -52,7 +54,10 @@ func TestEveryRouteChecksItsCaller(t *testing.T) {
 				if row.Leaves {
 					token = s.TokenOf(t, s.AddMember(t, "leaving-"+string(role), role), role)
 				}
-				s.Must(t, row.Status(role), row.Call.As(role).By(token))
+				got := s.Must(t, row.Status(role), row.Call.As(role).By(token))
+				fixture.WantHeader(t, got, map[string]string{
+					"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY",
+				})
 			}
 			foreign := row.Call.As("foreign").By(s.Tiny.Tokens.Owner)
 			got := s.Must(t, row.Foreign, foreign)
