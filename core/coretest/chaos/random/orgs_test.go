@@ -31,7 +31,7 @@ type spell struct{ begin, sure, unsure, end time.Time }
 // suspend suspends one of the organizations that stay for a while.
 func (n *nemesis) suspend(tb testing.TB, e *event) func() {
 	tb.Helper()
-	if n.profile.mixed && !n.migrated { // The previous release has other commands for it.
+	if !n.migrated { // The previous release has other commands for it.
 		return func() {}
 	}
 	o := n.orgs[e.dice%organizations]

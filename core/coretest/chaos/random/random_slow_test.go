@@ -53,7 +53,7 @@ func TestRandom(t *testing.T) { //nolint:paralleltest // It takes the whole mach
 	crowd.start(ctx, seed, kept)
 	n := newNemesis(crowd, seed, kept)
 	n.run(t, kept)
-	if p.mixed && !s.migrated {
+	if !s.migrated {
 		n.update(t)
 	}
 	s.heal(t)

@@ -93,8 +93,8 @@ type stage struct {
 	other *program.Installation
 	cell  *program.Server
 	file  string
-	// newer and older are the programs of this release and of the previous one. Once it is migrated, the schema is that
-	// of this one.
+	// newer and older are the programs of this release and of the one that the stage begins with. Once it is migrated,
+	// the schema is that of this release.
 	newer, older string
 	migrated     bool
 
@@ -106,7 +106,9 @@ type stage struct {
 // newStage starts everything. Nothing is out of order yet.
 func newStage(tb testing.TB, p profile) *stage {
 	tb.Helper()
-	s := &stage{profile: p, ground: postgres.NewGround(tb), billing: outside.NewBilling(billingSecret)}
+	s := &stage{
+		profile: p, ground: postgres.NewGround(tb), billing: outside.NewBilling(billingSecret), migrated: !p.mixed,
+	}
 	s.pair = postgres.StartPair(tb, "ALTER SYSTEM SET track_commit_timestamp = on",
 		"ALTER SYSTEM SET log_line_prefix = '%m [%p] %e '", "ALTER SYSTEM SET log_min_messages = 'error'",
 		"ALTER SYSTEM SET log_min_error_statement = 'error'", "CREATE DATABASE other")
@@ -232,7 +234,7 @@ func (s *stage) validate(tb testing.TB, o *org, owner *program.Client) {
 	// The secret follows from the address, so the address is there first.
 	listener := httptest.NewUnstartedServer(nil)
 	command := []string{"signing-secret"}
-	if s.profile.mixed {
+	if !s.migrated {
 		command = append(command, "show") // As the previous release names it.
 	}
 	secret := program.Execute(quiet{tb}, s.Settings, "", append(command, "--org", o.Slug,
