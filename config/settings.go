@@ -85,8 +85,8 @@ type Settings struct {
 	DBStatementTimeout time.Duration `internal:"SV_DB_STATEMENT_TIMEOUT" internalDefault:"10s"`
 	// DBIdleTimeout is when the server ends the transaction of a process that is frozen between two statements.
 	DBIdleTimeout time.Duration `internal:"SV_DB_IDLE_TIMEOUT" internalDefault:"10s"`
-	// CommitTimeout is the time limit of the transaction of a start. It is longer than the two before, so that the
-	// database times out first: its error proves that nothing was committed.
+	// CommitTimeout is the time limit of the transaction of a start. It is longer than those of the database above, so
+	// that the database times out first: its error proves that nothing was committed.
 	CommitTimeout time.Duration `internal:"SV_COMMIT_TIMEOUT" internalDefault:"15s"`
 	// WriteTimeout is how long a client may read nothing of a response before its connection is closed.
 	WriteTimeout time.Duration `internal:"SV_WRITE_TIMEOUT" internalDefault:"30s"`

@@ -164,11 +164,11 @@ func readKept(rows pgx.Rows) (map[uuid.UUID]bool, error) {
 	return kept, rows.Err()
 }
 
-// errNotReserved means that the state of a run contradicts the recovery point of its request.
-var errNotReserved = errors.New("the run is not held")
+// errNotHeld means that the state of a run contradicts the recovery point of its request.
+var errNotHeld = errors.New("the run is not held")
 
-// Charge records the metric and the period under which the same transaction has charged a held run.
-func (s *Service) Charge(
+// RecordCharge records the metric and the period under which the same transaction has charged a held run.
+func (s *Service) RecordCharge(
 	ctx context.Context, tx db.Tx, orgID, runID uuid.UUID, metric string, period time.Time,
 ) error {
 	tag, err := tx.Exec(ctx, `
@@ -178,7 +178,7 @@ func (s *Service) Charge(
 		return fmt.Errorf("charge run %s: %w", runID, err)
 	}
 	if tag.RowsAffected() == 0 {
-		return fmt.Errorf("charge run %s: %w", runID, errNotReserved)
+		return fmt.Errorf("charge run %s: %w", runID, errNotHeld)
 	}
 	return nil
 }
@@ -191,7 +191,7 @@ func (s *Service) Launch(ctx context.Context, tx db.Tx, orgID, runID uuid.UUID) 
 		WHERE org_id = $1 AND id = $2 AND usage_metric <> '' AND sweep_after = 'infinity'
 		RETURNING epoch`, orgID, runID, s.sweepAfter.Milliseconds()).Scan(&epoch)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return fmt.Errorf("launch run %s: %w", runID, errNotReserved)
+		return fmt.Errorf("launch run %s: %w", runID, errNotHeld)
 	}
 	if err != nil {
 		return fmt.Errorf("launch run %s: %w", runID, err)
@@ -211,7 +211,7 @@ func (s *Service) Decline(ctx context.Context, tx db.Tx, orgID, runID uuid.UUID,
 		return fmt.Errorf("decline run %s: %w", runID, err)
 	}
 	if tag.RowsAffected() == 0 {
-		return fmt.Errorf("decline run %s: %w", runID, errNotReserved)
+		return fmt.Errorf("decline run %s: %w", runID, errNotHeld)
 	}
 	return nil
 }

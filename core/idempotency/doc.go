@@ -7,10 +7,11 @@
 //
 // # Two kinds of endpoints
 //
-// An endpoint whose work is one transaction is routed through Guard.Keyed and hands its work to Guard.Once. An endpoint
-// that has to call another service before it can answer is a Flow: its first transaction claims the key and sets a
-// recovery point, an Engine drives it from there phase by phase, and a Completer finishes what its client has
-// abandoned.
+// Both are routed through Guard.Keyed. An endpoint whose work is one transaction hands it to Guard.Once. One that has
+// to call another service before it can answer is a Flow: its first transaction claims the key and sets a recovery
+// point, an Engine drives it from there phase by phase, and a Completer finishes what its client has abandoned. Starts
+// of runs do the work of Guard.Once for many requests in one transaction (QueueClaims, QueueWithdrawals), and are a
+// Flow beyond the quota.
 //
 // # What the guarantees rest on
 //
@@ -21,7 +22,8 @@
 //
 // # Reading order
 //
-// key.go, fingerprint.go, sql_claim.go, decide.go and once.go for the common case; then phases.go and completer.go.
+// key.go, middleware.go, guard.go, fingerprint.go, sql_claim.go, decide.go, answer.go and once.go for the common case;
+// then phases.go and completer.go.
 //
 // The package knows keys, fingerprints and responses. It does not know what the requests create; a Claim refers to it
 // as its Subject. What people see of the keys is in core/idempotency/admin.

@@ -10,7 +10,7 @@
 //     time when the lease ends. A job with another epoch, and a run that is leased or completed, change nothing, so
 //     the queue may deliver a job twice, late or never.
 //   - While the steps run, a heartbeat renews the lease. If the update finds another epoch, the execution stops.
-//   - Each step runs in its engine, with a time limit, when a slot is free (limits.go). Steps of the kind http call an
+//   - Each step runs in its engine, with a time limit, when a slot is free (step.go). Steps of the kind http call an
 //     external validator (external.go): one logical call for each step, whose row says how far it is
 //     (sql_external_calls.go). If the validator promises its answer, the run gives its lease back until the callback
 //     (callback.go) or the deadline.

@@ -22,14 +22,14 @@ var (
 )
 
 // document returns the document that the steps of a run read. It can be read until the context ends.
-func (e *Executor) document(ctx context.Context, held lease) (engines.Document, error) {
-	submission := held.submission
+func (e *Executor) document(ctx context.Context, leased lease) (engines.Document, error) {
+	submission := leased.submission
 	document := engines.Document{
 		Size: submission.Size, MediaType: submission.MediaType, Filename: submission.Filename,
 	}
 	switch {
 	case submission.UploadID != nil:
-		document.Content = e.uploadOf(ctx, held.run.OrgID, *submission.UploadID, submission.Size)
+		document.Content = e.uploadOf(ctx, leased.run.OrgID, *submission.UploadID, submission.Size)
 	case submission.Content == nil:
 		return engines.Document{}, errDocumentGone
 	default:

@@ -31,18 +31,18 @@ func (e *Executor) Execute(ctx context.Context, job jobs.Job) error {
 		return fmt.Errorf("wait until run %s is admitted: %w", job.SubjectID, err)
 	}
 	defer admitNext()
-	held, err := e.acquire(ctx, job)
+	leased, err := e.acquire(ctx, job)
 	if err != nil {
 		return fmt.Errorf("lease run %s: %w", job.SubjectID, err)
 	}
-	if !held.acquired {
+	if !leased.acquired {
 		e.log.DebugContext(ctx, "nothing to execute", "run", job.SubjectID, "epoch", job.Epoch)
 		return nil
 	}
-	ctx, span := e.cfg.Tracer.Join(ctx, "run.execute", held.origin)
+	ctx, span := e.cfg.Tracer.Join(ctx, "run.execute", leased.origin)
 	defer span.End()
-	e.describe(span, held.run)
-	e.executeHeld(ctx, held, resources{engines: e.places, memory: e.memory})
+	e.describe(span, leased.run)
+	e.executeOrGiveBack(ctx, leased, resources{engines: e.places, memory: e.memory})
 	return nil
 }
 
@@ -72,28 +72,28 @@ type execution struct {
 	resources resources
 }
 
-// executeHeld executes a run whose lease this process has, and reports whether the run has ended here. It gives the
-// lease back if the run was interrupted.
-func (e *Executor) executeHeld(ctx context.Context, held lease, shared resources) bool {
-	err := e.executeLeased(ctx, held, shared)
+// executeOrGiveBack executes a run whose lease this process has, and reports whether the run has ended here. It gives
+// the lease back if the run was interrupted.
+func (e *Executor) executeOrGiveBack(ctx context.Context, leased lease, shared resources) bool {
+	err := e.executeLeased(ctx, leased, shared)
 	switch {
 	case err == nil:
 		return true
 	case errors.Is(err, errLeaseLost):
 	case ctx.Err() != nil, errors.Is(err, errStopping):
-		e.handOver(ctx, held.run)
+		e.handOver(ctx, leased.run)
 	case errors.Is(err, errStoreAway):
-		e.log.WarnContext(ctx, "run postponed", "run", held.run.ID, "error", err)
-		e.postpone(ctx, held.run)
+		e.log.WarnContext(ctx, "run postponed", "run", leased.run.ID, "error", err)
+		e.postpone(ctx, leased.run)
 	default:
-		e.log.WarnContext(ctx, "run interrupted", "run", held.run.ID, "attempt", held.run.Attempts, "error", err)
-		e.release(ctx, held.run)
+		e.log.WarnContext(ctx, "run interrupted", "run", leased.run.ID, "attempt", leased.run.Attempts, "error", err)
+		e.release(ctx, leased.run)
 	}
 	return false
 }
 
-func (e *Executor) executeLeased(ctx context.Context, held lease, shared resources) error {
-	run := held.run
+func (e *Executor) executeLeased(ctx context.Context, leased lease, shared resources) error {
+	run := leased.run
 	if run.Attempts > e.cfg.MaxAttempts {
 		return e.giveUp(ctx, run, api.ErrorCategorySystemError,
 			fmt.Sprintf("The run was started %d times and never finished.", run.Attempts-1))
@@ -105,7 +105,7 @@ func (e *Executor) executeLeased(ctx context.Context, held lease, shared resourc
 	if err != nil {
 		return err
 	}
-	document, err := e.document(ctx, held)
+	document, err := e.document(ctx, leased)
 	if errors.Is(err, errDocumentGone) {
 		return e.giveUp(ctx, run, api.ErrorCategorySystemError,
 			"The document is no longer kept, so it could not be checked.")
@@ -115,7 +115,7 @@ func (e *Executor) executeLeased(ctx context.Context, held lease, shared resourc
 	}
 	x := execution{
 		plan: ready, run: &run, document: document, resources: shared,
-		clock: newRunClock(ready.definition, e.cfg, held.elapsed),
+		clock: newRunClock(ready.definition, e.cfg, leased.elapsed),
 	}
 	executing, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -127,7 +127,7 @@ func (e *Executor) executeLeased(ctx context.Context, held lease, shared resourc
 	defer watch.Stop()
 	heartbeat := e.cfg.Lease / heartbeatsPerLease
 	ctx, stop := core.KeepAlive(executing, heartbeat, errLeaseLost, func(ctx context.Context) bool {
-		return e.lost(ctx, held.run)
+		return e.lost(ctx, leased.run)
 	})
 	defer stop()
 	for ordinal := run.RecoveryPoint; ordinal < len(ready.engines); ordinal++ {

@@ -151,15 +151,3 @@ func (e *Executor) Places() share.Usage { return e.places.Usage() }
 
 // Memory is the usage of the memory of all engines of the process.
 func (e *Executor) Memory() share.Usage { return e.memory.Usage() }
-
-// Usage returns the places of the runs that are executed where they were started. There are none while the process
-// executes no such runs.
-func (l *Local) Usage() share.Usage {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	usage := l.slots.Usage()
-	if !l.open {
-		usage.Places = usage.Taken
-	}
-	return usage
-}

@@ -204,5 +204,18 @@ func (s *Slot) execute(ctx context.Context, created validations.Prepared) bool {
 	ctx, span := e.cfg.Tracer.Start(ctx, "run.execute")
 	defer span.End()
 	e.describe(span, run)
-	return e.executeHeld(ctx, lease{run: run, submission: created.Submission}, resources{engines: s.local.engines})
+	leased := lease{run: run, submission: created.Submission}
+	return e.executeOrGiveBack(ctx, leased, resources{engines: s.local.engines})
+}
+
+// Usage returns the places of the runs that are executed where they were started. There are none while the process
+// executes no such runs.
+func (l *Local) Usage() share.Usage {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	usage := l.slots.Usage()
+	if !l.open {
+		usage.Places = usage.Taken
+	}
+	return usage
 }

@@ -40,7 +40,7 @@ func (s *Starter) commit(ctx context.Context, attempts []*attempt, lockTimeout s
 	if err != nil {
 		return err
 	}
-	granted, err := answered.granted.Get()
+	granted, err := answered.granted.Get() // The batch was sent, so there is no error.
 	for _, a := range attempts {
 		expiresAt, ok := claimed[a.claim.ID]
 		a.tried, a.claimed = true, idempotency.ClaimResult{Claimed: ok || !a.keyed, ExpiresAt: expiresAt}

@@ -6,7 +6,8 @@
 // A start is one *attempt on its way through one transaction, which carries its own outcome.
 //
 //  1. Prefetch looks up the workflow and the key in the round trip that authenticates the caller.
-//  2. API.Start checks key syntax, workflow and role, and reads the body to its end.
+//  2. Guard.Keyed refuses a malformed or missing key. API.Start checks workflow and role, and reads the body to its
+//     end.
 //  3. Starter.Start answers from the key where it has an answer. Otherwise it checks what only concerns new runs,
 //     chooses every id and renders the response.
 //  4. The attempt is committed in a batch with those that arrive at the same time, in one transaction of one round

@@ -132,7 +132,7 @@ func (s *Starter) chargeOverage(ctx context.Context, record idempotency.Record) 
 		if err != nil {
 			return idempotency.Outcome{}, err
 		}
-		err = s.runs.Charge(ctx, tx, record.OrgID, record.Subject, quota.MetricOverage, period)
+		err = s.runs.RecordCharge(ctx, tx, record.OrgID, record.Subject, quota.MetricOverage, period)
 		return idempotency.Reach(pointCharged), err
 	}, nil
 }

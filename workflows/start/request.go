@@ -2,6 +2,7 @@ package start
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/mediatype"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/workflows/start/body"
 )
@@ -83,4 +85,38 @@ func (r Request) Fingerprint() idempotency.Fingerprint {
 		}
 	}
 	return meaning.Fingerprint()
+}
+
+// check makes the checks that only new runs have to pass, and returns the request with the type as which the workflow
+// takes the document. The rate limit comes last, so that only what could start counts against it.
+func (r Request) check(ctx context.Context, engineMemory int64) (Request, error) {
+	definition := r.Workflow.Definition
+	switch {
+	case !r.Workflow.Active:
+		return r, core.NewError(api.CodeWorkflowInactive,
+			"The workflow is inactive and starts no new runs. Activate it or use another one.")
+	case len(definition.Steps) == 0:
+		return r, core.NewError(api.CodeWorkflowHasNoSteps,
+			"The workflow has no steps, so there is nothing to check.")
+	}
+	if r.Earlier == nil {
+		types := append([]string{r.Body.MediaType}, r.Body.OtherTypes...)
+		mediaType, taken := mediatype.Choose(definition.Accepts, types)
+		if !taken {
+			return r, body.RefuseType(r.Body, definition.Accepts)
+		}
+		r.Body.MediaType = mediaType
+		if definition.Weight(mediaType, r.Body.Content.Size) > engineMemory {
+			return r, tooHeavy(r.Body.Content.Size)
+		}
+	}
+	err := r.Admit(ctx)
+	return r, err
+}
+
+// tooHeavy refuses a document for which the validators would need more memory than they may ever have.
+func tooHeavy(size int64) error {
+	return core.NewError(api.CodePayloadTooLarge, fmt.Sprintf(
+		"The document of %d bytes needs more memory than this service gives to one validation. Send it in parts, or "+
+			"ask the operator for a higher SV_ENGINE_MEMORY.", size))
 }

@@ -56,7 +56,7 @@ func (a *API) Existing() Clients {
 }
 
 // Start returns the view of POST /api/workflows/{id}/start/. The order of the checks is part of the contract: key
-// syntax, workflow, role, body, replay, and only then what concerns new runs.
+// syntax (Guard.Keyed), workflow, role, body, replay, and only then what concerns new runs.
 func (a *API) Start(clients Clients) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		request, err := a.authorize(c, clients.Source(c.Request().UserAgent()))
