@@ -138,7 +138,9 @@ func (p *Pair) KillPrimary(tb testing.TB) {
 // Promote makes the standby the primary, whatever it lacks. It then waits for no standby of its own until Renew.
 func (p *Pair) Promote(tb testing.TB) {
 	tb.Helper()
-	coretest.Prepare(tb, p.standby.URL(), "SELECT pg_promote()")
+	p.awaitOn(tb, p.standby, "the standby is promoted",
+		// Who waits inside of the function stands in the way of what is replayed before, and is canceled.
+		"SELECT CASE WHEN pg_is_in_recovery() THEN NOT pg_promote(false) ELSE true END")
 	p.primary, p.standby = p.standby, p.primary
 }
 
@@ -258,15 +260,21 @@ func (p *Pair) copyPrimary(tb testing.TB, folder string) {
 // awaitStandby waits until commits wait for the standby and for nothing else.
 func (p *Pair) awaitStandby(tb testing.TB) {
 	tb.Helper()
-	conn, err := pgx.Connect(tb.Context(), p.primary.URL())
+	p.awaitOn(tb, p.primary, "the standby is synchronous",
+		"SELECT EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync')")
+}
+
+// awaitOn waits until a query of a server answers true.
+func (*Pair) awaitOn(tb testing.TB, server *embedded.Postgres, what, query string) {
+	tb.Helper()
+	conn, err := pgx.Connect(tb.Context(), server.URL())
 	if err != nil {
 		tb.Fatalf("connect: %v", err)
 	}
 	defer conn.Close(tb.Context())
-	program.Await(tb, "the standby is synchronous", func() bool {
-		var synchronous bool
-		const query = "SELECT EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync')"
-		return conn.QueryRow(tb.Context(), query).Scan(&synchronous) == nil && synchronous
+	program.Await(tb, what, func() bool {
+		var isTrue bool
+		return conn.QueryRow(tb.Context(), query).Scan(&isTrue) == nil && isTrue
 	})
 }
 
