@@ -122,6 +122,7 @@ lint: $(LINT) ## check layers, shapes, names and formats
 .PHONY: fmt
 fmt: $(LINT) ## format the code and sort its imports
 	$(LINT) fmt $(PKG)
+	for program in $(PROGRAMS); do (cd validations/programs/$$program && $(LINT) fmt) || exit 1; done
 
 .PHONY: build
 build: programs ## build bin/simplevalidations, one static file, and its programs
@@ -139,7 +140,7 @@ release: ## build the release into build/release: archives, OCI image, bills of 
 
 .PHONY: test-release
 test-release: ## run the tests of the release, which is a module of its own
-	cd config/release && go test -vet=off '-ldflags=-s -w' -tags '$(TAGS)' .
+	cd config/release && go test -count=1 -vet=off '-ldflags=-s -w' -tags '$(TAGS)' .
 
 .PHONY: test-programs
 test-programs: ## run the tests of the programs, which are modules of their own

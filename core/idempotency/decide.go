@@ -54,7 +54,8 @@ func reused(differs []string, originalRequestID string) *core.Error {
 	with := "a different request body"
 	if !slices.Contains(differs, "content") {
 		with = strings.NewReplacer(
-			"workflow", "another workflow or version", "run", "another run", "target", "another target",
+			"workflow", "another workflow or version", "run", "another run", "webhook", "another webhook",
+			"target", "another target",
 			"options", "other options (name, file name, short description or metadata)",
 		).Replace(strings.Join(differs, " and "))
 	}

@@ -32,7 +32,7 @@ type attempt struct {
 
 // outcome is what the transaction has decided about an attempt. It is valid once the batch was committed.
 type outcome struct {
-	// tried says that a commit was sent, and granted that it has started the run.
+	// tried says that a commit has come back without an error, and granted that it has started the run.
 	tried, granted bool
 	// claimed says whose the key is. An attempt without a key counts as claimed.
 	claimed idempotency.ClaimResult

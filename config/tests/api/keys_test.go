@@ -90,3 +90,14 @@ func TestOperationsWithKeysAreKnown(t *testing.T) {
 		t.Error("no operation takes a key")
 	}
 }
+
+func TestKeyOfAnotherWebhook(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	first, second := s.webhook(t, "https://hooks.example/a", "").ID, s.webhook(t, "https://hooks.example/b", "").ID
+	test := call{
+		Method: http.MethodPost, Path: "/api/webhooks/" + first + "/test/", Token: s.Harbour.Tokens.Owner,
+	}.With("Idempotency-Key", "both")
+	s.Must(t, http.StatusAccepted, test)
+	s.Refused(t, api.CodeKeyReused, test.To("/api/webhooks/"+second+"/test/"))
+}

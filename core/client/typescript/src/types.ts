@@ -611,7 +611,7 @@ export interface Problem {
   request_id: string;
   /** Whether a program may retry the same request without a change. */ retryable: boolean;
   /** The id of the run if it was started (`outcome_unknown`). */ run_id?: string;
-  /** What differs from the first use of the key (`idempotency_key_reused`). */ differs?: ("workflow" | "run" | "content" | "options")[];
+  /** What differs from the first use of the key (`idempotency_key_reused`). */ differs?: ("workflow" | "run" | "webhook" | "content" | "options")[];
   /** The `Request-Id` of the first use of the key (`idempotency_key_reused`). */ original_request_id?: string;
   /** The invalid places, if any. */ errors?: FieldError[];
 }

@@ -25,7 +25,7 @@ func profiles() map[string]profile {
 	sometimes := []string{
 		"0 ", "201 ", "replayed", "409 idempotency_key_in_progress", "422 idempotency_key_reused", "429 quota_exceeded",
 		"unknown and started", "unknown and not started", "charged", "used again after the expiry", "told again",
-		"kept out", "validator asked again", "503 unavailable", "503 outcome_unknown", "SQLSTATE 57P01",
+		"kept out", "validator asked again", "503 unavailable", "503 outcome_unknown",
 		"run taken over", "run swept",
 	}
 	return map[string]profile{
@@ -41,8 +41,8 @@ func profiles() map[string]profile {
 		},
 		"long": {
 			long: time.Hour, clients: 200, pace: 2 * time.Second, releases: 8, leaving: 6, quota: 60,
-			attempts: 300_000, sometimes: append(sometimes, "begun", "SQLSTATE 25P03", "suspended",
-				"gone", "moved", "deleted"),
+			attempts: 300_000, sometimes: append(sometimes, "begun", "SQLSTATE 25P03", "SQLSTATE 57P01",
+				"suspended", "gone", "moved", "deleted"),
 			struck: map[string]int{
 				"kill": 600, "freeze": 100, "crash of PostgreSQL": 50, "failover": 30, "Redis": 80, "network": 130,
 				"commits": 40, "disk": 15, "flush": 15, "standby": 15, "read-only": 15, "clock": 15, "month": 8,
