@@ -157,10 +157,10 @@ func (s *Service) purgeContents(ctx context.Context, kept time.Duration, from pu
 			return 0, err
 		}
 		due, err := pgx.CollectRows(rows, pgx.RowToStructByPos[dueContent])
+		places = db.Column(due, func(d *dueContent) purgePlace { return d.purgePlace })
 		if err != nil || len(due) == 0 {
 			return 0, err
 		}
-		places = db.Column(due, func(d *dueContent) purgePlace { return d.purgePlace })
 		tag, err := tx.Exec(ctx, emptyContents(),
 			db.Column(due, func(d *dueContent) uuid.UUID { return d.OrgID }),
 			db.Column(due, func(d *dueContent) uuid.UUID { return d.RunID }),
