@@ -3,6 +3,9 @@ package config
 import (
 	"bytes"
 	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -185,5 +188,32 @@ func TestSettingsAreDocumented(t *testing.T) {
 	}
 	if got, want := len(documented), len(describe(Settings{})); got != want {
 		t.Errorf("the page documents %d settings, want %d", got, want)
+	}
+}
+
+// TestEverySettingIsRead fails where nothing is done with what an operator has set.
+func TestEverySettingIsRead(t *testing.T) {
+	t.Parallel()
+	var wiring []byte
+	for _, pattern := range []string{"*.go", "cmd/*.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			if strings.HasPrefix(file, "settings_") || strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			source, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wiring = append(wiring, source...)
+		}
+	}
+	for field := range reflect.TypeFor[Settings]().Fields() {
+		if !regexp.MustCompile(`\.` + field.Name + `\b`).Match(wiring) {
+			t.Errorf("nothing reads %s", field.Tag.Get("env"))
+		}
 	}
 }

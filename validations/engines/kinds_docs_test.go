@@ -2,10 +2,13 @@ package engines
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // Kinds are the names of all kinds, for the tests that stand outside of the package.
@@ -36,6 +39,24 @@ func TestKindsAreComplete(t *testing.T) {
 	isSorted := slices.IsSortedFunc(kinds, func(a, b kind) int { return strings.Compare(a.name, b.name) })
 	if !isSorted {
 		t.Error("the kinds are not sorted by name")
+	}
+}
+
+// TestOwnProgramsAreLookedFor holds the programs that the service misses against the folder of their sources.
+func TestOwnProgramsAreLookedFor(t *testing.T) {
+	t.Parallel()
+	modules, err := filepath.Glob("../programs/*/go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var programs []string
+	for _, module := range modules {
+		programs = append(programs, filepath.Base(filepath.Dir(module)))
+	}
+	limits := DefaultLimits()
+	limits.Programs = t.TempDir()
+	if diff := cmp.Diff(programs, MissingPrograms(limits)); diff != "" {
+		t.Errorf("missing programs (-want +got):\n%s", diff)
 	}
 }
 

@@ -72,7 +72,8 @@ func TestWeight(t *testing.T) { //nolint:paralleltest // It measures the memory 
 					t.Errorf("Run: %v", err)
 				}
 			})
-			t.Logf("%.0f bytes for each byte, weighed with %.0f", float64(used)/size, float64(allowed)/size)
+			t.Logf("%.0f bytes for each byte, weighed with %.0f", float64(used)/float64(document.Size),
+				float64(allowed)/float64(document.Size))
 			if used > uint64(allowed) {
 				t.Errorf("used %d bytes for a document of %d, weighed with %d", used, document.Size, allowed)
 			}
