@@ -103,8 +103,9 @@ func TestBatcher(t *testing.T) {
 				Batches: 2, MinBatch: 5, OverlapAfter: patience, Members: 10, Weight: 10,
 				Waiting: 10, WaitingWeight: 1000,
 			},
-			[]int{1, 2, 8, 3},
-			[][]int{{1}, {2, 8}, {3}},
+			// The last one would fit into a group that has not begun.
+			[]int{1, 2, 8, 0},
+			[][]int{{1}, {2, 8}, {0}},
 		},
 		{
 			"BoundedInMembers",
