@@ -46,7 +46,7 @@ func (s *Starter) commit(ctx context.Context, attempts []*attempt, lockTimeout s
 		a.tried, a.claimed = true, idempotency.ClaimResult{Claimed: ok || !a.keyed, ExpiresAt: expiresAt}
 		a.granted = slices.Contains(granted, a.run.Run.ID)
 		if a.isRerun() && a.claimed.Claimed {
-			a.refuse(answered.documents.Require(a.run.Run))
+			a.err = answered.documents.Require(a.run.Run)
 		}
 	}
 	return err
