@@ -194,6 +194,27 @@ func TestEngineTakesOver(t *testing.T) {
 			t.Errorf("record = %+v, want its holder's lock left alone", now)
 		}
 	})
+
+	t.Run("AndTheStaleHoldersPhaseIsStoppedAlsoWhenItsSuccessorHasFinished", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t, shortLock)
+		locked := r.begin(t, "k")
+		r.onPhase(func(ctx context.Context, record idempotency.Record) error {
+			if record.Epoch > locked.Epoch {
+				return nil
+			}
+			r.expireLock(t, "k") //nolint:contextcheck // as above
+			if _, err := r.resume(t, "k"); err != nil {
+				return err
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		got, err := r.engine.Drive(t.Context(), r.flow, locked)
+		if diff := cmp.Diff(wantResponse(), got.Response); err != nil || diff != "" {
+			t.Errorf("stale holder: %v, response (-want +got):\n%s", err, diff)
+		}
+	})
 }
 
 func TestEngineKeepsASlowPhasesKey(t *testing.T) {
