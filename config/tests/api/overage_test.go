@@ -139,7 +139,11 @@ func TestOverage(t *testing.T) {
 			}
 			wantFirst(t, s.Do(t, s.Start(t, key).By(s.Tiny.Tokens.Executor)))
 		}
-		s.wantBooks(t, books{Used: 3, Overage: 1, Runs: 4, Staged: 4, Charges: 1})
+		got := s.Do(t, s.Start(t, "").By(s.Tiny.Tokens.Executor))
+		wantFirst(t, got)
+		// The key of the service's own is none of the client's.
+		fixture.WantHeader(t, got, map[string]string{"Idempotency-Expires": ""})
+		s.wantBooks(t, books{Used: 3, Overage: 2, Runs: 5, Staged: 5, Charges: 2})
 	})
 
 	t.Run("WaitsForTheRunWhereTheClientPrefersTo", func(t *testing.T) {
@@ -299,21 +303,31 @@ func TestOverageWithoutKey(t *testing.T) {
 	}
 }
 
-// The service goes on when the client hangs up.
+// The service goes on when the client hangs up, be it the first request or the one that resumes it.
 func TestOverageAbandoned(t *testing.T) {
 	t.Parallel()
-	s := setupOverage(t)
-	charging, release := s.hold(t)
-	ctx, hangUp := context.WithCancel(t.Context())
-	var request sync.WaitGroup
-	request.Go(func() { _, _ = s.Send(ctx, s.Start(t, "gone")) }) // It is hung up on.
-	<-charging
-	hangUp()
-	request.Wait()
-	s.Refused(t, api.CodeKeyInProgress, s.Start(t, "gone"))
-	release()
-	coretest.Eventually(t, func() bool { return s.point(t) == string(idempotency.PointFinished) })
-	s.wantOneRun(t)
+	for name, interrupted := range map[string]bool{"AtFirst": false, "WhenResumed": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := setupOverage(t)
+			if interrupted {
+				s.billing.Usually(outside.FailBefore)
+				s.Refused(t, api.CodeUnavailable, s.Start(t, "gone"))
+				s.billing.Usually(outside.Accept)
+			}
+			charging, release := s.hold(t)
+			ctx, hangUp := context.WithCancel(t.Context())
+			var request sync.WaitGroup
+			request.Go(func() { _, _ = s.Send(ctx, s.Start(t, "gone")) }) // It is hung up on.
+			<-charging
+			hangUp()
+			request.Wait()
+			s.Refused(t, api.CodeKeyInProgress, s.Start(t, "gone"))
+			release()
+			coretest.Eventually(t, func() bool { return s.point(t) == string(idempotency.PointFinished) })
+			s.wantOneRun(t)
+		})
+	}
 }
 
 // hold makes the billing service hang. The first function's channel tells that it does.
