@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"strconv"
 	"sync"
 	"testing"
@@ -186,6 +187,34 @@ func TestCommitHeldUp(t *testing.T) {
 	}
 	b.checkCounts(t, stuck, all(1))
 	b.checkOutcomes(t, b.commit(t.Context(), stuck.start(t, "1", "a")), "created")
+}
+
+// A purge holds the document of a rerun. The organization's other starts do not wait for it.
+func TestCommitBesideARerunThatIsHeldUp(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.starter.database = coretest.ConnectWithin(t, b.db.Pool.Config().ConnString(), time.Second)
+	tn := b.tenant(t, 10)
+	first := b.commit(t.Context(), tn.start(t, "0", "a"))[0]
+	rerun, err := prepare(Request{
+		Endpoint: EndpointRerun, Principal: tn.principal, Workflow: tn.workflow, Earlier: &first.run.Run,
+		Key: idempotency.Key{Value: "1", Given: true}, KeyLifetime: time.Hour, Source: api.SourceAPI,
+		Caller: idempotency.Caller{Method: http.MethodPost, Path: "/", RequestID: "r"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.Do(t.Context(), b.db, func(tx db.Tx) error {
+		_, err := tx.Exec(t.Context(), `SELECT FROM submissions WHERE org_id = $1 FOR UPDATE`, tn.principal.OrgID)
+		if err == nil {
+			b.checkOutcomes(t, b.commit(t.Context(), rerun, tn.start(t, "2", "b")), "unavailable", "created")
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.checkCounts(t, tn, all(2))
 }
 
 // One whole group of another process holds its counters, as a frozen one does.
