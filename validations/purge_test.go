@@ -276,6 +276,35 @@ func TestPurgeKeepsWhatRerunsNeed(t *testing.T) {
 		}
 	})
 
+	t.Run("AlsoWhenOneIsCommittedBehindItsSnapshot", func(t *testing.T) {
+		t.Parallel()
+		b := newBundle(t)
+		first := b.ended(t, 3*day)
+		// The purge reads the organizations when it has its snapshot. It waits there.
+		b.exec(t, `ALTER TABLE organizations RENAME TO every_organization`)
+		b.exec(t, `CREATE FUNCTION wait() RETURNS boolean LANGUAGE plpgsql
+			AS 'BEGIN PERFORM pg_advisory_xact_lock_shared(1); RETURN true; END'`)
+		b.exec(t, `CREATE VIEW organizations AS SELECT * FROM every_organization WHERE wait()`)
+		var purges sync.WaitGroup
+		err := db.Do(t.Context(), b.db, func(tx db.Tx) error {
+			if _, err := tx.Exec(t.Context(), `SELECT pg_advisory_xact_lock(1)`); err != nil {
+				return err
+			}
+			purges.Go(func() { b.purge(t, policy, Purged{}) })
+			coretest.Eventually(t, func() bool {
+				return coretest.One[bool](t, b.db, `SELECT EXISTS (SELECT FROM pg_locks
+					WHERE locktype = 'advisory' AND mode = 'ShareLock' AND NOT granted
+						AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))`)
+			})
+			_, err := b.rerun(t, first)
+			return err
+		})
+		purges.Wait()
+		if err != nil || !b.kept(t, first).Content {
+			t.Errorf("rerun = %v, kept = %+v, want the document", err, b.kept(t, first))
+		}
+	})
+
 	t.Run("RacesWithReruns", func(t *testing.T) {
 		t.Parallel()
 		b := newBundle(t)

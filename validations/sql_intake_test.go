@@ -39,6 +39,24 @@ func TestAdoption(t *testing.T) {
 		}
 	})
 
+	t.Run("IsNotByARunThatIsNotGranted", func(t *testing.T) {
+		t.Parallel()
+		b := newBundle(t)
+		prepared := b.prepared(t, b.workflow(t), b.takenIn(t, document(MaxInlineBytes+1)))
+		err := db.Do(t.Context(), b.db, func(tx db.Tx) error {
+			batch := tx.NewBatch()
+			QueueDocuments(batch, []Prepared{prepared})
+			db.Grant(batch, nil)
+			b.service.Create(batch, []Prepared{prepared})
+			return batch.Send(t.Context())
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.exec(t, `UPDATE uploads SET sweep_after = sweep_after - interval '1 hour'`)
+		b.sweepUploads(t, 1)
+	})
+
 	for name, change := range map[string]string{
 		"IsNotOfAnotherOrganization": `UPDATE uploads SET org_id = gen_random_uuid()`,
 		"IsNotOfAPart":               `UPDATE uploads SET size = NULL`,

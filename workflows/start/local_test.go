@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"log/slog"
+	"net/http/httptest"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,7 +16,9 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coalesce"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/coretest/outside"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
+	"github.com/simplevalidations/simplevalidations/core/metrics"
 	"github.com/simplevalidations/simplevalidations/users/quota"
 	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/workflows/start/body"
@@ -203,5 +208,31 @@ func TestReservedRunsAreNotBornLeased(t *testing.T) {
 	if got := coretest.One[string](t, b.db, `SELECT concat_ws(' ', state, usage_metric, sweep_after)
 		FROM validation_runs`); got != "PENDING  infinity" {
 		t.Errorf("run = %s, want it pending, not charged and never swept", got)
+	}
+}
+
+// While a run beyond the quota is charged, others are executed in its place.
+func TestAChargeTakesNoPlace(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.executesLocally(t)
+	const secret = "of the billing service"
+	var taken atomic.Int64
+	service := outside.NewBilling(secret)
+	service.Watch(func(outside.Moment, outside.Charge) { taken.Add(int64(b.local.Usage().Taken)) })
+	listener := httptest.NewServer(service)
+	t.Cleanup(listener.Close)
+	b.starter.overage = &Overage{
+		Engine: idempotency.NewEngine(b.db, idempotency.EngineConfig{Lock: time.Minute}, metrics.New("").Keys,
+			slog.New(slog.DiscardHandler)),
+		Billing: quota.NewBilling(listener.URL, secret),
+	}
+	tn := b.tenant(t, 0)
+	tn.principal.Overage = true
+	if _, err := b.starter.Start(t.Context(), tn.request("k", `"a"`)); err != nil {
+		t.Fatal(err)
+	}
+	if taken.Load() != 0 || len(service.Charges()) != 1 {
+		t.Errorf("places = %d during %d charges, want none during one", taken.Load(), len(service.Charges()))
 	}
 }
