@@ -109,6 +109,21 @@ func TestIntake(t *testing.T) {
 		}
 	})
 
+	t.Run("IsNotSweptWhileItArrives", func(t *testing.T) {
+		t.Parallel()
+		b := newBundle(t)
+		hour := readerFunc(func([]byte) (int, error) {
+			b.exec(t, `UPDATE uploads SET sweep_after = sweep_after - interval '1 hour'`)
+			return 0, io.EOF
+		})
+		part := document(2 * MaxInlineBytes)
+		arriving := io.MultiReader(bytes.NewReader(part), hour, bytes.NewReader(part))
+		if _, err := b.service.NewIntake(b.orgID).Read(t.Context(), arriving, 0); err != nil {
+			t.Fatal(err)
+		}
+		b.sweepUploads(t, 0)
+	})
+
 	t.Run("FailsWhenTheDocumentIsTruncated", func(t *testing.T) {
 		t.Parallel()
 		b := newBundle(t)

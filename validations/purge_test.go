@@ -112,6 +112,8 @@ func TestPurge(t *testing.T) {
 		b := newBundle(t)
 		young, middle, old := b.ended(t, day), b.ended(t, 40*day), b.ended(t, 100*day)
 		running := b.start(t)
+		b.exec(t, `INSERT INTO external_calls (org_id, id, run_id, ordinal, state, answer, answered_at)
+			SELECT org_id, gen_random_uuid(), id, 0, 'ANSWERED', 'an answer', now() FROM validation_runs`)
 		policy := Retention{Content: 30 * day, Findings: 90 * day}
 		b.purge(t, policy, Purged{Contents: 2, Findings: 1})
 		b.purge(t, policy, Purged{})
@@ -124,6 +126,9 @@ func TestPurge(t *testing.T) {
 			if diff := cmp.Diff(want, b.kept(t, job)); diff != "" {
 				t.Errorf("kept (-want +got):\n%s", diff)
 			}
+		}
+		if got := coretest.One[uuid.UUID](t, b.db, `SELECT run_id FROM external_calls WHERE answer IS NULL`); got != old {
+			t.Errorf("the answer to run %s was removed, want that to %s", got, old)
 		}
 		body, err := b.service.Show(t.Context(), b.orgID, "org", old)
 		if err != nil {
