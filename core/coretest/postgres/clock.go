@@ -43,13 +43,19 @@ func (c *clock) Real(there time.Time) time.Time {
 	return there.Add(-ahead)
 }
 
-// Slack is how far a translated time may be wrong: as far as the clock was set back at once.
+// Slack is how far a translated time may be wrong: as far as the clock was set back, at once or by steps that followed
+// each other before it had made up for them.
 func (c *clock) Slack() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	slack := time.Duration(0)
-	for _, s := range c.steps {
-		slack = max(slack, s.back)
+	slack, ahead := time.Duration(0), time.Duration(0)
+	for i, first := range c.steps {
+		for _, last := range c.steps[i:] {
+			if fall := ahead - last.ahead; last.at.Sub(first.at) < fall {
+				slack = max(slack, fall)
+			}
+		}
+		ahead = first.ahead
 	}
 	return slack
 }

@@ -21,3 +21,20 @@ func TestClock(t *testing.T) {
 		t.Errorf("slack = %s, went back = %t", c.Slack(), c.WentBack(at(19), at(21)))
 	}
 }
+
+// Times are ambiguous as far as the clock was set back by steps that followed each other at once.
+func TestClockSlack(t *testing.T) {
+	t.Parallel()
+	begin := time.Unix(1_000_000, 0)
+	for pause, want := range map[time.Duration]time.Duration{
+		800 * time.Millisecond: 4 * time.Second, time.Minute: 2 * time.Second,
+	} {
+		var c clock
+		c.note(step{at: begin, ahead: time.Hour})
+		c.note(step{at: begin.Add(time.Minute), ahead: time.Hour - 2*time.Second, back: 2 * time.Second})
+		c.note(step{at: begin.Add(time.Minute + pause), ahead: time.Hour - 4*time.Second, back: 2 * time.Second})
+		if got := c.Slack(); got != want {
+			t.Errorf("slack of two steps in %s = %s, want %s", pause, got, want)
+		}
+	}
+}
