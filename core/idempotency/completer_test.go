@@ -228,6 +228,24 @@ func TestCompleterGivesUpSlowly(t *testing.T) {
 		r.wantFinished(t, "dead", allowed+2)
 	})
 
+	t.Run("UntilTheKeyIsReleased", func(t *testing.T) {
+		t.Parallel()
+		const allowed = 3
+		r := newRig(t, longLock)
+		r.abandon(t, "dead")
+		r.exec(t, `UPDATE idempotency_keys SET validation_run_id = gen_random_uuid(), attempts = $1,
+			retry_at = now() + interval '10 minutes'`, allowed)
+		complete(t, r.completer(allowed), 0)
+		err := db.Do(t.Context(), r.db, func(tx db.Tx) error {
+			return idempotency.Release(t.Context(), tx, r.org, r.lookup(t, "dead").ID)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		complete(t, r.completer(allowed), 1)
+		r.wantFinished(t, "dead", 2)
+	})
+
 	t.Run("AtUnknownPointsAndEndpoints", func(t *testing.T) {
 		t.Parallel()
 		r := newRig(t, longLock)
