@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/simplevalidations/simplevalidations/validations/programs/port"
+	"github.com/simplevalidations/simplevalidations/validations/programs/schematron/charset"
 	"github.com/simplevalidations/simplevalidations/validations/programs/schematron/findings"
 	"github.com/simplevalidations/simplevalidations/validations/programs/schematron/xpath"
 
@@ -66,8 +67,8 @@ func readText(source string, all schemas) ([]*specification, []port.Fault) {
 		detail := fmt.Sprintf("the text has %d bytes, at most %d are allowed", len(source), maxText)
 		return nil, findings.Refuse("/ids", "ids.too_large", detail)
 	}
-	text := xpath.TrimBOM([]byte(source))
-	xpath.BlankDeclaration(text)
+	text := charset.TrimBOM([]byte(source))
+	charset.BlankDeclaration(text)
 	r := &reader{lines: findings.NewLines(text), schemas: all}
 	r.classes = map[*entityFacet][]classSet{}
 	r.work = &work{left: maxAudit, most: maxAudit}

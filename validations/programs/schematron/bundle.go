@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/simplevalidations/simplevalidations/validations/programs/schematron/xpath"
+	"github.com/simplevalidations/simplevalidations/validations/programs/schematron/charset"
 )
 
 // bundle writes the schema of a file with all that it includes in place, which the operator asks for on the command
@@ -34,7 +34,7 @@ func readSchemaFile(file string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, fault := xpath.Decode(content)
+	text, fault := charset.Decode(content)
 	if fault != nil {
 		return "", fmt.Errorf("%s: %s", file, fault.Message)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/validations/programs/port"
 
+	"github.com/simplevalidations/simplevalidations/validations/programs/schematron/charset"
 	"github.com/simplevalidations/simplevalidations/validations/programs/schematron/findings"
 	"github.com/simplevalidations/simplevalidations/validations/programs/schematron/xpath"
 )
@@ -90,7 +91,7 @@ func (c *Checker) Check(request port.Request, document io.Reader) (port.Report, 
 	if _, err := io.ReadFull(document, content); err != nil {
 		return port.Report{}, fmt.Errorf("read the document: %w", err)
 	}
-	text, fault := xpath.Decode(content)
+	text, fault := charset.Decode(content)
 	lines := findings.NewLines(text)
 	var tree *xpath.Document
 	if fault == nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/validations/programs/port"
 
+	"github.com/simplevalidations/simplevalidations/validations/programs/schematron/charset"
 	"github.com/simplevalidations/simplevalidations/validations/programs/schematron/findings"
 	"github.com/simplevalidations/simplevalidations/validations/programs/schematron/xpath"
 )
@@ -92,8 +93,8 @@ func compileSchema(source, phase string) (*schema, []port.Fault) {
 		detail := fmt.Sprintf("the schema has %d bytes, at most %d are allowed", len(source), maxSchema)
 		return nil, findings.Refuse("/schema", "schema.too_large", detail)
 	}
-	text := xpath.TrimBOM([]byte(source))
-	xpath.BlankDeclaration(text)
+	text := charset.TrimBOM([]byte(source))
+	charset.BlankDeclaration(text)
 	c := &compiler{
 		lines: findings.NewLines(text), namespaces: map[string]string{"xml": namespaceXML},
 		patterns: map[string]*xpath.Node{}, diagnostics: map[string]*xpath.Node{}, rules: map[string]*xpath.Node{},

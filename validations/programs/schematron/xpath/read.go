@@ -61,7 +61,7 @@ type element struct {
 // attributeSpace replaces what XML reads as spaces within attributes.
 var attributeSpace = strings.NewReplacer("\r\n", " ", "\n", " ", "\t", " ", "\r", " ")
 
-// Read reads a text in UTF-8 without a declaration, as Decode returns it.
+// Read reads a text in UTF-8 without a declaration, as charset.Decode returns it.
 func Read(text []byte) (*Document, *Fault) {
 	r := &reader{
 		text: text, decoder: xml.NewDecoder(bytes.NewReader(text)), names: map[name]*name{},

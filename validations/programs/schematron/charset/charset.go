@@ -1,4 +1,5 @@
-package xpath
+// Package charset makes UTF-8 of XML documents, by their byte order marks and declarations.
+package charset
 
 import (
 	"bytes"
@@ -12,6 +13,7 @@ import (
 	"golang.org/x/text/encoding/unicode"
 
 	"github.com/simplevalidations/simplevalidations/validations/programs/schematron/findings"
+	"github.com/simplevalidations/simplevalidations/validations/programs/schematron/xpath"
 )
 
 // Patterns of the XML declaration: the whole of it, its beginning, and the name of its encoding.
@@ -25,7 +27,7 @@ var (
 
 // Decode returns a document as UTF-8 with its declaration blanked out. A byte order mark of UTF-16 decides over the
 // declaration. The text is also returned beside a fault.
-func Decode(content []byte) ([]byte, *Fault) {
+func Decode(content []byte) ([]byte, *xpath.Fault) {
 	wide := bytes.HasPrefix(content, []byte{0xff, 0xfe}) || bytes.HasPrefix(content, []byte{0xfe, 0xff})
 	if wide {
 		content = decode(content, unicode.UTF16(unicode.LittleEndian, unicode.UseBOM))
@@ -33,7 +35,7 @@ func Decode(content []byte) ([]byte, *Fault) {
 	content = TrimBOM(content)
 	declared := declaration.Find(content)
 	if declared == nil && declarationStart.Match(content) {
-		return content, &Fault{"xml.malformed", "the XML declaration is not one of XML 1.0", 0}
+		return content, &xpath.Fault{Code: "xml.malformed", Message: "the XML declaration is not one of XML 1.0"}
 	}
 	name := ""
 	if found := encodingName.FindSubmatch(declared); found != nil {
@@ -45,7 +47,7 @@ func Decode(content []byte) ([]byte, *Fault) {
 	case "utf-16", "utf-16le", "utf-16be":
 		if !wide {
 			message := "the declaration says " + name + ", but the text has no byte order mark of UTF-16"
-			return content, &Fault{"xml.encoding", message, 0}
+			return content, &xpath.Fault{Code: "xml.encoding", Message: message}
 		}
 	case "iso-8859-1", "latin1":
 		text = decode(content, charmap.ISO8859_1)
@@ -54,10 +56,11 @@ func Decode(content []byte) ([]byte, *Fault) {
 	default:
 		message := "the encoding " + findings.Quote(name) +
 			" is not supported; use utf-8, utf-16, iso-8859-1 or windows-1252"
-		return content, &Fault{"xml.encoding", message, 0}
+		return content, &xpath.Fault{Code: "xml.encoding", Message: message}
 	}
 	if at := badAt(text, wide); at >= 0 {
-		return text, &Fault{"xml.encoding", "the text is not valid in its encoding, or contains NUL", at}
+		message := "the text is not valid in its encoding, or contains NUL"
+		return text, &xpath.Fault{Code: "xml.encoding", Message: message, Offset: at}
 	}
 	blank(text[:len(declared)])
 	return text, nil
