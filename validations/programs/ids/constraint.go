@@ -144,6 +144,11 @@ func (c *constraint) matchesPatterns(w *work, v scalar) bool {
 	return false
 }
 
+// work is what matching a text costs at worst.
+func (p pattern) work(text string) int64 {
+	return p.size * int64(len(text)+1)
+}
+
 // patternShift makes work of what a pattern costs at worst, because most texts cost far less.
 const patternShift = 2
 

@@ -7,6 +7,8 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/validations/programs/schematron/findings"
 	"github.com/simplevalidations/simplevalidations/validations/programs/schematron/xpath"
+
+	"github.com/simplevalidations/simplevalidations/validations/programs/ids/xsdpattern"
 )
 
 // The bases of restrictions.
@@ -160,14 +162,14 @@ func (r *reader) readPattern(n *xpath.Node, source string, c *constraint) {
 		r.refuse(n, faultPattern, "patterns are for texts, not for %s; use bounds or an enumeration", c.base)
 		return
 	}
-	p, err := compilePattern(source)
+	compiled, size, err := xsdpattern.Compile(source)
 	if err != nil {
 		r.refuse(n, faultPattern, "the pattern %s cannot be read: %s", findings.Quote(source), err)
 		return
 	}
-	if r.patterns += p.size; r.patterns > maxPatterns {
+	if r.patterns += size; r.patterns > maxPatterns {
 		r.refuse(n, "ids.too_large", "the patterns of the IDS are too large in total")
 		return
 	}
-	c.patterns = append(c.patterns, p)
+	c.patterns = append(c.patterns, pattern{source, compiled, size})
 }

@@ -1,4 +1,5 @@
-package main
+// Package xsdpattern translates the patterns of XML Schema for the regexp package, which takes linear time.
+package xsdpattern
 
 import (
 	"errors"
@@ -19,37 +20,37 @@ const (
 	maxClasses      = 100
 )
 
-// compilePattern compiles an expression of XML Schema, which matches whole texts, for the regexp package, which takes
-// linear time. In it ^ and $ stand for themselves. What the language does not have and people write nevertheless, such
-// as anchors and look-around, is refused with a hint, because it would never match what is meant. A backslash may stand
-// before any sign, as most programs allow.
-func compilePattern(source string) (pattern, error) {
+// Compile compiles an expression of XML Schema, which matches whole texts, and counts its instructions. In it ^ and $
+// stand for themselves. What the language does not have and people write nevertheless, such as anchors and look-around,
+// is refused with a hint, because it would never match what is meant. A backslash may stand before any sign, as most
+// programs allow.
+func Compile(source string) (*regexp.Regexp, int64, error) {
 	if len(source) > maxPatternChars {
-		return pattern{}, fmt.Errorf("the pattern is longer than %d characters", maxPatternChars)
+		return nil, 0, fmt.Errorf("the pattern is longer than %d characters", maxPatternChars)
 	}
 	t := &translator{source: []rune(source)}
 	for t.at < len(t.source) {
 		if err := t.piece(); err != nil {
-			return pattern{}, err
+			return nil, 0, err
 		}
 	}
 	// The text is parsed alone first: "a)(b" is not a pattern, although it would be one between brackets.
 	parsed, err := syntax.Parse(t.linear.String(), syntax.Perl)
 	if fault, ok := errors.AsType[*syntax.Error](err); ok {
-		return pattern{}, errors.New(string(fault.Code))
+		return nil, 0, errors.New(string(fault.Code))
 	}
 	if err != nil {
-		return pattern{}, err
+		return nil, 0, err
 	}
 	if sizeOf(parsed) > maxPatternSize {
-		return pattern{}, errors.New("the pattern repeats too much")
+		return nil, 0, errors.New("the pattern repeats too much")
 	}
 	program, err := syntax.Compile(parsed.Simplify())
 	if err != nil {
-		return pattern{}, err
+		return nil, 0, err
 	}
 	compiled, err := regexp.Compile("^(?:" + t.linear.String() + ")$")
-	return pattern{source, compiled, int64(len(program.Inst))}, err
+	return compiled, int64(len(program.Inst)), err
 }
 
 // sizeOf is how many characters and classes an expression has once its repetitions are written out.
@@ -68,11 +69,6 @@ func sizeOf(re *syntax.Regexp) int {
 		size = min(size*max(re.Min, re.Max, 1), maxPatternSize+1)
 	}
 	return size
-}
-
-// work is what matching a text costs at worst.
-func (p pattern) work(text string) int64 {
-	return p.size * int64(len(text)+1)
 }
 
 // translator reads an expression of XML Schema and writes that of the regexp package which means the same.

@@ -1,8 +1,10 @@
-package main
+package xsdpattern_test
 
 import (
 	"strings"
 	"testing"
+
+	"github.com/simplevalidations/simplevalidations/validations/programs/ids/xsdpattern"
 )
 
 // trial is an expression with texts that it matches and others.
@@ -47,18 +49,18 @@ func trials() []trial {
 func TestPatterns(t *testing.T) {
 	t.Parallel()
 	for _, tt := range trials() {
-		p, err := compilePattern(tt.source)
+		compiled, _, err := xsdpattern.Compile(tt.source)
 		if err != nil {
 			t.Errorf("%s: %v", tt.source, err)
 			continue
 		}
 		for _, text := range tt.good {
-			if !p.compiled.MatchString(text) {
+			if !compiled.MatchString(text) {
 				t.Errorf("%s does not match %q", tt.source, text)
 			}
 		}
 		for _, text := range tt.bad {
-			if p.compiled.MatchString(text) {
+			if compiled.MatchString(text) {
 				t.Errorf("%s matches %q", tt.source, text)
 			}
 		}
@@ -95,7 +97,7 @@ func TestFaultsOfPatterns(t *testing.T) {
 		strings.Repeat("(a{200}){4}", 30): "the pattern repeats too much",
 		strings.Repeat("a", 4001):         "the pattern is longer than 4000 characters",
 	} {
-		if _, err := compilePattern(source); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := xsdpattern.Compile(source); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.20s: %v, want %s", source, err, want)
 		}
 	}
