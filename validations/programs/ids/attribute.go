@@ -1,25 +1,26 @@
 package main
 
 import (
-	"github.com/simplevalidations/simplevalidations/validations/programs/ids/ifc"
-	"github.com/simplevalidations/simplevalidations/validations/programs/ids/step"
+	"strconv"
+
+	"github.com/simplevalidations/simplevalidations/validations/programs/ids/model"
 )
 
 func (f *attributeFacet) holds(c *check, object int, as cardinality) bool {
-	class := c.class(object)
+	class := c.Class(object)
 	filled := false
 	for _, place := range c.attributes[f][class.Number] {
-		v, a := c.value(object, place), class.Attributes[place]
+		v, name := c.Attribute(object, place), class.Attributes[place].Name
 		switch {
 		case v.Empty():
-		case !c.isEmpty(v, a.Type):
+		case !c.IsEmpty(v):
 			filled = true
-			if !f.accepts(c, v, a, as) {
+			if !f.accepts(c, v, name, as) {
 				return false
 			}
 		case as == optional:
 			return c.explains && c.fails("has the attribute %s with an empty value; required if present: %s",
-				a.Name, f.value)
+				name, f.value)
 		}
 	}
 	if as == required && !filled {
@@ -29,16 +30,17 @@ func (f *attributeFacet) holds(c *check, object int, as cardinality) bool {
 }
 
 // accepts says whether a value is as the cardinality asks for.
-func (f *attributeFacet) accepts(c *check, v step.Value, a ifc.Attribute, as cardinality) bool {
-	fits := f.value == nil || f.value.matches(c.work, c.scalar(v, a.Type, nil))
+func (f *attributeFacet) accepts(c *check, v model.Value, name string, as cardinality) bool {
+	fits := f.value == nil || f.value.matches(c.work, c.scalar(v))
 	switch {
 	case fits != (as == prohibited):
 		return true
 	case fits:
-		return c.explains && c.fails("has the attribute %s with the value %s, which is prohibited", a.Name, written(v))
+		return c.explains && c.fails("has the attribute %s with the value %s, which is prohibited",
+			name, written(v.Value))
 	default:
 		return c.explains && c.fails("has the attribute %s with the value %s%s; required: %s",
-			a.Name, written(v), c.convertedNote(v, a.Type, nil), f.value)
+			name, written(v.Value), c.convertedNote(v), f.value)
 	}
 }
 
@@ -51,11 +53,16 @@ func expected(value *constraint) string {
 }
 
 // convertedNote says what a number is in units of SI, where that is another number.
-func (m *model) convertedNote(v step.Value, of string, unit step.Value) string {
-	s := m.scalar(v, of, unit)
+func (r *run) convertedNote(v model.Value) string {
+	s := r.scalar(v)
 	_, inside := v.Typed()
 	if number, ok := inside.Number(); !ok || number == s.number {
 		return ""
 	}
 	return " (" + formatNumber(s.number) + " in SI units)"
+}
+
+func formatNumber(number float64) string {
+	const digits = 10
+	return strconv.FormatFloat(number, 'g', digits, 64)
 }

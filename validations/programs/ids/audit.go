@@ -9,6 +9,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/programs/schematron/xpath"
 
 	"github.com/simplevalidations/simplevalidations/validations/programs/ids/ifc"
+	"github.com/simplevalidations/simplevalidations/validations/programs/ids/model"
 )
 
 // classSet has the classes of one schema that objects may be of.
@@ -54,7 +55,7 @@ func (r *reader) named(name *constraint, schema *ifc.Schema) []*ifc.Class {
 	var found []*ifc.Class
 	if name.isList() {
 		for _, l := range name.values {
-			if c := schema.Class(l.text); c != nil && r.work.spend(1+len(found)) && !slices.Contains(found, c) {
+			if c := schema.Class(l.text); c != nil && r.work.Spend(1+len(found)) && !slices.Contains(found, c) {
 				found = append(found, c)
 			}
 		}
@@ -78,9 +79,9 @@ func (r *reader) audit(n *xpath.Node, f facet, classes []classSet) {
 		r.auditEntity(n, f)
 		r.auditOverlap(n, f, classes)
 	case *partOfFacet:
-		if f.relation != "" && !slices.Contains(relations(), f.relation) {
+		if f.relation != "" && !slices.Contains(model.Relations(), f.relation) {
 			r.refuse(n, faultValue, "the relation %s is %s; the known ones are %s", findings.Quote(f.relation),
-				findings.NotAllowed(f.relation, relations()), strings.Join(relations(), ", "))
+				findings.NotAllowed(f.relation, model.Relations()), strings.Join(model.Relations(), ", "))
 		}
 		r.auditEntity(n, f.whole)
 		r.auditParts(n, f, classes)
@@ -89,9 +90,8 @@ func (r *reader) audit(n *xpath.Node, f facet, classes []classSet) {
 	case *propertyFacet:
 		r.auditProperty(n, f)
 	}
-	if r.work.err != nil {
-		r.work.err = nil
-		r.work.left = maxAudit
+	if r.work.Err() != nil {
+		r.work = model.NewWork(maxAudit)
 		r.refusals = maxFaults
 		r.faults = append(r.faults, port.Fault{
 			Pointer: "/ids", Code: "ids.too_large", Detail: "checking the IDS takes too much work",
@@ -154,7 +154,7 @@ func (r *reader) auditPredefined(n *xpath.Node, f *entityFacet, set classSet) {
 		r.refuse(n, faultClass, "the class %s of %s has no predefined types", f.name, set.schema.Name)
 		return
 	}
-	if slices.Contains(values, userDefined) {
+	if slices.Contains(values, model.UserDefined) {
 		return
 	}
 	for _, l := range f.predefined.values {
@@ -242,7 +242,7 @@ func (r *reader) attributeTypes(name *constraint, set classSet) []valueType {
 	for _, c := range set.classes {
 		for _, a := range c.Attributes {
 			key := a.Name + " " + a.Type
-			if a.Derived || seen[key] || !r.work.spend(1) {
+			if a.Derived || seen[key] || !r.work.Spend(1) {
 				continue
 			}
 			seen[key] = true

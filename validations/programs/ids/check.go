@@ -1,24 +1,34 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/simplevalidations/simplevalidations/validations/programs/port"
 	"github.com/simplevalidations/simplevalidations/validations/programs/schematron/findings"
+
+	"github.com/simplevalidations/simplevalidations/validations/programs/ids/ifc"
+	"github.com/simplevalidations/simplevalidations/validations/programs/ids/model"
 )
 
 // run is the check of one model.
 type run struct {
-	model     *model
+	*model.Model
+
+	schema    *ifc.Schema
+	work      *model.Work
 	collector *findings.Collector
+	// classes are the objects that each facet for classes is for, by the number of their class.
+	classes map[*entityFacet]*classes
+	// attributes are the places of the attributes that a facet asks for, by the number of the class.
+	attributes map[*attributeFacet][][]int
 }
 
 // check evaluates facets of one object.
 type check struct {
-	*model
+	*run
+
 	// explains says that the reason is wanted where a facet does not hold.
 	explains bool
 	reason   string
@@ -31,46 +41,18 @@ func (c *check) fails(format string, values ...any) bool {
 	return false
 }
 
-// reportModel reports what is wrong with the model itself, so that nothing passes for that reason.
-func (r *run) reportModel() {
-	m := r.model
-	keywords := make([]string, 0, len(m.unknown))
-	for keyword := range m.unknown {
-		keywords = append(keywords, keyword)
-	}
-	slices.Sort(keywords)
-	for _, keyword := range keywords {
-		message := fmt.Sprintf("not evaluated: %s has no class %s, but the model has %s of it",
-			m.schema.Name, findings.Quote(keyword), findings.Plural(m.unknown[keyword], "object", "objects"))
-		f := findings.Failure("step.class", message)
-		f.Count = m.unknown[keyword]
-		r.collector.Add("", f)
-	}
-	slices.SortFunc(m.dangling, func(a, b dangling) int { return cmp.Or(a.from-b.from, cmp.Compare(a.to, b.to)) })
-	for _, d := range m.dangling {
-		f := findings.Failure("step.reference", fmt.Sprintf("%s refers to #%d, which is not in the file",
-			m.describe(d.from), d.to))
-		f.Path = m.guid(d.from)
-		r.collector.Add("", located(f, m.place(d.from)))
-	}
-	if m.danglingMore > 0 {
-		r.collector.AddUnlisted(findings.Key{Code: "step.reference", Severity: findings.SeverityError}, m.danglingMore)
-	}
-}
-
 // check checks all objects that a specification is for.
 func (r *run) check(s *specification) {
-	m := r.model
-	if !slices.Contains(s.versions, m.schema.Name) {
+	if !slices.Contains(s.versions, r.schema.Name) {
 		f := findings.Failure("ids.version", fmt.Sprintf("%s is written for %s, and the model is of %s; it is checked "+
 			"nevertheless",
-			s.label(), strings.Join(s.versions, ", "), m.schema.Name))
+			s.label(), strings.Join(s.versions, ", "), r.schema.Name))
 		f.Severity, f.AssertionID = findings.SeverityInfo, s.id()
 		r.collector.Add("", f)
 	}
 	found := false
-	for object := range m.file.Len() {
-		if !m.work.spend(1) {
+	for object := range r.Len() {
+		if !r.work.Spend(1) {
 			return
 		}
 		if !r.isApplicable(s, object) {
@@ -82,12 +64,12 @@ func (r *run) check(s *specification) {
 			continue
 		}
 		for _, q := range s.requirements {
-			if !q.facet.holds(&check{model: m}, object, q.cardinality) && m.work.err == nil {
+			if !q.facet.holds(&check{run: r}, object, q.cardinality) && r.work.Err() == nil {
 				r.report(s, q, object)
 			}
 		}
 	}
-	if !found && s.cardinality == required && m.work.err == nil {
+	if !found && s.cardinality == required && r.work.Err() == nil {
 		message := fmt.Sprintf("%s: the model has no object that it applies to (%s), but at least one is required%s",
 			s.label(), s.applicability(), hint(s.instructions))
 		f := findings.Failure("ids.required", findings.ClipTo(message, findings.MaxMessage))
@@ -98,11 +80,11 @@ func (r *run) check(s *specification) {
 
 func (r *run) isApplicable(s *specification, object int) bool {
 	for _, f := range s.applicable {
-		if !f.holds(&check{model: r.model}, object, required) {
+		if !f.holds(&check{run: r}, object, required) {
 			return false
 		}
 	}
-	return r.model.work.err == nil
+	return r.work.Err() == nil
 }
 
 // report adds the finding of an object that does not have what a requirement asks for, or that must not be there at
@@ -117,19 +99,19 @@ func (r *run) report(s *specification, q *requirement, object int) {
 		return
 	}
 	f := findings.Failure(key.Code, "")
-	f.Path, f.AssertionID = r.model.guid(object), s.id()
+	f.AssertionID = s.id()
 	reason, instructions := "must not be in the model ("+s.applicability()+")", s.instructions
 	if q != nil {
-		c := &check{model: r.model, explains: true}
+		c := &check{run: r, explains: true}
 		q.facet.holds(c, object, q.cardinality)
 		reason = c.reason
 		if q.instructions != "" {
 			instructions = q.instructions
 		}
 	}
-	message := fmt.Sprintf("%s %s [%s]%s", r.model.describe(object), reason, s.label(), hint(instructions))
+	message := fmt.Sprintf("%s %s [%s]%s", r.Describe(object), reason, s.label(), hint(instructions))
 	f.Message = findings.ClipTo(message, findings.MaxMessage)
-	r.collector.Add(key.Group, located(f, r.model.place(object)))
+	r.collector.Add(key.Group, r.Locate(f, object))
 }
 
 func hint(instructions string) string {
@@ -137,23 +119,6 @@ func hint(instructions string) string {
 		return ""
 	}
 	return ". Hint: " + instructions
-}
-
-// describe names an object by its class and its name.
-func (m *model) describe(object int) string {
-	class := m.class(object).Title
-	if name := m.text(object, "Name"); name != "" {
-		return class + " " + findings.Quote(name)
-	}
-	return fmt.Sprintf("%s #%d", class, m.file.At(object).ID)
-}
-
-// guid is the GlobalId of an object, and its name in the file where it has none.
-func (m *model) guid(object int) string {
-	if guid := m.text(object, "GlobalId"); guid != "" {
-		return findings.Clip(guid)
-	}
-	return fmt.Sprintf("#%d", m.file.At(object).ID)
 }
 
 // applicability says which objects a specification is for.

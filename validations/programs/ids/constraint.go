@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/simplevalidations/simplevalidations/validations/programs/schematron/findings"
+
+	"github.com/simplevalidations/simplevalidations/validations/programs/ids/model"
 )
 
 // constraint says which values will do: one value, or those of a restriction.
@@ -108,8 +110,8 @@ func (l literal) equals(v scalar) bool {
 }
 
 // matches says whether a value will do.
-func (c *constraint) matches(w *work, v scalar) bool {
-	if v.form == formOther || !w.spend(1+len(c.values)) {
+func (c *constraint) matches(w *model.Work, v scalar) bool {
+	if v.form == formOther || !w.Spend(1+len(c.values)) {
 		return false
 	}
 	if len(c.values) > 0 && !slices.ContainsFunc(c.values, func(l literal) bool { return l.equals(v) }) {
@@ -124,17 +126,17 @@ func (c *constraint) isList() bool {
 }
 
 // matchesText is matches for a name.
-func (c *constraint) matchesText(w *work, text string) bool {
+func (c *constraint) matchesText(w *model.Work, text string) bool {
 	return c.matches(w, scalar{form: formText, text: text})
 }
 
 // matchesPatterns says whether a text is like one of the patterns. Only texts are.
-func (c *constraint) matchesPatterns(w *work, v scalar) bool {
+func (c *constraint) matchesPatterns(w *model.Work, v scalar) bool {
 	if len(c.patterns) == 0 {
 		return true
 	}
 	for _, p := range c.patterns {
-		if v.form != formText && v.form != formBoolean || !w.spend(int(p.work(v.text)>>patternShift)) {
+		if v.form != formText && v.form != formBoolean || !w.Spend(int(p.work(v.text)>>patternShift)) {
 			return false
 		}
 		if p.compiled.MatchString(v.text) {

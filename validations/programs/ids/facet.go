@@ -49,7 +49,7 @@ type materialFacet struct {
 
 // partOfFacet asks for a whole that the object belongs to, directly or not.
 type partOfFacet struct {
-	// relation is one of relations(); empty where any will do.
+	// relation is one of model.Relations(); empty where any will do.
 	relation string
 	whole    *entityFacet
 }
@@ -94,19 +94,6 @@ func valued(value *constraint) string {
 		return ""
 	}
 	return " with the value " + value.String()
-}
-
-// The relations that make an object part of another.
-const (
-	relationAggregates = "IFCRELAGGREGATES"
-	relationGroup      = "IFCRELASSIGNSTOGROUP"
-	relationContained  = "IFCRELCONTAINEDINSPATIALSTRUCTURE"
-	relationNests      = "IFCRELNESTS"
-	relationVoids      = "IFCRELVOIDSELEMENT IFCRELFILLSELEMENT"
-)
-
-func relations() []string {
-	return []string{relationAggregates, relationGroup, relationContained, relationNests, relationVoids}
 }
 
 // readFacet reads a facet of an applicability, or of requirements where a requirement is given to be filled.

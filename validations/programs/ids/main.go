@@ -15,7 +15,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/programs/schematron/findings"
 
 	"github.com/simplevalidations/simplevalidations/validations/programs/ids/ifc"
-	"github.com/simplevalidations/simplevalidations/validations/programs/ids/step"
+	"github.com/simplevalidations/simplevalidations/validations/programs/ids/model"
 )
 
 func main() {
@@ -97,30 +97,42 @@ func (c *Checker) Check(request port.Request, document io.Reader) (port.Report, 
 		found.Add("", findings.Failure("step.too_large", message))
 		return found.Finish(), nil
 	}
-	w := &work{left: c.MaxWork, most: c.MaxWork}
-	m, fault, err := c.readModel(document, request.Size, w)
+	r, fault, err := c.read(document, request.Size, found)
 	if err != nil {
 		return port.Report{}, err
 	}
 	if fault != nil {
-		found.Add("", located(findings.Failure(fault.Code, fault.Message), fault.At))
+		found.Add("", *fault)
 		return found.Finish(), nil
 	}
-	r := &run{model: m, collector: found}
-	r.reportModel()
+	r.Report(found)
 	for _, s := range c.specifications {
 		r.check(s)
 	}
-	if w.err != nil {
-		return port.Report{}, w.err
+	if err := r.work.Err(); err != nil {
+		return port.Report{}, err
 	}
 	return found.Finish(), nil
 }
 
-// located fills in the place of a finding, from which the service cuts the excerpt.
-func located(f port.Finding, at step.Place) port.Finding {
-	f.Line, f.Column, f.Offset = at.Line, at.Column, &at.Offset
-	return f
+// read reads what the specifications need of a model.
+func (c *Checker) read(document io.Reader, size int64, found *findings.Collector) (*run, *port.Finding, error) {
+	r := &run{
+		work: model.NewWork(c.MaxWork), collector: found,
+		classes: map[*entityFacet]*classes{}, attributes: map[*attributeFacet][][]int{},
+	}
+	choose := func(name string) (*ifc.Schema, []bool, error) {
+		schema, err := c.schemas[name]()
+		if err != nil {
+			return nil, nil, err
+		}
+		r.schema = schema
+		return schema, newPlan(r, c.specifications), nil
+	}
+	var fault *port.Finding
+	var err error
+	r.Model, fault, err = model.Read(document, size, c.MaxHeld, r.work, choose)
+	return r, fault, err
 }
 
 // maxPromises is how many requirements a description lists.
@@ -142,28 +154,4 @@ func (c *Checker) promises() []port.Promise {
 		p.Otherwise = findings.ClipTo(p.Otherwise, findings.MaxMessage)
 	}
 	return promises
-}
-
-// work bounds what the check of one model costs. A unit is a byte that is read, or an object that is visited.
-type work struct {
-	left, most int64
-	err        error
-}
-
-// spend charges work. It returns false when the budget is used up.
-func (w *work) spend(units int) bool {
-	if w.err != nil {
-		return false
-	}
-	w.left -= int64(units)
-	if w.left < 0 {
-		reason := fmt.Sprintf("needed to read more than %d bytes and objects of the model", w.most)
-		w.err = &port.ExhaustedError{Reason: reason}
-	}
-	return w.err == nil
-}
-
-// place is where an object begins.
-func (m *model) place(object int) step.Place {
-	return m.file.At(object).Place()
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/simplevalidations/simplevalidations/validations/programs/ids/ifc"
+	"github.com/simplevalidations/simplevalidations/validations/programs/ids/model"
 )
 
 // classes are the objects that a facet for classes is for.
@@ -16,13 +17,13 @@ type classes struct {
 
 // plan says which classes of objects specifications need of a model.
 type plan struct {
-	model *model
-	kept  []bool
+	run  *run
+	kept []bool
 }
 
 // newPlan returns for each class, by its number, whether its objects are kept.
-func newPlan(m *model, all []*specification) []bool {
-	p := &plan{model: m, kept: make([]bool, len(m.schema.Classes))}
+func newPlan(r *run, all []*specification) []bool {
+	p := &plan{run: r, kept: make([]bool, len(r.schema.Classes))}
 	p.keep("IFCRELDEFINESBYTYPE", "IFCTYPEOBJECT")
 	for _, s := range all {
 		isForAll := true
@@ -47,7 +48,7 @@ func newPlan(m *model, all []*specification) []bool {
 
 // keep adds classes and what inherits from them.
 func (p *plan) keep(names ...string) {
-	for _, c := range p.model.schema.Classes {
+	for _, c := range p.run.schema.Classes {
 		for _, name := range names {
 			if c.Is(name) {
 				p.kept[c.Number] = true
@@ -58,7 +59,7 @@ func (p *plan) keep(names ...string) {
 
 // keepClasses adds the classes that a facet is for.
 func (p *plan) keepClasses(f *entityFacet) {
-	set := p.model.classes[f]
+	set := p.run.classes[f]
 	for i, is := range set.own {
 		p.kept[i] = p.kept[i] || is
 	}
@@ -71,9 +72,9 @@ func (p *plan) keepClasses(f *entityFacet) {
 func (p *plan) need(f facet) {
 	switch f := f.(type) {
 	case *entityFacet:
-		p.model.prepareClasses(f)
+		p.run.prepareClasses(f)
 	case *attributeFacet:
-		p.model.prepareAttributes(f)
+		p.run.prepareAttributes(f)
 		p.keepUnits()
 	case *propertyFacet:
 		p.keep("IFCRELDEFINESBYPROPERTIES", "IFCPROPERTYSETDEFINITION", "IFCPROPERTY", "IFCPHYSICALQUANTITY",
@@ -84,14 +85,14 @@ func (p *plan) need(f facet) {
 			"IFCCLASSIFICATIONREFERENCE")
 	case *materialFacet:
 		p.keep("IFCRELASSOCIATESMATERIAL")
-		for _, c := range p.model.schema.Classes {
+		for _, c := range p.run.schema.Classes {
 			isProperties := c.Is("IFCMATERIALPROPERTIES") || strings.HasSuffix(c.Name, "RELATIONSHIP")
 			if strings.HasPrefix(c.Name, "IFCMATERIAL") && !isProperties {
 				p.kept[c.Number] = true
 			}
 		}
 	case *partOfFacet:
-		p.model.prepareClasses(f.whole)
+		p.run.prepareClasses(f.whole)
 		p.keep(partRelations(f.relation)...)
 		// Wholes are objects, and so are the parts between an object and its whole.
 		p.keep("IFCOBJECTDEFINITION")
@@ -106,34 +107,34 @@ func (p *plan) keepUnits() {
 // partRelations are the classes of relations that a facet follows.
 func partRelations(relation string) []string {
 	if relation == "" {
-		relation = strings.Join(relations(), " ")
+		relation = strings.Join(model.Relations(), " ")
 	}
 	return strings.Fields(relation)
 }
 
 // prepareClasses finds the classes that a facet is for.
-func (m *model) prepareClasses(f *entityFacet) {
-	set := &classes{own: make([]bool, len(m.schema.Classes))}
-	for _, c := range m.schema.Classes {
-		set.own[c.Number] = f.name.matchesText(m.work, c.Name)
+func (r *run) prepareClasses(f *entityFacet) {
+	set := &classes{own: make([]bool, len(r.schema.Classes))}
+	for _, c := range r.schema.Classes {
+		set.own[c.Number] = f.name.matchesText(r.work, c.Name)
 	}
-	for _, mapping := range m.schema.Mapped() {
-		if f.name.matchesText(m.work, mapping.Name) {
+	for _, mapping := range r.schema.Mapped() {
+		if f.name.matchesText(r.work, mapping.Name) {
 			set.mapped = append(set.mapped, mapping)
 		}
 	}
-	m.classes[f] = set
+	r.classes[f] = set
 }
 
 // prepareAttributes finds the places of the attributes that a facet asks for.
-func (m *model) prepareAttributes(f *attributeFacet) {
-	places := make([][]int, len(m.schema.Classes))
+func (r *run) prepareAttributes(f *attributeFacet) {
+	places := make([][]int, len(r.schema.Classes))
 	matched := map[string]bool{}
-	for _, c := range m.schema.Classes {
+	for _, c := range r.schema.Classes {
 		for i, a := range c.Attributes {
 			is, known := matched[a.Name]
 			if !known {
-				is = f.name.matchesText(m.work, a.Name)
+				is = f.name.matchesText(r.work, a.Name)
 				matched[a.Name] = is
 			}
 			if is && !a.Derived {
@@ -141,5 +142,5 @@ func (m *model) prepareAttributes(f *attributeFacet) {
 			}
 		}
 	}
-	m.attributes[f] = places
+	r.attributes[f] = places
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/simplevalidations/simplevalidations/validations/programs/schematron/findings"
+
+	"github.com/simplevalidations/simplevalidations/validations/programs/ids/model"
 )
 
 // setGroup is the property sets of one name that an object has: its own, then those of its type.
@@ -39,7 +41,7 @@ func (f *propertyFacet) holdsIn(c *check, group setGroup, as cardinality) (bool,
 		found = true
 		if as == prohibited {
 			return true, c.explains && c.fails("has the property %s in %s, which is prohibited",
-				findings.Quote(p.name), findings.Quote(group.name))
+				findings.Quote(p.Name), findings.Quote(group.name))
 		}
 		if !f.accepts(c, p, group.name) {
 			return true, false
@@ -49,19 +51,16 @@ func (f *propertyFacet) holdsIn(c *check, group setGroup, as cardinality) (bool,
 }
 
 // visible are the properties that a facet names. One of the object hides that of its type.
-func (m *model) visible(f *propertyFacet, group setGroup) iter.Seq[property] {
-	return func(yield func(property) bool) {
+func (r *run) visible(f *propertyFacet, group setGroup) iter.Seq[model.Property] {
+	return func(yield func(model.Property) bool) {
 		var seen []string
 		for _, set := range group.sets {
 			above := len(seen)
-			for p := range m.properties(set) {
-				if !m.work.spend(costOfLookup) {
-					return
-				}
-				if !f.name.matchesText(m.work, p.name) || slices.Contains(seen[:above], p.name) {
+			for p := range r.Properties(set) {
+				if !f.name.matchesText(r.work, p.Name) || slices.Contains(seen[:above], p.Name) {
 					continue
 				}
-				seen = append(seen, p.name)
+				seen = append(seen, p.Name)
 				if !yield(p) {
 					return
 				}
@@ -71,34 +70,34 @@ func (m *model) visible(f *propertyFacet, group setGroup) iter.Seq[property] {
 }
 
 // accepts says whether one of the values of a property will do.
-func (f *propertyFacet) accepts(c *check, p property, set string) bool {
-	if p.values == nil {
+func (f *propertyFacet) accepts(c *check, p model.Property, set string) bool {
+	if p.Values == nil {
 		return c.explains && c.fails("has the property %s in %s as %s, whose values are not compared",
-			findings.Quote(p.name), findings.Quote(set), p.form)
+			findings.Quote(p.Name), findings.Quote(set), p.Class)
 	}
-	for v := range p.values {
-		if !c.work.spend(1) {
+	for v := range p.Values {
+		if !c.work.Spend(1) {
 			return false
 		}
-		typed := f.dataType == "" || v.typeName() == f.dataType
-		if typed && !c.isEmpty(v.value, v.of) &&
-			(f.value == nil || f.value.matches(c.work, c.scalar(v.value, v.of, v.unit))) {
+		typed := f.dataType == "" || v.TypeName() == f.dataType
+		if typed && !c.IsEmpty(v) &&
+			(f.value == nil || f.value.matches(c.work, c.scalar(v))) {
 			return true
 		}
 	}
-	return c.explains && f.explain(c, p, findings.Quote(p.name)+" in "+findings.Quote(set))
+	return c.explains && f.explain(c, p, findings.Quote(p.Name)+" in "+findings.Quote(set))
 }
 
 // explain records why no value of a property matches, and returns false.
-func (f *propertyFacet) explain(c *check, p property, where string) bool {
+func (f *propertyFacet) explain(c *check, p model.Property, where string) bool {
 	var values, types []string
-	for v := range p.values {
-		if c.isEmpty(v.value, v.of) {
+	for v := range p.Values {
+		if c.IsEmpty(v) {
 			continue
 		}
-		types = append(types, v.typeName())
-		if f.dataType == "" || v.typeName() == f.dataType {
-			values = append(values, written(v.value)+c.convertedNote(v.value, v.of, v.unit))
+		types = append(types, v.TypeName())
+		if f.dataType == "" || v.TypeName() == f.dataType {
+			values = append(values, written(v.Value)+c.convertedNote(v))
 		}
 	}
 	switch {
@@ -114,27 +113,18 @@ func (f *propertyFacet) explain(c *check, p property, where string) bool {
 }
 
 // propertySets are the sets that a facet names, by their names.
-func (m *model) propertySets(f *propertyFacet, object int) []setGroup {
+func (r *run) propertySets(f *propertyFacet, object int) []setGroup {
 	var groups []setGroup
-	add := func(object, kind int) {
-		for _, e := range m.from(kind, object) {
-			set := int(e.to)
-			name := m.text(set, "Name")
-			if !f.set.matchesText(m.work, name) {
-				continue
-			}
-			at := slices.IndexFunc(groups, func(g setGroup) bool { return g.name == name })
-			if at < 0 {
-				at = len(groups)
-				groups = append(groups, setGroup{name: name})
-			}
-			groups[at].sets = append(groups[at].sets, set)
+	for set, name := range r.PropertySets(object) {
+		if !f.set.matchesText(r.work, name) {
+			continue
 		}
-	}
-	add(object, ofSet)
-	add(object, ofExtension)
-	if above, ok := m.typeOf(object); ok {
-		add(above, ofSet)
+		at := slices.IndexFunc(groups, func(g setGroup) bool { return g.name == name })
+		if at < 0 {
+			at = len(groups)
+			groups = append(groups, setGroup{name: name})
+		}
+		groups[at].sets = append(groups[at].sets, set)
 	}
 	return groups
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/programs/schematron/xpath"
 
 	"github.com/simplevalidations/simplevalidations/validations/programs/ids/ifc"
+	"github.com/simplevalidations/simplevalidations/validations/programs/ids/model"
 )
 
 // Namespaces of elements with a meaning here.
@@ -45,7 +46,7 @@ type reader struct {
 	refusals int
 	facets   int
 	patterns int64
-	work     *work
+	work     *model.Work
 	// classes are those that facets ask for.
 	classes map[*entityFacet][]classSet
 	schemas schemas
@@ -71,7 +72,7 @@ func readText(source string, all schemas) ([]*specification, []port.Fault) {
 	charset.BlankDeclaration(text)
 	r := &reader{lines: findings.NewLines(text), schemas: all}
 	r.classes = map[*entityFacet][]classSet{}
-	r.work = &work{left: maxAudit, most: maxAudit}
+	r.work = model.NewWork(maxAudit)
 	document, fault := xpath.Read(text)
 	if fault != nil {
 		words := fault.Message + findings.BundleHint(source)

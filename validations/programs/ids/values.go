@@ -6,54 +6,31 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/programs/schematron/findings"
 
 	"github.com/simplevalidations/simplevalidations/validations/programs/ids/ifc"
+	"github.com/simplevalidations/simplevalidations/validations/programs/ids/model"
 	"github.com/simplevalidations/simplevalidations/validations/programs/ids/step"
 )
 
-// isEmpty reports whether a value is missing, an empty text, an empty list, or unknown.
-func (m *model) isEmpty(v step.Value, of string) bool {
-	if name, inside := v.Typed(); name != "" {
-		return m.isEmpty(inside, name)
-	}
-	switch v.Kind() {
-	case step.Missing, step.Null, step.Derived:
-		return true
-	case step.Text:
-		return v.Text() == ""
-	case step.List:
-		for range v.Elements() {
-			return false
-		}
-		return true
-	case step.Enumeration:
-		return v.Text() == "U" && m.schema.BaseOf(of) == ifc.BaseLogical
-	default:
-		return false
-	}
-}
-
 // scalar makes a value comparable, in units of SI. The value's own unit takes precedence over that of the model.
-func (m *model) scalar(v step.Value, of string, unit step.Value) scalar {
-	if name, inside := v.Typed(); name != "" {
-		of, v = name, inside
-	}
-	switch v.Kind() {
+func (r *run) scalar(v model.Value) scalar {
+	_, inside := v.Typed()
+	switch inside.Kind() {
 	case step.Text:
-		return scalar{form: formText, text: v.Text()}
+		return scalar{form: formText, text: inside.Text()}
 	case step.Number:
-		number, ok := v.Number()
+		number, ok := r.InSI(v)
 		if !ok {
 			return scalar{}
 		}
-		return scalar{form: formNumber, text: string(v), number: m.inSI(number, of, unit)}
+		return scalar{form: formNumber, text: string(inside), number: number}
 	case step.Enumeration:
-		return m.enumeration(v.Text(), of)
+		return r.enumeration(inside.Text(), v.TypeName())
 	default:
 		return scalar{}
 	}
 }
 
-func (m *model) enumeration(text, of string) scalar {
-	base := m.schema.BaseOf(of)
+func (r *run) enumeration(text, of string) scalar {
+	base := r.schema.BaseOf(of)
 	words, isTruth := map[string]string{"T": "true", "F": "false", "U": "unknown"}[text]
 	switch {
 	case isTruth && base == ifc.BaseLogical:

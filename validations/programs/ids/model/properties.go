@@ -1,35 +1,19 @@
-package main
+package model
 
 import (
 	"iter"
-	"strings"
 
 	"github.com/simplevalidations/simplevalidations/validations/programs/ids/ifc"
 	"github.com/simplevalidations/simplevalidations/validations/programs/ids/step"
 )
 
-// property is a property or a quantity.
-type property struct {
-	name string
-	// form is its class, for messages.
-	form string
-	// values are all of its values; nil where they cannot be compared.
-	values iter.Seq[propertyValue]
-}
-
-// propertyValue is a value with its type, where it does not name one itself, and its unit, where it has one.
-type propertyValue struct {
-	value step.Value
-	of    string
-	unit  step.Value
-}
-
-// typeName is the type of a value in upper case.
-func (v propertyValue) typeName() string {
-	if name, _ := v.value.Typed(); name != "" {
-		return name
-	}
-	return strings.ToUpper(v.of)
+// Property is a property or a quantity.
+type Property struct {
+	Name string
+	// Class is for messages.
+	Class string
+	// Values are all of its values; nil where they cannot be compared.
+	Values iter.Seq[Value]
 }
 
 // members are the attributes in which sets have their properties.
@@ -40,9 +24,26 @@ func members() map[string]string {
 	}
 }
 
-// properties are those of a set. Sets of other classes have their attributes as properties.
-func (m *model) properties(set int) iter.Seq[property] {
-	class := m.class(set)
+// PropertySets are the sets of properties of an object and then those of its type, with their names.
+func (m *Model) PropertySets(object int) iter.Seq2[int, string] {
+	sets := [3][]edge{m.from(ofSet, object), m.from(ofExtension, object)}
+	if above, ok := m.typeOf(object); ok {
+		sets[2] = m.from(ofSet, above)
+	}
+	return func(yield func(int, string) bool) {
+		for _, edges := range sets {
+			for _, e := range edges {
+				if set := int(e.to); !yield(set, m.text(set, "Name")) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Properties are those of a set. Sets of other classes have their attributes as properties.
+func (m *Model) Properties(set int) iter.Seq[Property] {
+	class := m.Class(set)
 	for name, attribute := range m.members {
 		if class.Is(name) {
 			return m.listedProperties(set, class.Find(attribute))
@@ -51,19 +52,19 @@ func (m *model) properties(set int) iter.Seq[property] {
 	return m.predefinedProperties(set)
 }
 
-func (m *model) listedProperties(set, attribute int) iter.Seq[property] {
-	return func(yield func(property) bool) {
+func (m *Model) listedProperties(set, attribute int) iter.Seq[Property] {
+	return func(yield func(Property) bool) {
 		for element := range m.value(set, attribute).Elements() {
 			object, ok := m.object(set, element)
-			if ok && !yield(m.property(object)) {
+			if ok && (!m.work.Spend(costOfLookup) || !yield(m.property(object))) {
 				return
 			}
 		}
 	}
 }
 
-func (m *model) predefinedProperties(set int) iter.Seq[property] {
-	class := m.class(set)
+func (m *Model) predefinedProperties(set int) iter.Seq[Property] {
+	class := m.Class(set)
 	above := "IFCROOT"
 	for _, base := range []string{
 		"IFCPREDEFINEDPROPERTYSET", "IFCPROPERTYSETDEFINITION", "IFCMATERIALPROPERTIES", "IFCPROFILEPROPERTIES",
@@ -74,13 +75,13 @@ func (m *model) predefinedProperties(set int) iter.Seq[property] {
 		}
 	}
 	own := class.Own(above)
-	return func(yield func(property) bool) {
+	return func(yield func(Property) bool) {
 		for i, a := range own {
 			v := m.value(set, len(class.Attributes)-len(own)+i)
 			if v.Empty() || a.Derived {
 				continue
 			}
-			if !yield(property{a.Name, class.Title, m.valuesOf(a, v)}) {
+			if !m.work.Spend(costOfLookup) || !yield(Property{a.Name, class.Title, m.valuesOf(a, v)}) {
 				return
 			}
 		}
@@ -88,14 +89,14 @@ func (m *model) predefinedProperties(set int) iter.Seq[property] {
 }
 
 // valuesOf are the values of an attribute, several where it is a list.
-func (m *model) valuesOf(a ifc.Attribute, v step.Value) iter.Seq[propertyValue] {
-	return func(yield func(propertyValue) bool) {
+func (m *Model) valuesOf(a ifc.Attribute, v step.Value) iter.Seq[Value] {
+	return func(yield func(Value) bool) {
 		if v.Kind() != step.List {
-			yield(propertyValue{value: v, of: a.Type})
+			yield(Value{Value: v, of: a.Type})
 			return
 		}
 		for element := range v.Elements() {
-			if !yield(propertyValue{value: element, of: a.Type}) {
+			if !yield(Value{Value: element, of: a.Type}) {
 				return
 			}
 		}
@@ -117,24 +118,24 @@ func valueAttributes() map[string][][2]string {
 	}
 }
 
-func (m *model) property(object int) property {
-	class := m.class(object)
-	p := property{name: m.text(object, "Name"), form: class.Title}
+func (m *Model) property(object int) Property {
+	class := m.Class(object)
+	p := Property{Name: m.text(object, "Name"), Class: class.Title}
 	if attributes, known := m.valueAttributes[class.Name]; known {
-		p.values = m.attributeValues(object, attributes)
+		p.Values = m.attributeValues(object, attributes)
 		return p
 	}
 	if class.Is("IFCPHYSICALSIMPLEQUANTITY") {
 		if own := class.Own("IFCPHYSICALSIMPLEQUANTITY"); len(own) > 0 {
-			p.values = m.attributeValues(object, [][2]string{{own[0].Name, "Unit"}})
+			p.Values = m.attributeValues(object, [][2]string{{own[0].Name, "Unit"}})
 		}
 	}
 	return p
 }
 
-func (m *model) attributeValues(object int, attributes [][2]string) iter.Seq[propertyValue] {
-	class := m.class(object)
-	return func(yield func(propertyValue) bool) {
+func (m *Model) attributeValues(object int, attributes [][2]string) iter.Seq[Value] {
+	class := m.Class(object)
+	return func(yield func(Value) bool) {
 		for _, names := range attributes {
 			place := class.Find(names[0])
 			if place < 0 {
@@ -152,7 +153,7 @@ func (m *model) attributeValues(object int, attributes [][2]string) iter.Seq[pro
 }
 
 // unitOfProperty is the value that refers to the unit of a property. That of an enumeration is with its values.
-func (m *model) unitOfProperty(object int, attribute string) step.Value {
+func (m *Model) unitOfProperty(object int, attribute string) step.Value {
 	unit := m.named(object, attribute)
 	if attribute != "EnumerationReference" {
 		return unit

@@ -1,11 +1,8 @@
-package main
+package model
 
 import (
 	"math"
-	"strconv"
 	"strings"
-
-	"github.com/simplevalidations/simplevalidations/validations/programs/ids/step"
 )
 
 // conversion makes a number of a unit one of SI: number * factor + offset.
@@ -33,9 +30,9 @@ func unitOf(measure string) string {
 }
 
 // readUnits reads the units that the project assigns.
-func (m *model) readUnits() {
+func (m *Model) readUnits() {
 	for object := range m.file.Len() {
-		if !m.class(object).Is("IFCPROJECT") {
+		if !m.Class(object).Is("IFCPROJECT") {
 			continue
 		}
 		for assignment := range m.objects(object, m.named(object, "UnitsInContext")) {
@@ -53,10 +50,10 @@ func (m *model) readUnits() {
 const maxUnits = 8
 
 // conversion returns how a unit becomes one of SI. A unit that is not known is taken as it is.
-func (m *model) conversion(unit, depth int) conversion {
+func (m *Model) conversion(unit, depth int) conversion {
 	same := conversion{factor: 1}
-	class := m.class(unit)
-	if depth > maxUnits || !m.work.spend(1) {
+	class := m.Class(unit)
+	if depth > maxUnits || !m.work.Spend(1) {
 		return same
 	}
 	switch {
@@ -100,7 +97,7 @@ func siConversion(prefix, name string) conversion {
 }
 
 // basedConversion is that of a unit which is so many of another, such as inches.
-func (m *model) basedConversion(unit, depth int) conversion {
+func (m *Model) basedConversion(unit, depth int) conversion {
 	whole := conversion{factor: 1}
 	for measure := range m.objects(unit, m.named(unit, "ConversionFactor")) {
 		_, v := m.named(measure, "ValueComponent").Typed()
@@ -117,22 +114,25 @@ func (m *model) basedConversion(unit, depth int) conversion {
 	return whole
 }
 
-// inSI makes a number of a type one of SI, by its own unit or else by that of the project.
-func (m *model) inSI(number float64, of string, unit step.Value) float64 {
-	if id, given := unit.Reference(); given {
+// InSI makes a number one of SI, by its own unit or else by that of the project. It returns false for other values.
+func (m *Model) InSI(v Value) (float64, bool) {
+	of, inside := v.Typed()
+	if of == "" {
+		of = v.of
+	}
+	number, ok := inside.Number()
+	if !ok {
+		return 0, false
+	}
+	if id, given := v.unit.Reference(); given {
 		if own, kept := m.file.Find(id); kept {
 			c := m.conversion(own, 0)
-			return number*c.factor + c.offset
+			return number*c.factor + c.offset, true
 		}
 	}
 	kind := unitOf(m.schema.Measure(of))
 	if c, known := m.units[kind]; known && kind != "" {
-		return number*c.factor + c.offset
+		return number*c.factor + c.offset, true
 	}
-	return number
-}
-
-func formatNumber(number float64) string {
-	const digits = 10
-	return strconv.FormatFloat(number, 'g', digits, 64)
+	return number, true
 }

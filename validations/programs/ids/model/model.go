@@ -1,4 +1,6 @@
-package main
+// Package model reads IFC models and answers what objects have: types, properties, materials, classifications, wholes,
+// and numbers in units of SI. It keeps only the classes that its caller needs, and knows nothing of specifications.
+package model
 
 import (
 	"cmp"
@@ -8,23 +10,20 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/simplevalidations/simplevalidations/validations/programs/port"
 	"github.com/simplevalidations/simplevalidations/validations/programs/schematron/findings"
 
 	"github.com/simplevalidations/simplevalidations/validations/programs/ids/ifc"
 	"github.com/simplevalidations/simplevalidations/validations/programs/ids/step"
 )
 
-// model is an IFC model with the relations between its objects. Objects are known by their places in the file.
-type model struct {
+// Model is an IFC model with the relations between its objects. Objects are known by their places in the file.
+type Model struct {
 	file   *step.File
 	schema *ifc.Schema
-	work   *work
+	work   *Work
 	edges  [kindsOfRelations]relation
 	units  map[string]conversion
-	// classes are the objects that each facet for classes is for, by the number of their class.
-	classes map[*entityFacet]*classes
-	// attributes are the places of the attributes that a facet asks for, by the number of the class.
-	attributes map[*attributeFacet][][]int
 	// unknown are keywords that the schema does not have, with how often each occurs.
 	unknown map[string]int
 	// dangling are references that lead nowhere.
@@ -70,9 +69,9 @@ const edgeSize = 8
 const costOfLookup = 64
 
 // from are the edges of a kind that begin at an object.
-func (m *model) from(kind, object int) []edge {
+func (m *Model) from(kind, object int) []edge {
 	r := m.edges[kind]
-	if !m.work.spend(costOfLookup) {
+	if !m.work.Spend(costOfLookup) {
 		return nil
 	}
 	begin, _ := slices.BinarySearchFunc(r, object,
@@ -111,11 +110,13 @@ func relatings() []relating {
 	}
 }
 
-// readModel reads what the specifications need of a model.
-func (c *Checker) readModel(document io.Reader, size int64, w *work) (*model, *step.Fault, error) {
-	m := &model{
-		work: w, units: map[string]conversion{}, classes: map[*entityFacet]*classes{},
-		attributes: map[*attributeFacet][][]int{}, unknown: map[string]int{},
+// Read reads a model and keeps so many bytes of it at most. Choose loads the schema of a name, and says for each of its
+// classes, by its number, whether objects of it are needed. The finding says why a model cannot be checked.
+func Read(
+	document io.Reader, size, maxHeld int64, w *Work, choose func(schema string) (*ifc.Schema, []bool, error),
+) (*Model, *port.Finding, error) {
+	m := &Model{
+		work: w, units: map[string]conversion{}, unknown: map[string]int{},
 		members: members(), valueAttributes: valueAttributes(),
 	}
 	var loadErr error
@@ -124,23 +125,22 @@ func (c *Checker) readModel(document io.Reader, size int64, w *work) (*model, *s
 		if fault != nil {
 			return nil, fault
 		}
-		if m.schema, loadErr = c.schemas[name](); loadErr != nil {
+		var needed []bool
+		if m.schema, needed, loadErr = choose(name); loadErr != nil {
 			return nil, &step.Fault{Code: "ids.schema"}
 		}
-		return m.chooser(newPlan(m, c.specifications)), nil
+		return m.chooser(needed), nil
 	}
-	file, fault, err := step.Read(document, size, c.MaxHeld, begin)
-	switch {
-	case err != nil:
+	file, fault, err := step.Read(document, size, maxHeld, begin)
+	if err := cmp.Or(err, loadErr); err != nil {
 		return nil, nil, err
-	case loadErr != nil:
-		return nil, nil, loadErr
-	case fault != nil:
-		return nil, fault, nil
 	}
-	m.file = file
-	if fault := m.connect(c.MaxHeld); fault != nil {
-		return nil, fault, nil
+	if fault == nil {
+		m.file = file
+		fault = m.connect(maxHeld)
+	}
+	if fault != nil {
+		return nil, new(located(findings.Failure(fault.Code, fault.Message), fault.At)), nil
 	}
 	m.readUnits()
 	return m, nil, nil
@@ -164,7 +164,7 @@ func schemaOf(h step.Header) (string, *step.Fault) {
 const maxUnknown = 100
 
 // chooser keeps the instances of the planned classes.
-func (m *model) chooser(kept []bool) step.Chooser {
+func (m *Model) chooser(kept []bool) step.Chooser {
 	numbers := make(map[string]uint16, len(m.schema.Classes))
 	for _, c := range m.schema.Classes {
 		numbers[c.Name] = c.Number
@@ -182,7 +182,7 @@ func (m *model) chooser(kept []bool) step.Chooser {
 }
 
 // connect finds the relations between the objects. They are counted first, so that no list of them ever grows.
-func (m *model) connect(most int64) *step.Fault {
+func (m *Model) connect(most int64) *step.Fault {
 	counts := [kindsOfRelations]int{}
 	left := (most - m.file.Held()) / edgeSize
 	for kind, e := range m.allEdges() {
@@ -206,7 +206,7 @@ func (m *model) connect(most int64) *step.Fault {
 }
 
 // allEdges are the edges of all kinds, in the order of the file.
-func (m *model) allEdges() iter.Seq2[int, edge] {
+func (m *Model) allEdges() iter.Seq2[int, edge] {
 	byClass := m.relatings()
 	return func(yield func(int, edge) bool) {
 		for object := range m.file.Len() {
@@ -223,7 +223,7 @@ func (m *model) allEdges() iter.Seq2[int, edge] {
 }
 
 // relatings are the ways in which objects relate others, by the number of their class.
-func (m *model) relatings() [][]relating {
+func (m *Model) relatings() [][]relating {
 	byClass := make([][]relating, len(m.schema.Classes))
 	for _, one := range relatings() {
 		for _, c := range m.schema.Classes {
@@ -236,12 +236,12 @@ func (m *model) relatings() [][]relating {
 }
 
 // related are the edges of one object. Where it names no attribute for an end, it is that end itself.
-func (m *model) related(object int, how relating) iter.Seq2[int, int] {
+func (m *Model) related(object int, how relating) iter.Seq2[int, int] {
 	begins, ends := m.end(object, how.from), m.end(object, how.to)
 	return func(yield func(int, int) bool) {
 		for from := range begins {
 			for to := range ends {
-				if !m.work.spend(1) || !yield(from, to) {
+				if !m.work.Spend(1) || !yield(from, to) {
 					return
 				}
 			}
@@ -250,34 +250,39 @@ func (m *model) related(object int, how relating) iter.Seq2[int, int] {
 }
 
 // end are the objects that an attribute refers to, or the object itself.
-func (m *model) end(object int, attribute string) iter.Seq[int] {
+func (m *Model) end(object int, attribute string) iter.Seq[int] {
 	if attribute == "" {
 		return func(yield func(int) bool) { yield(object) }
 	}
 	return m.objects(object, m.named(object, attribute))
 }
 
-// class is the class of an object.
-func (m *model) class(object int) *ifc.Class {
+// Len is how many objects there are.
+func (m *Model) Len() int {
+	return m.file.Len()
+}
+
+// Class is the class of an object.
+func (m *Model) Class(object int) *ifc.Class {
 	return m.schema.Classes[m.file.At(object).Class]
 }
 
 // value is the value of an attribute by its place.
-func (m *model) value(object, attribute int) step.Value {
+func (m *Model) value(object, attribute int) step.Value {
 	parameters := m.file.Parameters(m.file.At(object))
-	if attribute < 0 || !m.work.spend(len(parameters)) {
+	if attribute < 0 || !m.work.Spend(len(parameters)) {
 		return nil
 	}
 	return parameters.Element(attribute)
 }
 
 // named is the value of an attribute by its name; empty where the class has no such attribute.
-func (m *model) named(object int, attribute string) step.Value {
-	return m.value(object, m.class(object).Find(attribute))
+func (m *Model) named(object int, attribute string) step.Value {
+	return m.value(object, m.Class(object).Find(attribute))
 }
 
 // text is the text of an attribute; empty where it has none.
-func (m *model) text(object int, attribute string) string {
+func (m *Model) text(object int, attribute string) string {
 	_, v := m.named(object, attribute).Typed()
 	if kind := v.Kind(); kind != step.Text && kind != step.Enumeration {
 		return ""
@@ -286,9 +291,9 @@ func (m *model) text(object int, attribute string) string {
 }
 
 // object is the object that a value refers to, false where that was not kept.
-func (m *model) object(from int, v step.Value) (int, bool) {
+func (m *Model) object(from int, v step.Value) (int, bool) {
 	id, ok := v.Reference()
-	if !ok || !m.work.spend(costOfLookup) {
+	if !ok || !m.work.Spend(costOfLookup) {
 		return 0, false
 	}
 	object, found := m.file.Find(id)
@@ -301,7 +306,7 @@ func (m *model) object(from int, v step.Value) (int, bool) {
 // maxDangling is how many references that lead nowhere are listed.
 const maxDangling = 100
 
-func (m *model) noteDangling(from int, id uint64) {
+func (m *Model) noteDangling(from int, id uint64) {
 	if slices.Contains(m.dangling, dangling{from, id}) {
 		return
 	}
@@ -313,7 +318,7 @@ func (m *model) noteDangling(from int, id uint64) {
 }
 
 // objects are the objects that a value refers to: one, those of a list, or those of a list with the name of its type.
-func (m *model) objects(from int, v step.Value) iter.Seq[int] {
+func (m *Model) objects(from int, v step.Value) iter.Seq[int] {
 	_, v = v.Typed()
 	return func(yield func(int) bool) {
 		if object, ok := m.object(from, v); ok {
