@@ -1,7 +1,6 @@
 package config_test
 
 import (
-	"bytes"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -233,34 +232,6 @@ func TestEveryPackageHasALayer(t *testing.T) {
 	}
 }
 
-// The most that a package has, generated files and tests apart: a room whose owner still knows every file of it.
-const (
-	mostLines = 2500
-	mostFiles = 20
-)
-
-func TestRooms(t *testing.T) {
-	t.Parallel()
-
-	lines, names := map[string]int{}, map[string]int{}
-	for _, file := range goFiles(t) {
-		text, err := os.ReadFile(filepath.Join("..", file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if strings.HasSuffix(file, "_test.go") || bytes.HasPrefix(text, []byte("// Code generated ")) {
-			continue
-		}
-		names[path.Dir(file)]++
-		lines[path.Dir(file)] += bytes.Count(text, []byte("\n"))
-	}
-	for room, n := range lines {
-		if n > mostLines || names[room] > mostFiles {
-			t.Errorf("%s has %d lines in %d files, want at most %d in %d", room, n, names[room], mostLines, mostFiles)
-		}
-	}
-}
-
 func TestTopLevel(t *testing.T) {
 	t.Parallel()
 
@@ -383,12 +354,18 @@ func folderOf(pkg string) string {
 // builds compile keeps to the layers as well.
 func goFiles(tb testing.TB) []string {
 	tb.Helper()
+	return goFilesBut(tb, isSkipped)
+}
+
+// goFilesBut lists the Go files outside of the folders that are skipped.
+func goFilesBut(tb testing.TB, skips func(dir string) bool) []string {
+	tb.Helper()
 	var files []string
 	err := fs.WalkDir(os.DirFS(".."), ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if entry.IsDir() && isSkipped(name) {
+		if entry.IsDir() && skips(name) {
 			return fs.SkipDir
 		}
 		if !entry.IsDir() && path.Ext(name) == ".go" {
@@ -411,11 +388,16 @@ func isIgnored(name string) bool {
 		slices.Contains([]string{".test", ".out"}, path.Ext(name))
 }
 
-// isSkipped tells folders that are not of this module: what is hidden, data, and the modules inside.
+// isSkipped tells folders that are not of this module: those aside, and the modules inside.
 func isSkipped(dir string) bool {
-	base := path.Base(dir)
 	_, err := os.Stat(filepath.Join("..", dir, "go.mod"))
-	return dir != "." && (err == nil || strings.HasPrefix(base, ".") || base == "testdata" || base == "node_modules")
+	return isAside(dir) || dir != "." && err == nil
+}
+
+// isAside tells folders that are of no package: what is hidden, and data.
+func isAside(dir string) bool {
+	base := path.Base(dir)
+	return dir != "." && (strings.HasPrefix(base, ".") || base == "testdata" || base == "node_modules")
 }
 
 // importsOf returns what a file imports of the module, by path in it; the module's root is ".".
