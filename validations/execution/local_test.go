@@ -271,20 +271,34 @@ func TestAcquire(t *testing.T) {
 // TestTheTimeOfALocalRunBeginsWithItsExecution passes the time limit before a run is executed for the first time.
 func TestTheTimeOfALocalRunBeginsWithItsExecution(t *testing.T) {
 	t.Parallel()
-	c := setupLocal(t, testConfig(), 4, time.Minute)
-	ref := c.workflow(t, validations.Definition{TimeoutSeconds: 20}, passing)
-	r := c.reserve(t, ref)
-	c.insert(t, r)
-	r.slot.Release()
-	c.exec(t, `UPDATE validation_runs SET started_at = now() - interval '40 seconds', lease_until = now(),
-		sweep_after = now()`)
-	c.sweep(t, 1)
-	job := r.job()
-	job.Epoch = 2
-	c.execute(t, job)
-	c.wantRun(t, job, passed(3), "0 PASSED")
-	if clock := newRunClock(ref.Definition, c.executor.cfg, 0); !clock.deadline.IsZero() || clock.left() <= 0 {
-		t.Error("the time of a run begins before its first step has a place")
+	for name, next := range map[string]func(t *testing.T, c localCast, run validations.Run){
+		"AfterItsFirstLease": func(t *testing.T, c localCast, _ validations.Run) {
+			t.Helper()
+			c.exec(t, `UPDATE validation_runs SET lease_until = now(), sweep_after = now()`)
+			c.sweep(t, 1)
+		},
+		"AfterItWasHandedOver": func(t *testing.T, c localCast, run validations.Run) {
+			t.Helper()
+			c.executor.handOver(t.Context(), run)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := setupLocal(t, testConfig(), 4, time.Minute)
+			ref := c.workflow(t, validations.Definition{TimeoutSeconds: 20}, passing)
+			r := c.reserve(t, ref)
+			c.insert(t, r)
+			r.slot.Release()
+			c.exec(t, `UPDATE validation_runs SET started_at = now() - interval '40 seconds'`)
+			next(t, c, r.Run)
+			job := r.job()
+			job.Epoch = 2
+			c.execute(t, job)
+			c.wantRun(t, job, passed(3), "0 PASSED")
+			if clock := newRunClock(ref.Definition, c.executor.cfg, 0); !clock.deadline.IsZero() || clock.left() <= 0 {
+				t.Error("the time of a run begins before its first step has a place")
+			}
+		})
 	}
 }
 
