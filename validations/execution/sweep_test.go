@@ -10,6 +10,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
@@ -62,6 +63,27 @@ func TestSweepStagesOverdueRuns(t *testing.T) {
 			b.sweep(t, 0)
 		})
 	}
+}
+
+// A sweep does not wait for a run that somebody else changes.
+func TestSweepSkipsLockedRuns(t *testing.T) {
+	t.Parallel()
+	b := setup(t, testConfig())
+	locked := b.start(t, passing)
+	b.start(t, passing)
+	b.exec(t, `DELETE FROM staged_jobs`)
+	b.exec(t, `UPDATE validation_runs SET sweep_after = now()`)
+	err := db.Do(t.Context(), b.db, func(tx db.Tx) error {
+		_, err := tx.Exec(t.Context(), `SELECT FROM validation_runs WHERE id = $1 FOR UPDATE`, locked.SubjectID)
+		if err == nil {
+			b.sweep(t, 1)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.sweep(t, 1)
 }
 
 // A job of a run that waits for its charge does nothing, whoever has staged it.
