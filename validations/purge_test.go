@@ -127,7 +127,8 @@ func TestPurge(t *testing.T) {
 				t.Errorf("kept (-want +got):\n%s", diff)
 			}
 		}
-		if got := coretest.One[uuid.UUID](t, b.db, `SELECT run_id FROM external_calls WHERE answer IS NULL`); got != old {
+		got := coretest.One[uuid.UUID](t, b.db, `SELECT run_id FROM external_calls WHERE answer IS NULL`)
+		if got != old {
 			t.Errorf("the answer to run %s was removed, want that to %s", got, old)
 		}
 		body, err := b.service.Show(t.Context(), b.orgID, "org", old)

@@ -203,8 +203,8 @@ func TestEngineTakesOver(t *testing.T) {
 			if record.Epoch > locked.Epoch {
 				return nil
 			}
-			r.expireLock(t, "k") //nolint:contextcheck // as above
-			if _, err := r.resume(t, "k"); err != nil {
+			r.expireLock(t, "k")                        //nolint:contextcheck // as above
+			if _, err := r.resume(t, "k"); err != nil { //nolint:contextcheck // as above
 				return err
 			}
 			<-ctx.Done()

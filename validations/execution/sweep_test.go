@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
@@ -121,6 +123,40 @@ func TestRequeueRefuses(t *testing.T) {
 	}
 }
 
+func TestRequeueEndsThePause(t *testing.T) {
+	t.Parallel()
+	b := setup(t, testConfig())
+	job := b.start(t, passing)
+	b.exec(t, `UPDATE validation_runs SET sweeps = 6, sweep_after = now() + interval '1 hour'`)
+	if err := b.executor.Requeue(t.Context(), b.orgID, job.SubjectID, core.AuditRecord{
+		ID: uuid.New(), OrgID: b.orgID, Action: "run.requeue",
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if !one[bool](t, b, `SELECT sweep_after <= now() AND sweeps = 0 FROM validation_runs`) {
+		t.Error("the run is not due at once, or its next pause is a long one")
+	}
+}
+
+// The runs that were lost first come first where there are more than one sweep takes.
+func TestSweepBeginsWithTheOldest(t *testing.T) {
+	t.Parallel()
+	b := setup(t, testConfig())
+	oldest := b.start(t, passing)
+	b.exec(t, `DELETE FROM staged_jobs`)
+	b.exec(t, `UPDATE validation_runs SET sweep_after = now() - interval '1 hour'`)
+	b.exec(t, `
+		INSERT INTO validation_runs (org_id, id, workflow_id, workflow_version, workflow_slug, definition_digest,
+			submission_id, source, usage_metric, usage_period, request_id, sweep_after)
+		SELECT org_id, gen_random_uuid(), workflow_id, workflow_version, workflow_slug, definition_digest,
+			submission_id, source, usage_metric, usage_period, request_id, now()
+		FROM validation_runs, generate_series(1, $1::integer)`, sweepBatch)
+	b.sweep(t, sweepBatch)
+	if !one[bool](t, b, `SELECT EXISTS (SELECT FROM staged_jobs WHERE subject_id = $1)`, oldest.SubjectID) {
+		t.Error("the oldest run was not staged")
+	}
+}
+
 // Runs whose jobs wait in the outbox are many while a backlog lasts.
 func TestSweepLeavesABacklogAlone(t *testing.T) {
 	t.Parallel()
@@ -134,6 +170,9 @@ func TestSweepLeavesABacklogAlone(t *testing.T) {
 		b.sweep(t, 0)
 		if after := b.run(t, job.SubjectID); after.Epoch != before.Epoch {
 			t.Errorf("epoch = %d after %d, want the same", after.Epoch, before.Epoch)
+		}
+		if got := one[int](t, b, `SELECT sweeps FROM validation_runs`); got != 0 {
+			t.Errorf("sweeps = %d, want none, as nothing was lost", got)
 		}
 		if !one[bool](t, b, `SELECT sweep_after BETWEEN now() + $1::text::interval - interval '30 seconds'
 			AND now() + $1::text::interval + interval '30 seconds' FROM validation_runs`, tt.next) {
