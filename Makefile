@@ -105,7 +105,7 @@ fuzz: ## look for inputs that break a parser, FUZZTIME=30s for each
 	@.ci/setup postgresql
 	go run ./core/coretest/withpostgres -- sh -c 'set -e; grep -r --include="*_test.go" "^func Fuzz" . | \
 		sed -E "s|^(.*)/[^/]*:func (Fuzz[A-Za-z0-9]*).*|\1 \2|" | while read -r package name; do \
-		go test -C "$$package" -run "^$$" -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) .; done'
+		go test -C "$$package" -run "^$$" -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1s .; done'
 
 .PHONY: mutants
 mutants: ## plant bugs one by one and see the test of each fail, ONLY=name for some
