@@ -11,6 +11,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
+	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/tasks"
 )
@@ -25,6 +28,7 @@ func TestEnqueuer(t *testing.T) {
 				t.Parallel()
 				b := setup(t, start(t))
 				list := newJobs(3)
+				list[1].OrgID = list[0].OrgID
 				b.stage(t, list...)
 				b.exec(t, "UPDATE staged_jobs SET due_at = now() + interval '1 minute' WHERE subject_id = $1",
 					list[1].SubjectID)
@@ -267,6 +271,14 @@ func TestEnqueuerMakesDeadLetters(t *testing.T) {
 	job := newJob()
 	job.Kind = ""
 	b.stage(t, job)
+	id := coretest.One[int64](t, b.db, `SELECT id FROM staged_jobs`)
+	for _, change := range []func(context.Context, *db.DB, int64, core.AuditRecord) error{
+		tasks.RetryDeadLetter, tasks.DiscardDeadLetter,
+	} {
+		if err := change(t.Context(), b.db, id, core.AuditRecord{}); !errors.Is(err, api.CodeNotFound) {
+			t.Errorf("error = %v for a job that is no dead letter, want %s", err, api.CodeNotFound)
+		}
+	}
 	var last time.Duration
 	for attempt := 1; attempt <= 10; attempt++ {
 		b.run(t, 1)

@@ -302,6 +302,22 @@ func TestTheTimeOfALocalRunBeginsWithItsExecution(t *testing.T) {
 	}
 }
 
+func TestALocalRunOutlivesItsRequest(t *testing.T) {
+	t.Parallel()
+	c := setupLocal(t, testConfig(), 4, time.Minute)
+	request, answered := context.WithCancel(t.Context())
+	r := c.reserve(t, c.workflow(t, validations.Definition{}, func(
+		ctx context.Context, document engines.Document,
+	) (engines.Report, error) {
+		answered()
+		return passing(ctx, document)
+	}))
+	c.insert(t, r)
+	if completed := <-r.slot.Execute(request, r.Prepared); !completed {
+		t.Errorf("run = %+v, want it completed although its request has ended", c.run(t, r.Run.ID))
+	}
+}
+
 // TestALeaseThatARunIsBornWithIsNoAttempt lets the process of a start die before the run has its turn.
 func TestALeaseThatARunIsBornWithIsNoAttempt(t *testing.T) {
 	t.Parallel()

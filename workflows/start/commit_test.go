@@ -142,6 +142,18 @@ func TestChargeIsForgottenWithItsTransaction(t *testing.T) {
 	}
 }
 
+// The enqueuer hands a run over at once, and not when it looks at the outbox the next time.
+func TestStagedRunsWakeTheEnqueuer(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.checkOutcomes(t, b.commit(t.Context(), b.tenant(t, 1).start(t, "k", "a")), "created")
+	select {
+	case <-b.starter.staged.Ready():
+	default:
+		t.Error("nobody woke the enqueuer")
+	}
+}
+
 // A start is answered when the server says that it is on the disk.
 func TestStartsWaitForTheDisk(t *testing.T) {
 	t.Parallel()
