@@ -55,6 +55,13 @@ func (c court) beside() court {
 	return c
 }
 
+func (c court) exec(tb testing.TB, query string, args ...any) {
+	tb.Helper()
+	if _, err := c.db.Pool.Exec(tb.Context(), query, args...); err != nil {
+		tb.Fatalf("%s: %v", query, err)
+	}
+}
+
 // webhook adds an organization with one webhook.
 func (c court) webhook(tb testing.TB, url string) uuid.UUID {
 	tb.Helper()
@@ -63,25 +70,16 @@ func (c court) webhook(tb testing.TB, url string) uuid.UUID {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if _, err := c.db.Pool.Exec(tb.Context(), `INSERT INTO organizations (id, slug, name) VALUES ($1, $2, 'Bench')`,
-		org, org.String()); err != nil {
-		tb.Fatal(err)
-	}
-	if _, err := c.db.Pool.Exec(tb.Context(), `INSERT INTO webhooks (org_id, id, url, sealed) VALUES ($1, $2, $3, $4)`,
-		org, id, url, sealed); err != nil {
-		tb.Fatal(err)
-	}
+	c.exec(tb, `INSERT INTO organizations (id, slug, name) VALUES ($1, $2, 'Bench')`, org, org.String())
+	c.exec(tb, `INSERT INTO webhooks (org_id, id, url, sealed) VALUES ($1, $2, $3, $4)`, org, id, url, sealed)
 	return org
 }
 
 // happen writes events of an organization.
 func (c court) happen(tb testing.TB, org uuid.UUID, n int) {
 	tb.Helper()
-	if _, err := c.db.Pool.Exec(tb.Context(), `
-		SELECT note_event($1, 'key.abandoned', run => NULL, workflow => NULL, body => '{"url": "/"}')
-		FROM generate_series(1, $2)`, org, n); err != nil {
-		tb.Fatal(err)
-	}
+	c.exec(tb, `SELECT note_event($1, 'key.abandoned', run => NULL, workflow => NULL, body => '{"url": "/"}')
+		FROM generate_series(1, $2)`, org, n)
 }
 
 // work publishes and delivers until ctx ends, as a worker does.

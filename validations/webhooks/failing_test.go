@@ -79,9 +79,7 @@ func TestWhoGetsNothing(t *testing.T) {
 			org := c.webhook(t, answering(t, 204).URL)
 			var got []int
 			for _, change := range []string{tt.before, tt.after} {
-				if _, err := c.db.Pool.Exec(t.Context(), change); err != nil {
-					t.Fatal(err)
-				}
+				c.exec(t, change)
 				if len(got) == 0 {
 					c.happen(t, org, 1)
 				}

@@ -8,13 +8,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
-func (c court) exec(tb testing.TB, query string, args ...any) {
-	tb.Helper()
-	if _, err := c.db.Pool.Exec(tb.Context(), query, args...); err != nil {
-		tb.Fatalf("%s: %v", query, err)
-	}
-}
-
 // A webhook gets the events of its types and of its workflow, and the test of its own.
 func TestWhatAWebhookWants(t *testing.T) {
 	t.Parallel()
