@@ -8,12 +8,25 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
 )
 
 // Limiter bounds how often each id may do something: a token, an organization, or the hash of an address.
 type Limiter interface {
 	// Allow counts one use by the id.
 	Allow(ctx context.Context, id uuid.UUID) Allowance
+}
+
+// Admit counts one use of a limit by the id of whoever sends the request, and adds the limit to the header fields
+// RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers-10) of the answer. It answers rate_limited, with
+// the sentence, where that is one too many.
+func Admit(c echo.Context, limiter Limiter, id uuid.UUID, refusal string) error {
+	allowance := limiter.Allow(c.Request().Context(), id)
+	allowance.announce(c.Response().Header())
+	if allowance.Wait > 0 {
+		return RateLimited(refusal, allowance.Wait)
+	}
+	return nil
 }
 
 // Allowance is what a rate limit says to one use of it.
@@ -35,28 +48,20 @@ type RatePolicy struct {
 	Window time.Duration
 }
 
-// Allowed reports whether the use may go on.
-func (a Allowance) Allowed() bool {
-	return a.Wait <= 0
-}
-
-// Announce adds the limit to the header fields RateLimit-Policy and RateLimit
-// (draft-ietf-httpapi-ratelimit-headers-10) of an answer.
-func (a Allowance) Announce(header http.Header) {
+// announce adds an item (RFC 8941) to each of the two lists.
+func (a Allowance) announce(header http.Header) {
 	if a.Policy.Quota <= 0 {
 		return
 	}
-	addItem(header, "RateLimit-Policy", a.Policy.Name, "q", a.Policy.Quota, "w", seconds(a.Policy.Window))
-	addItem(header, "RateLimit", a.Policy.Name, "r", a.Remaining, "t", seconds(a.Reset))
-}
-
-// addItem adds an item with two parameters to a list (RFC 8941).
-func addItem(header http.Header, field, name, first string, firstValue int, second string, secondValue int) {
-	item := `"` + name + `";` + first + "=" + strconv.Itoa(firstValue) + ";" + second + "=" + strconv.Itoa(secondValue)
-	if listed := header.Get(field); listed != "" {
-		item = listed + ", " + item
+	add := func(field, count string, n int, period string, d time.Duration) {
+		item := `"` + a.Policy.Name + `";` + count + strconv.Itoa(n) + period + strconv.Itoa(seconds(d))
+		if listed := header.Get(field); listed != "" {
+			item = listed + ", " + item
+		}
+		header.Set(field, item)
 	}
-	header.Set(field, item)
+	add("RateLimit-Policy", "q=", a.Policy.Quota, ";w=", a.Policy.Window)
+	add("RateLimit", "r=", a.Remaining, ";t=", a.Reset)
 }
 
 // seconds rounds up: a client that comes back too early has to wait twice.

@@ -1,8 +1,10 @@
 package core
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"mime"
 	"net/http"
@@ -58,6 +60,48 @@ func ReadBody(c echo.Context, limit int64, mediaTypes ...string) ([]byte, error)
 		return nil, err
 	}
 	return body, nil
+}
+
+// WatchedBody is the body of a request, with what was read of it.
+type WatchedBody struct {
+	io.ReadCloser
+
+	// Size is how much was read.
+	Size int64
+	// Asked is set by the first read, which gives a client that waits for permission to send its answer.
+	Asked bool
+	// Err is what has ended the reading: io.EOF at the end of the body, nil while more can be read.
+	Err error
+	// Sum digests what is read; nil where nobody wants to know.
+	Sum hash.Hash
+}
+
+// WatchBody returns the body of a request that has a WatchedBody already, or gives it one.
+func WatchBody(request *http.Request) *WatchedBody {
+	body, watched := request.Body.(*WatchedBody)
+	if !watched {
+		body = &WatchedBody{ReadCloser: request.Body}
+		request.Body = body
+	}
+	return body
+}
+
+// Read reads on.
+func (b *WatchedBody) Read(p []byte) (int, error) {
+	b.Asked = true
+	n, err := b.ReadCloser.Read(p)
+	b.Size += int64(n)
+	b.Err = cmp.Or(b.Err, err)
+	if b.Sum != nil {
+		b.Sum.Write(p[:n])
+	}
+	return n, err
+}
+
+// Close gives up the rest of the body.
+func (b *WatchedBody) Close() error {
+	b.Err = cmp.Or(b.Err, http.ErrBodyReadAfterClose)
+	return b.ReadCloser.Close()
 }
 
 func bodyFault(err error, limit int64) error {

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/simplevalidations/simplevalidations/core"
 )
 
 // drainLimits bound what is read of the bodies of refused requests.
@@ -50,11 +52,9 @@ func drainRefused(ctx context.Context, limits drainLimits, next http.Handler) ht
 			next.ServeHTTP(w, r)
 			return
 		}
-		body := &watchedBody{ReadCloser: r.Body, left: r.ContentLength, awaited: r.Header.Get("Expect") != ""}
-		answer := &refusal{ResponseWriter: w, body: body}
 		// The server looks into the request's own body afterwards, so only a copy gets the watched one.
 		watched := *r
-		watched.Body = body
+		answer := &refusal{ResponseWriter: w, request: r, body: core.WatchBody(&watched)}
 		next.ServeHTTP(answer, &watched)
 		if !answer.held() {
 			return
@@ -62,47 +62,15 @@ func drainRefused(ctx context.Context, limits drainLimits, next http.Handler) ht
 		select {
 		case slots <- struct{}{}:
 			defer func() { <-slots }()
-			answer.sendThenDrain(ctx, limits, r.Method)
+			answer.sendThenDrain(ctx, limits)
 		default:
 			answer.release()
 		}
 	})
 }
 
-// watchedBody knows how far a request's body has been read.
-type watchedBody struct {
-	io.ReadCloser
-
-	// left is how much is to come, below zero where the client did not say.
-	left int64
-	// awaited is set while the client waits for permission to send. The first read gives it.
-	awaited bool
-	// ended is set when nothing more can be read.
-	ended bool
-}
-
-// Read reads on.
-func (b *watchedBody) Read(p []byte) (int, error) {
-	b.awaited = false
-	n, err := b.ReadCloser.Read(p)
-	if b.left >= 0 {
-		b.left -= int64(n)
-	}
-	b.ended = b.ended || err != nil
-	return n, err
-}
-
-// Close gives up the rest of the body.
-func (b *watchedBody) Close() error {
-	b.ended = true
-	return b.ReadCloser.Close()
-}
-
-// isComing reports whether the client may be writing.
-func (b *watchedBody) isComing() bool { return !b.ended && !b.awaited }
-
-// drain reads the body to its end and reports whether it got there. Every piece has a deadline.
-func (b *watchedBody) drain(ctx context.Context, limits drainLimits, control *http.ResponseController) bool {
+// drain reads a body to its end and reports whether it got there. Every piece has a deadline.
+func drain(ctx context.Context, body io.Reader, limits drainLimits, control *http.ResponseController) bool {
 	defer context.AfterFunc(ctx, func() {
 		_ = control.SetReadDeadline(time.Now()) // Without it the drain ends a little later.
 	})()
@@ -116,7 +84,7 @@ func (b *watchedBody) drain(ctx context.Context, limits drainLimits, control *ht
 		if err := control.SetReadDeadline(due); err != nil || ctx.Err() != nil {
 			return false
 		}
-		n, err := io.CopyN(io.Discard, b, min(drainPiece, limits.bytes-drained))
+		n, err := io.CopyN(io.Discard, body, min(drainPiece, limits.bytes-drained))
 		drained += n
 		if err != nil {
 			return errors.Is(err, io.EOF)
@@ -131,14 +99,20 @@ func (b *watchedBody) drain(ctx context.Context, limits drainLimits, control *ht
 type refusal struct {
 	http.ResponseWriter
 
-	body   *watchedBody
-	status int
-	text   bytes.Buffer
+	request *http.Request
+	body    *core.WatchedBody
+	status  int
+	text    bytes.Buffer
+}
+
+// isComing reports whether the client may be writing the body. One that waits for permission does not.
+func (a *refusal) isComing() bool {
+	return a.body.Err == nil && (a.body.Asked || a.request.Header.Get("Expect") == "")
 }
 
 // WriteHeader begins the answer.
 func (a *refusal) WriteHeader(status int) {
-	if status < http.StatusMultipleChoices || !a.body.isComing() {
+	if status < http.StatusMultipleChoices || !a.isComing() {
 		a.ResponseWriter.WriteHeader(status)
 		return
 	}
@@ -176,7 +150,7 @@ func (a *refusal) release() {
 }
 
 // sendThenDrain sends the held answer, complete, and reads the rest of the body.
-func (a *refusal) sendThenDrain(ctx context.Context, limits drainLimits, method string) {
+func (a *refusal) sendThenDrain(ctx context.Context, limits drainLimits) {
 	control := http.NewResponseController(a.ResponseWriter)
 	// Otherwise the server would wait for up to 256 KiB of the body before it sends the answer.
 	if err := control.EnableFullDuplex(); err != nil {
@@ -184,14 +158,14 @@ func (a *refusal) sendThenDrain(ctx context.Context, limits drainLimits, method 
 		return
 	}
 	header := a.Header()
-	if method != http.MethodHead {
+	if a.request.Method != http.MethodHead {
 		header.Set("Content-Length", strconv.Itoa(a.text.Len()))
 	}
-	if a.body.left > limits.bytes {
+	if a.request.ContentLength-a.body.Size > limits.bytes {
 		header.Set("Connection", "close")
 	}
 	a.release()
-	if control.Flush() == nil && a.body.drain(ctx, limits, control) {
+	if control.Flush() == nil && drain(ctx, a.body, limits, control) {
 		return
 	}
 	// The rest of the body must never be read as the next request, so the connection is taken from the server.

@@ -84,15 +84,15 @@ type Page[T any] struct {
 	Results  []T      `json:"results"`
 }
 
+var roles = []Role{RoleViewer, RoleExecutor, RoleAuthor, RoleAdmin, RoleOwner}
+
 // Roles lists the roles from the least to the most.
-func Roles() []Role {
-	return []Role{RoleViewer, RoleExecutor, RoleAuthor, RoleAdmin, RoleOwner}
-}
+func Roles() []Role { return slices.Clone(roles) }
 
 // Allows reports whether the role includes the needed one. An unknown role allows nothing.
 func (r Role) Allows(needed Role) bool {
-	have := slices.Index(Roles(), r)
-	return have >= 0 && have >= slices.Index(Roles(), needed)
+	have := slices.Index(roles, r)
+	return have >= 0 && have >= slices.Index(roles, needed)
 }
 
 // Lesser returns the lower of two roles.

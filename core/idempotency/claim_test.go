@@ -27,7 +27,7 @@ const endpoint idempotency.Endpoint = "test"
 // newClaim claims the key for a request that is its content, without a subject.
 func newClaim(org uuid.UUID, key, content string) idempotency.Claim {
 	return idempotency.Claim{
-		ID: uuid.Must(uuid.NewV7()), OrgID: org, Endpoint: endpoint, Key: key,
+		ID: uuid.Must(uuid.NewV7()), Identity: idempotency.Identity{OrgID: org, Endpoint: endpoint, Key: key},
 		Fingerprint: idempotency.Request{
 			Method: http.MethodPost, Endpoint: string(endpoint), Target: "t",
 			Content: idempotency.DigestBytes([]byte(content)),
@@ -108,7 +108,7 @@ func TestClaims(t *testing.T) {
 			t.Fatalf("lookup = %t, %v, want found", found, err)
 		}
 		want := idempotency.Record{
-			ID: claim.ID, OrgID: org, Endpoint: endpoint, Key: "first", Fingerprint: claim.Fingerprint,
+			ID: claim.ID, Identity: claim.Identity, Fingerprint: claim.Fingerprint,
 			RequestID: "request-a", Point: idempotency.PointFinished, Epoch: 1,
 			ExpiresAt: outcome.ExpiresAt, Response: claim.Response,
 		}

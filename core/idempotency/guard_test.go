@@ -69,7 +69,9 @@ func TestGuardNamesTheTargetOfTheOperation(t *testing.T) {
 	first, second := request(), request()
 	second.Target = "other"
 	for endpoint, want := range map[idempotency.Endpoint]string{"run_rerun": "run", "unnamed": "target"} {
-		record := idempotency.Record{Endpoint: endpoint, Fingerprint: first.Fingerprint()}
+		record := idempotency.Record{
+			Identity: idempotency.Identity{Endpoint: endpoint}, Fingerprint: first.Fingerprint(),
+		}
 		_, err := guard.Answer(record, second.Fingerprint())
 		if diff := cmp.Diff([]string{want}, core.AsError(err).Differs); diff != "" {
 			t.Errorf("%s: differs (-want +got):\n%s", endpoint, diff)

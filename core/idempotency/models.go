@@ -83,13 +83,19 @@ type Caller struct {
 	UserAgent string
 }
 
+// Identity identifies a key. Equal identities are the same key.
+type Identity struct {
+	OrgID    uuid.UUID
+	Endpoint Endpoint
+	Key      string
+}
+
 // Claim is a request's attempt to be the one use of a key.
 type Claim struct {
 	// ID becomes the id of the key's row, so that what the request creates can refer to it in the same transaction.
-	ID          uuid.UUID
-	OrgID       uuid.UUID
-	Endpoint    Endpoint
-	Key         string
+	ID uuid.UUID
+	Identity
+
 	Fingerprint Fingerprint
 	Caller      Caller
 	// Lifetime counts from the claim, by the database's clock.
@@ -106,7 +112,7 @@ type Claim struct {
 // Record returns the record that a successful claim has made, without a response. Hand it to Engine.Drive.
 func (c *Claim) Record(expiresAt time.Time) Record {
 	return Record{
-		ID: c.ID, OrgID: c.OrgID, Endpoint: c.Endpoint, Key: c.Key, Fingerprint: c.Fingerprint,
+		ID: c.ID, Identity: c.Identity, Fingerprint: c.Fingerprint,
 		RequestID: c.Caller.RequestID, Subject: c.Subject, Point: c.Point, Epoch: FirstEpoch, LockTTL: c.Lock,
 		ExpiresAt: expiresAt,
 	}
@@ -114,10 +120,9 @@ func (c *Claim) Record(expiresAt time.Time) Record {
 
 // Record is a key as it is stored, read at one moment of the database's clock.
 type Record struct {
-	ID          uuid.UUID
-	OrgID       uuid.UUID
-	Endpoint    Endpoint
-	Key         string
+	ID uuid.UUID
+	Identity
+
 	Fingerprint Fingerprint
 	RequestID   string
 	Subject     uuid.UUID

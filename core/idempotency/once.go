@@ -90,7 +90,8 @@ func (g *Guard) newClaim(c echo.Context, principal core.Principal, key Key, oper
 		return Claim{}, err
 	}
 	return Claim{
-		ID: id, OrgID: principal.OrgID, Endpoint: operation.Endpoint, Key: key.Value, Caller: caller,
+		ID: id, Caller: caller,
+		Identity: Identity{OrgID: principal.OrgID, Endpoint: operation.Endpoint, Key: key.Value},
 		Fingerprint: Request{
 			Method: caller.Method, Endpoint: string(operation.Endpoint), Target: operation.Target,
 			MediaType: "application/json", Content: operation.Content,

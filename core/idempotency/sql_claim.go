@@ -121,15 +121,10 @@ func ClaimKey(ctx context.Context, tx db.Tx, claim Claim) (ClaimResult, error) {
 		return ClaimResult{}, fmt.Errorf("claim a key: %w", err)
 	}
 	existing, err := readExisting(ctx, tx, []Claim{claim})
-	if record, ok := existing[claim.Identity()]; ok && !record.Absent() {
+	if record, ok := existing[claim.Identity]; ok && !record.Absent() {
 		return ClaimResult{Existing: &record}, err
 	}
 	return ClaimResult{}, err
-}
-
-// Identity identifies the key that is claimed.
-func (c *Claim) Identity() Identity {
-	return Identity{orgID: c.OrgID, endpoint: c.Endpoint, key: c.Key}
 }
 
 // LockNumber is the number of the advisory lock that guards the key while its claim is not committed. Two keys may
@@ -170,7 +165,7 @@ func readExisting(ctx context.Context, in db.Querier, claims []Claim) (map[Ident
 	}
 	records := make(map[Identity]Record, len(found))
 	for _, record := range found {
-		records[Identity{orgID: record.OrgID, endpoint: record.Endpoint, key: record.Key}] = record
+		records[record.Identity] = record
 	}
 	return records, nil
 }

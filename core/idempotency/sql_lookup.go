@@ -55,13 +55,6 @@ func Prefetch(loader *db.Loader, org core.CallerOrg, endpoint Endpoint, key stri
 		db.Param{Name: "endpoint", Type: "text", Value: string(endpoint)})
 }
 
-// Identity identifies a key. Equal identities are the same key.
-type Identity struct {
-	orgID    uuid.UUID
-	endpoint Endpoint
-	key      string
-}
-
 // scannedRecord is a row of recordColumns. It is one value, because what is scanned into is allocated variable by
 // variable.
 type scannedRecord struct {

@@ -3,7 +3,6 @@ package requestlog
 import (
 	"crypto/sha256"
 	"errors"
-	"hash"
 	"io"
 	"net/http"
 	"net/netip"
@@ -40,7 +39,10 @@ func (l *Log) Record(describe Describe) core.Observer {
 		if isRead(c.Request().Method) || !describe.Logs(c) {
 			return nil
 		}
-		body := watch(c.Request())
+		body := core.WatchBody(c.Request())
+		if length := c.Request().ContentLength; length != 0 && length <= digestedBody {
+			body.Sum = sha256.New()
+		}
 		return func(seen core.Observed) { l.record(c, describe, body, seen) }
 	}
 }
@@ -50,7 +52,7 @@ func isRead(method string) bool {
 	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
 }
 
-func (l *Log) record(c echo.Context, describe Describe, body *watchedBody, seen core.Observed) {
+func (l *Log) record(c echo.Context, describe Describe, body *core.WatchedBody, seen core.Observed) {
 	ctx := c.Request().Context()
 	entry := Entry{
 		At: seen.At, Took: seen.Took, Status: seen.Status, Endpoint: describe.Endpoint(c),
@@ -85,7 +87,7 @@ func (l *Log) record(c echo.Context, describe Describe, body *watchedBody, seen 
 }
 
 // complete fills in what only the log itself needs.
-func (e *Entry) complete(c echo.Context, describe Describe, body *watchedBody, problem *core.Error) {
+func (e *Entry) complete(c echo.Context, describe Describe, body *core.WatchedBody, problem *core.Error) {
 	request, answer := c.Request(), c.Response().Header()
 	e.Method = request.Method
 	e.Path = core.StorableUpTo(request.URL.EscapedPath(), maxPath)
@@ -97,7 +99,7 @@ func (e *Entry) complete(c echo.Context, describe Describe, body *watchedBody, p
 	e.OriginalRequestID = answer.Get(idempotency.HeaderOriginal)
 	e.RunID = describe.Run(c)
 	e.Headers = keep(request.Header)
-	e.BodySize, e.BodyDigest = body.read()
+	e.BodySize, e.BodyDigest = body.Size, digest(body)
 	if problem == nil {
 		return
 	}
@@ -111,55 +113,12 @@ func (e *Entry) complete(c echo.Context, describe Describe, body *watchedBody, p
 	}
 }
 
-// watchedBody counts what is read of a body, and digests a body that is not large.
-type watchedBody struct {
-	io.ReadCloser
-
-	size  int64
-	sum   hash.Hash
-	ended bool
-}
-
-// watch puts a watchedBody into the request; nil for a request without a body.
-func watch(request *http.Request) *watchedBody {
-	if request.Body == nil || request.Body == http.NoBody || request.ContentLength == 0 {
+// digest is that of the body, where it was read to its end and is not large.
+func digest(body *core.WatchedBody) *Digest {
+	if body.Sum == nil || body.Size > digestedBody || !errors.Is(body.Err, io.EOF) {
 		return nil
 	}
-	body := &watchedBody{ReadCloser: request.Body}
-	if request.ContentLength <= digestedBody {
-		body.sum = sha256.New()
-	}
-	request.Body = body
-	return body
-}
-
-// Read reads the body itself.
-func (b *watchedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	b.size += int64(n)
-	b.ended = b.ended || errors.Is(err, io.EOF)
-	if b.size > digestedBody {
-		b.sum = nil
-	}
-	if b.sum != nil {
-		b.sum.Write(p[:n])
-	}
-	return n, err
-}
-
-// read returns how much was read, and the digest where that is all.
-func (b *watchedBody) read() (int64, *Digest) {
-	if b == nil || b.sum == nil || !b.ended {
-		return b.bytes(), nil
-	}
-	var digest Digest
-	b.sum.Sum(digest[:0])
-	return b.size, &digest
-}
-
-func (b *watchedBody) bytes() int64 {
-	if b == nil {
-		return 0
-	}
-	return b.size
+	var sum Digest
+	body.Sum.Sum(sum[:0])
+	return &sum
 }

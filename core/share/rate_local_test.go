@@ -96,7 +96,7 @@ func TestLocalRateMemory(t *testing.T) {
 func allowed(limit *LocalRate, id uuid.UUID, tries int) int {
 	n := 0
 	for range tries {
-		if limit.Allow(context.Background(), id).Allowed() {
+		if limit.Allow(context.Background(), id).Wait == 0 {
 			n++
 		}
 	}

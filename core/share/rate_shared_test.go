@@ -37,7 +37,7 @@ func TestSharedRate(t *testing.T) {
 			begun, n, wait := time.Now(), 0, time.Duration(0)
 			for i := range 20 {
 				allowance := limits[i%2].Allow(t.Context(), org)
-				if allowance.Allowed() {
+				if allowance.Wait == 0 {
 					n++
 				}
 				wait = max(wait, allowance.Wait)
@@ -53,7 +53,7 @@ func TestSharedRate(t *testing.T) {
 			if wait <= 0 || wait > 6*time.Second {
 				t.Errorf("retry after %s, want at most the 6 s that one use takes", wait)
 			}
-			if !limits[0].Allow(t.Context(), uuid.New()).Allowed() {
+			if limits[0].Allow(t.Context(), uuid.New()).Wait > 0 {
 				t.Error("another organization was refused")
 			}
 		})
@@ -93,7 +93,7 @@ func TestSharedRateWithoutRedis(t *testing.T) {
 	t.Run("OffAtZero", func(t *testing.T) {
 		t.Parallel()
 		limit := NewSharedRate(nil, "runs", 0, time.Minute, slog.New(slog.DiscardHandler))
-		if !limit.Allow(t.Context(), uuid.New()).Allowed() {
+		if limit.Allow(t.Context(), uuid.New()).Wait > 0 {
 			t.Error("refused, want all allowed and Redis never asked")
 		}
 	})

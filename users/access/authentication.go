@@ -134,17 +134,11 @@ func (e Edge) admit(c echo.Context, principal core.Principal) error {
 		// Visitors of the dashboard have no token.
 		holder = principal.UserID
 	}
-	allowance := e.Requests.Allow(c.Request().Context(), uuid.NewSHA1(principal.OrgID, holder[:]))
-	allowance.Announce(c.Response().Header())
-	if !allowance.Allowed() {
-		return core.RateLimited("This token makes too many requests.", allowance.Wait)
+	holder = uuid.NewSHA1(principal.OrgID, holder[:])
+	if err := core.Admit(c, e.Requests, holder, "This token makes too many requests."); err != nil {
+		return err
 	}
-	allowance = e.OrgRequests.Allow(c.Request().Context(), principal.OrgID)
-	allowance.Announce(c.Response().Header())
-	if !allowance.Allowed() {
-		return core.RateLimited("Your organization makes too many requests.", allowance.Wait)
-	}
-	return nil
+	return core.Admit(c, e.OrgRequests, principal.OrgID, "Your organization makes too many requests.")
 }
 
 func bearer(headers []string) (string, error) {

@@ -106,7 +106,7 @@ func (a *App) Pages(web *echo.Group) {
 // refused is not counted, so the limit slows guesses and never locks an account.
 func (a *App) MayGuess(ctx context.Context, subject string) error {
 	allowance := a.signIns.Allow(ctx, subjectID(subject))
-	if allowance.Allowed() {
+	if allowance.Wait <= 0 {
 		return nil
 	}
 	refused := core.RateLimited("", allowance.Wait)

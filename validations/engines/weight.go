@@ -51,10 +51,6 @@ func (w weight) any(_ string, size int64) int64 {
 	return w.of(size)
 }
 
-func weighTree(mediaType string, size int64) int64 {
-	return treeWeight(mediaType).of(size)
-}
-
 func weighModel(_ string, size int64) int64 {
 	return min(idsWeight.of(size), idsMost)
 }
@@ -70,16 +66,15 @@ func weighTable(mediaType string, size int64) int64 {
 	}
 }
 
-// treeWeight is the weight of a tree in the language of a media type, and that of the heaviest where it names none.
-func treeWeight(mediaType string) weight {
+// weighTree is the weight of a tree in the language of a media type, and that of the heaviest where it names none.
+func weighTree(mediaType string, size int64) int64 {
 	base, _, _ := strings.Cut(mediaType, ";")
-	base = strings.TrimSpace(base)
-	switch {
+	switch base = strings.TrimSpace(base); {
 	case strings.HasSuffix(base, "json"):
-		return jsonWeight
+		return jsonWeight.of(size)
 	case strings.HasSuffix(base, "xml"):
-		return xmlWeight
+		return xmlWeight.of(size)
 	default:
-		return yamlWeight
+		return yamlWeight.of(size)
 	}
 }

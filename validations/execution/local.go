@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -95,16 +96,12 @@ type Slot struct {
 // It also reports the start, because starts go before the runs of the queue.
 func (l *Local) Acquire(run validations.Prepared, definition validations.Definition) *Slot {
 	l.executor.priority.starting()
-	document, weight := run.Submission, int64(0)
-	if document.Content == nil {
+	document := run.Submission
+	isExternal := func(step validations.Step) bool { return step.Type == engines.KindHTTP }
+	if document.Content == nil || slices.ContainsFunc(definition.Steps, isExternal) {
 		return nil
 	}
-	for _, step := range definition.Steps {
-		if step.Type == engines.KindHTTP {
-			return nil
-		}
-		weight = max(weight, engines.Weight(step.Type, document.MediaType, document.Size))
-	}
+	weight := definition.Weight(document.MediaType, document.Size)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.open {

@@ -56,10 +56,8 @@ func (a *App) rotateSecretsForm(c echo.Context, principal core.Principal) error 
 func (a *App) acceptCallback(c echo.Context) error {
 	// Limiters count by id, so the peer's address is hashed to one.
 	peer := uuid.NewSHA1(uuid.NameSpaceURL, []byte(c.RealIP()))
-	allowance := a.Callbacks.Allow(c.Request().Context(), peer)
-	allowance.Announce(c.Response().Header())
-	if !allowance.Allowed() {
-		return core.RateLimited("This address sends too many callbacks.", allowance.Wait)
+	if err := core.Admit(c, a.Callbacks, peer, "This address sends too many callbacks."); err != nil {
+		return err
 	}
 	ctx, signature := c.Request().Context(), c.Request().Header.Get(core.HeaderSignature)
 	accepted, err := a.Executor.AcceptCallback(ctx, c.Param("id"), signature, func() ([]byte, error) {

@@ -71,7 +71,7 @@ func trySample[T any](
 	if sample.Size > maxSampleBytes {
 		return none, core.NewError(api.CodePayloadTooLarge, "The sample is larger than 256 KiB.")
 	}
-	if allowance := s.limit.Allow(ctx, orgID); !allowance.Allowed() {
+	if allowance := s.limit.Allow(ctx, orgID); allowance.Wait > 0 {
 		return none, core.RateLimited("Your organization checks too many samples.", allowance.Wait)
 	}
 	limited, cancel := context.WithTimeout(ctx, sampleTimeout)

@@ -1,7 +1,6 @@
 package start
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -17,7 +16,7 @@ func TestCopiesAreAnsweredOfTheirFirst(t *testing.T) {
 		"WhileTheBodyIsRead":              func(*Request) {},
 		"WhileTheirWorkflowIsDeactivated": func(r *Request) { r.Workflow.Active = false },
 		"WhileTheirRateLimitIsReached": func(r *Request) {
-			r.Admit = func(context.Context) error { return core.RateLimited("Too many.", time.Second) }
+			r.Admit = func() error { return core.RateLimited("Too many.", time.Second) }
 		},
 		// Its phases were under way.
 		"WhileTheyWaitForTheFirst": func(r *Request) {

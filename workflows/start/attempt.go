@@ -62,7 +62,8 @@ func prepare(r Request) (*attempt, error) {
 	}
 	a.response = created(a.run.Run.ID, a.run.Answer)
 	a.claim = idempotency.Claim{
-		ID: order.IdempotencyKeyID, OrgID: a.run.Run.OrgID, Endpoint: r.Endpoint, Key: r.Key.Value,
+		ID:          order.IdempotencyKeyID,
+		Identity:    idempotency.Identity{OrgID: a.run.Run.OrgID, Endpoint: r.Endpoint, Key: r.Key.Value},
 		Fingerprint: r.Fingerprint(), Caller: r.Caller, Lifetime: r.KeyLifetime, Subject: a.run.Run.ID,
 		Point: idempotency.PointFinished, Response: a.response,
 	}

@@ -128,11 +128,11 @@ func dedupByKey(batch []*attempt) ([]*attempt, []duplicate) {
 			firsts = append(firsts, a)
 			continue
 		}
-		if first, ok := byKey[a.claim.Identity()]; ok {
+		if first, ok := byKey[a.claim.Identity]; ok {
 			duplicates = append(duplicates, duplicate{attempt: a, first: first})
 			continue
 		}
-		byKey[a.claim.Identity()] = a
+		byKey[a.claim.Identity] = a
 		firsts = append(firsts, a)
 	}
 	return firsts, duplicates

@@ -39,7 +39,7 @@ func (tn tenant) request(key, content string) Request {
 	return Request{
 		Principal: tn.principal, Workflow: tn.workflow, Key: idempotency.Key{Value: key, Given: key != ""},
 		KeyLifetime: time.Hour,
-		Admit:       func(context.Context) error { return nil },
+		Admit:       func() error { return nil },
 		Body: body.Body{
 			Content: validations.InlineContent([]byte(content)), MediaType: "application/json",
 			FingerprintMediaType: "application/json", ContentDigest: idempotency.DigestBytes([]byte(content)),

@@ -1,7 +1,6 @@
 package start
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -43,7 +42,7 @@ type Request struct {
 	// ReceivedAt is when the request arrived.
 	ReceivedAt time.Time
 	// Admit enforces the rate limit of new runs, repeated or not, and tells the client how many are left.
-	Admit func(context.Context) error
+	Admit func() error
 }
 
 // PinnedVersion is ?version= as it was sent. Absent and empty are different requests.
@@ -89,7 +88,7 @@ func (r Request) Fingerprint() idempotency.Fingerprint {
 
 // check makes the checks that only new runs have to pass, and returns the request with the type as which the workflow
 // takes the document. The rate limit comes last, so that only what could start counts against it.
-func (r Request) check(ctx context.Context, engineMemory int64) (Request, error) {
+func (r Request) check(engineMemory int64) (Request, error) {
 	definition := r.Workflow.Definition
 	switch {
 	case !r.Workflow.Active:
@@ -110,7 +109,7 @@ func (r Request) check(ctx context.Context, engineMemory int64) (Request, error)
 			return r, tooHeavy(r.Body.Content.Size)
 		}
 	}
-	err := r.Admit(ctx)
+	err := r.Admit()
 	return r, err
 }
 

@@ -53,7 +53,7 @@ func (s *Starter) settleKeys(ctx context.Context, attempts []*attempt) ([]*attem
 		return append(left, unclaimed...), err
 	}
 	for _, a := range unclaimed {
-		switch record, found := existing[a.claim.Identity()]; {
+		switch record, found := existing[a.claim.Identity]; {
 		case found && !record.Absent():
 			a.claimed.Existing = &record
 		case !a.tried:

@@ -72,7 +72,7 @@ func (s *Starter) Start(ctx context.Context, r Request) (Answer, error) {
 	if stored != nil {
 		return s.answerFrom(ctx, *stored, r.Fingerprint())
 	}
-	admitted, refusal := r.check(ctx, s.cfg.EngineMemory)
+	admitted, refusal := r.check(s.cfg.EngineMemory)
 	if refusal != nil {
 		return s.unlessAnswered(ctx, r, refusal)
 	}

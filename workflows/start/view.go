@@ -107,13 +107,8 @@ func (a *API) newRequest(
 		Version: PinnedVersion{Text: c.QueryParam("version"), Given: c.QueryParams().Has("version")},
 		Key:     key, KeyLifetime: a.guard.Lifetime(principal),
 		Caller: idempotency.CallerOf(c), ReceivedAt: core.ReceivedAt(c),
-		Admit: func(ctx context.Context) error {
-			allowance := a.limit.Allow(ctx, principal.OrgID)
-			allowance.Announce(c.Response().Header())
-			if !allowance.Allowed() {
-				return core.RateLimited("Your organization starts too many runs.", allowance.Wait)
-			}
-			return nil
+		Admit: func() error {
+			return core.Admit(c, a.limit, principal.OrgID, "Your organization starts too many runs.")
 		},
 	}
 }

@@ -51,7 +51,7 @@ func mustFlush(tb testing.TB, activity *admin.Activity, database *db.DB) {
 // finishedRecord is a key that replays to a request with its own fingerprint.
 func finishedRecord(org uuid.UUID) idempotency.Record {
 	return idempotency.Record{
-		ID: uuid.Must(uuid.NewV7()), OrgID: org, Point: idempotency.PointFinished,
+		ID: uuid.Must(uuid.NewV7()), Identity: idempotency.Identity{OrgID: org}, Point: idempotency.PointFinished,
 		Fingerprint: newClaim(org, "k", "a").Fingerprint,
 	}
 }

@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { coretest.Main(m) }
 // newClaim claims the key for a request that is its content and creates nothing.
 func newClaim(org uuid.UUID, key, content string) idempotency.Claim {
 	return idempotency.Claim{
-		ID: uuid.Must(uuid.NewV7()), OrgID: org, Endpoint: "test", Key: key,
+		ID: uuid.Must(uuid.NewV7()), Identity: idempotency.Identity{OrgID: org, Endpoint: "test", Key: key},
 		Fingerprint: idempotency.Request{
 			Method: http.MethodPost, Endpoint: "test", Content: idempotency.DigestBytes([]byte(content)),
 		}.Fingerprint(),
