@@ -24,8 +24,8 @@ func QueueDocuments(batch *db.Batch, fresh []Prepared) {
 			content, upload_id, created_at)
 		SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
 			$8::bigint[], $9::bytea[], $10::bytea[], $11::uuid[], $12::timestamptz[])`,
-		db.IDColumn(fresh, func(p *Prepared) *uuid.UUID { return &p.Submission.OrgID }),
-		db.IDColumn(fresh, func(p *Prepared) *uuid.UUID { return &p.Submission.ID }),
+		db.Column(fresh, func(p *Prepared) *uuid.UUID { return &p.Submission.OrgID }),
+		db.Column(fresh, func(p *Prepared) *uuid.UUID { return &p.Submission.ID }),
 		db.Column(fresh, func(p *Prepared) string { return p.Submission.MediaType }),
 		db.Column(fresh, func(p *Prepared) string { return p.Submission.Filename }),
 		db.Column(fresh, func(p *Prepared) string { return p.Submission.Name }),
@@ -34,7 +34,7 @@ func QueueDocuments(batch *db.Batch, fresh []Prepared) {
 		db.Column(fresh, func(p *Prepared) int64 { return p.Submission.Size }),
 		db.Column(fresh, func(p *Prepared) []byte { return p.Submission.SHA256 }),
 		db.Column(fresh, func(p *Prepared) []byte { return p.Submission.Content }),
-		db.IDColumn(fresh, func(p *Prepared) *uuid.UUID { return p.Submission.UploadID }),
+		db.Column(fresh, func(p *Prepared) *uuid.UUID { return p.Submission.UploadID }),
 		db.Column(fresh, func(p *Prepared) time.Time { return p.Submission.CreatedAt }))
 }
 
@@ -63,21 +63,21 @@ func (s *Service) queueRuns(batch *db.Batch, prepared []Prepared) {
 			idempotency_key_id, request_id, created_by, created_at, rerun_of, lease, traceparent, tracestate),
 			clock_timestamp() AS at
 		WHERE r.id = ANY (`+db.Granted+`)`,
-		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Run.OrgID }),
-		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Run.ID }),
-		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Run.WorkflowID }),
+		db.Column(prepared, func(p *Prepared) *uuid.UUID { return &p.Run.OrgID }),
+		db.Column(prepared, func(p *Prepared) *uuid.UUID { return &p.Run.ID }),
+		db.Column(prepared, func(p *Prepared) *uuid.UUID { return &p.Run.WorkflowID }),
 		db.Column(prepared, func(p *Prepared) int { return p.Run.WorkflowVersion }),
 		db.Column(prepared, func(p *Prepared) string { return p.Run.WorkflowSlug }),
 		db.Column(prepared, func(p *Prepared) []byte { return p.Run.DefinitionDigest }),
-		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Run.SubmissionID }),
+		db.Column(prepared, func(p *Prepared) *uuid.UUID { return &p.Run.SubmissionID }),
 		db.Column(prepared, func(p *Prepared) string { return string(p.Run.Source) }),
 		db.Column(prepared, func(p *Prepared) string { return p.Run.UsageMetric }),
 		db.Column(prepared, func(p *Prepared) string { return p.Run.IdempotencyKey }),
-		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return p.Run.IdempotencyKeyID }),
+		db.Column(prepared, func(p *Prepared) *uuid.UUID { return p.Run.IdempotencyKeyID }),
 		db.Column(prepared, func(p *Prepared) string { return p.Run.RequestID }),
-		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return p.Run.CreatedBy }),
+		db.Column(prepared, func(p *Prepared) *uuid.UUID { return p.Run.CreatedBy }),
 		db.Column(prepared, func(p *Prepared) time.Time { return p.Run.CreatedAt }),
-		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return p.Run.RerunOf }),
+		db.Column(prepared, func(p *Prepared) *uuid.UUID { return p.Run.RerunOf }),
 		db.Column(prepared, func(p *Prepared) int64 { return p.Lease.Milliseconds() }),
 		s.sweepAfter.Milliseconds(),
 		db.Column(prepared, func(p *Prepared) string { return p.Origin.Traceparent }),
@@ -92,9 +92,9 @@ func queueAdoptions(batch *db.Batch, uploaded []Prepared) {
 		FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) AS a (org_id, id, run_id)
 		WHERE `+db.SameRow("u.id", "a.id")+`
 			AND a.run_id = ANY (`+db.Granted+`)`,
-		db.IDColumn(uploaded, func(p *Prepared) *uuid.UUID { return &p.Submission.OrgID }),
-		db.IDColumn(uploaded, func(p *Prepared) *uuid.UUID { return p.Submission.UploadID }),
-		db.IDColumn(uploaded, func(p *Prepared) *uuid.UUID { return &p.Run.ID }))
+		db.Column(uploaded, func(p *Prepared) *uuid.UUID { return &p.Submission.OrgID }),
+		db.Column(uploaded, func(p *Prepared) *uuid.UUID { return p.Submission.UploadID }),
+		db.Column(uploaded, func(p *Prepared) *uuid.UUID { return &p.Run.ID }))
 }
 
 // dropDocuments deletes the documents of prepared runs that are not granted.
@@ -103,9 +103,9 @@ func dropDocuments(batch *db.Batch, prepared []Prepared) {
 		SELECT s.ctid FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) AS d (org_id, id, run_id)
 		CROSS JOIN LATERAL (SELECT ctid FROM submissions WHERE org_id = d.org_id AND id = d.id LIMIT 1) AS s
 		WHERE d.run_id <> ALL (`+db.Granted+`)))`,
-		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Submission.OrgID }),
-		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Submission.ID }),
-		db.IDColumn(prepared, func(p *Prepared) *uuid.UUID { return &p.Run.ID }))
+		db.Column(prepared, func(p *Prepared) *uuid.UUID { return &p.Submission.OrgID }),
+		db.Column(prepared, func(p *Prepared) *uuid.UUID { return &p.Submission.ID }),
+		db.Column(prepared, func(p *Prepared) *uuid.UUID { return &p.Run.ID }))
 }
 
 // IsUploadGone reports whether a run was refused because its upload was swept before the run could adopt it.
@@ -132,9 +132,9 @@ func QueueDocumentLocks(batch *db.Batch, reruns []Prepared) *PendingDocuments {
 				SELECT r.run_id FROM unnest($2::uuid[], $3::uuid[]) AS r (id, run_id)
 				WHERE r.id NOT IN (SELECT id FROM kept)))`)+`)
 		SELECT kept.id FROM narrowed LEFT JOIN kept ON true`,
-		db.IDColumn(reruns, func(p *Prepared) *uuid.UUID { return &p.Run.OrgID }),
-		db.IDColumn(reruns, func(p *Prepared) *uuid.UUID { return &p.Run.SubmissionID }),
-		db.IDColumn(reruns, func(p *Prepared) *uuid.UUID { return &p.Run.ID }))}
+		db.Column(reruns, func(p *Prepared) *uuid.UUID { return &p.Run.OrgID }),
+		db.Column(reruns, func(p *Prepared) *uuid.UUID { return &p.Run.SubmissionID }),
+		db.Column(reruns, func(p *Prepared) *uuid.UUID { return &p.Run.ID }))}
 }
 
 // Require returns document_gone if the purge has removed the run's document.

@@ -19,7 +19,7 @@ func knownRuns(ctx context.Context, database *db.DB, told []acknowledged) (map[u
 			SELECT id FROM validation_runs WHERE org_id = o.id AND id = told.run LIMIT 1
 		) AS r ON true`,
 		db.Column(told, func(one *acknowledged) string { return one.Org }),
-		db.IDColumn(told, func(one *acknowledged) *uuid.UUID { return &one.Run }))
+		db.Column(told, func(one *acknowledged) *uuid.UUID { return &one.Run }))
 	if err != nil {
 		return nil, fmt.Errorf("look runs up: %w", err)
 	}

@@ -9,7 +9,8 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// Column returns one value per row, in order, as a bulk insertion through unnest takes them.
+// Column returns one value per row, in order, as a bulk insertion through unnest takes them. Ids are pointers, of which
+// nil becomes NULL.
 func Column[R, V any](rows []R, value func(*R) V) []V {
 	values := make([]V, len(rows))
 	for i := range rows {
@@ -18,20 +19,9 @@ func Column[R, V any](rows []R, value func(*R) V) []V {
 	return values
 }
 
-// IDColumn is Column for ids; nil becomes NULL. It has the driver's own type, because the driver would look up how to
-// write each id of a slice of any other.
-func IDColumn[R any](rows []R, id func(*R) *uuid.UUID) pgtype.FlatArray[pgtype.UUID] {
-	return Column(rows, func(row *R) pgtype.UUID {
-		if found := id(row); found != nil {
-			return pgtype.UUID{Bytes: *found, Valid: true}
-		}
-		return pgtype.UUID{}
-	})
-}
-
-// IDs is IDColumn for a list of ids.
-func IDs(ids []uuid.UUID) pgtype.FlatArray[pgtype.UUID] {
-	return IDColumn(ids, func(id *uuid.UUID) *uuid.UUID { return id })
+// IDs is Column for a list of ids. It is never NULL.
+func IDs(ids []uuid.UUID) []*uuid.UUID {
+	return Column(ids, func(id *uuid.UUID) *uuid.UUID { return id })
 }
 
 // NonZero returns nil for a zero value, which becomes NULL.
@@ -68,43 +58,44 @@ func (c columnCodec) PlanEncode( //nolint:ireturn // pgx demands it
 ) pgtype.EncodePlan {
 	if format == pgtype.BinaryFormatCode {
 		switch element := c.ElementType.OID; value.(type) {
-		case pgtype.FlatArray[pgtype.UUID]:
+		case []*uuid.UUID:
 			if element == pgtype.UUIDOID {
-				return columnPlan[pgtype.FlatArray[pgtype.UUID], pgtype.UUID]{
-					element, func(buf []byte, id *pgtype.UUID) ([]byte, bool) {
-						return append(buf, id.Bytes[:]...), id.Valid
-					},
-				}
+				return columnPlan[*uuid.UUID]{element, appendID}
 			}
 		case []string:
 			if element == pgtype.TextOID {
-				return columnPlan[[]string, string]{
-					element, func(buf []byte, text *string) ([]byte, bool) { return append(buf, *text...), true },
-				}
+				return columnPlan[string]{element, func(buf []byte, text *string) ([]byte, bool) {
+					return append(buf, *text...), true
+				}}
 			}
 		case [][]byte:
 			if element == pgtype.ByteaOID {
-				return columnPlan[[][]byte, []byte]{
-					element, func(buf []byte, bytes *[]byte) ([]byte, bool) {
-						return append(buf, *bytes...), *bytes != nil
-					},
-				}
+				return columnPlan[[]byte]{element, func(buf []byte, bytes *[]byte) ([]byte, bool) {
+					return append(buf, *bytes...), *bytes != nil
+				}}
 			}
 		}
 	}
 	return c.ArrayCodec.PlanEncode(types, oid, format, value)
 }
 
+func appendID(buf []byte, id **uuid.UUID) ([]byte, bool) {
+	if *id == nil {
+		return buf, false
+	}
+	return append(buf, (*id)[:]...), true
+}
+
 // columnPlan writes an array as array_recv of PostgreSQL reads it.
-type columnPlan[C ~[]V, V any] struct {
+type columnPlan[V any] struct {
 	element uint32
 	// add appends the bytes of a value; false stands for NULL.
 	add func(buf []byte, value *V) ([]byte, bool)
 }
 
 // Encode appends a column: its header, and each value behind its length.
-func (p columnPlan[C, V]) Encode(array any, buf []byte) ([]byte, error) {
-	column, ok := array.(C)
+func (p columnPlan[V]) Encode(array any, buf []byte) ([]byte, error) {
+	column, ok := array.([]V)
 	if !ok {
 		return nil, fmt.Errorf("write a %T as a column", array)
 	}

@@ -32,7 +32,7 @@ func TestColumns(t *testing.T) {
 			var bytes [][]byte
 			var bounds *string
 			err := pool.QueryRow(t.Context(), `SELECT $1::uuid[], $2::text[], $3::bytea[], array_dims($1::uuid[])`,
-				db.IDColumn(rows, func(r *row) *uuid.UUID { return r.id }),
+				db.Column(rows, func(r *row) *uuid.UUID { return r.id }),
 				db.Column(rows, func(r *row) string { return r.text }),
 				db.Column(rows, func(r *row) []byte { return r.bytes })).Scan(&ids, &texts, &bytes, &bounds)
 			if err != nil {

@@ -102,11 +102,11 @@ func QueueWithdrawals(batch *db.Batch, claims []Claim) {
 		CROSS JOIN LATERAL (SELECT ctid FROM idempotency_keys
 			WHERE org_id = w.org_id AND key = w.key AND endpoint = w.endpoint AND id = w.id LIMIT 1) AS k
 		WHERE w.subject <> ALL (`+db.Granted+`)))`,
-		db.IDColumn(claims, func(c *Claim) *uuid.UUID { return &c.OrgID }),
-		db.IDColumn(claims, func(c *Claim) *uuid.UUID { return &c.ID }),
+		db.Column(claims, func(c *Claim) *uuid.UUID { return &c.OrgID }),
+		db.Column(claims, func(c *Claim) *uuid.UUID { return &c.ID }),
 		db.Column(claims, func(c *Claim) string { return c.Key }),
 		db.Column(claims, func(c *Claim) string { return string(c.Endpoint) }),
-		db.IDColumn(claims, func(c *Claim) *uuid.UUID { return &c.Subject }))
+		db.Column(claims, func(c *Claim) *uuid.UUID { return &c.Subject }))
 }
 
 // ClaimKey claims one key inside the transaction that does its work. It reads the key of another request in a second
@@ -153,7 +153,7 @@ func readExisting(ctx context.Context, in db.Querier, claims []Claim) (map[Ident
 		SELECT k.* FROM unnest($1::uuid[], $2::text[], $3::text[]) AS asked (org, name, operation)
 		CROSS JOIN LATERAL (SELECT `+recordColumns+` FROM idempotency_keys
 			WHERE org_id = asked.org AND key = asked.name AND endpoint = asked.operation LIMIT 1) AS k`,
-		db.IDColumn(claims, func(c *Claim) *uuid.UUID { return &c.OrgID }),
+		db.Column(claims, func(c *Claim) *uuid.UUID { return &c.OrgID }),
 		db.Column(claims, func(c *Claim) string { return c.Key }),
 		db.Column(claims, func(c *Claim) string { return string(c.Endpoint) }))
 	if err != nil {

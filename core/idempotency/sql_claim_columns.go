@@ -11,8 +11,8 @@ import (
 // claimColumns returns the claims column by column, in the order of claimQuery's parameters.
 func claimColumns(claims []Claim) []any {
 	return []any{
-		db.IDColumn(claims, func(c *Claim) *uuid.UUID { return &c.ID }),
-		db.IDColumn(claims, func(c *Claim) *uuid.UUID { return &c.OrgID }),
+		db.Column(claims, func(c *Claim) *uuid.UUID { return &c.ID }),
+		db.Column(claims, func(c *Claim) *uuid.UUID { return &c.OrgID }),
 		db.Column(claims, func(c *Claim) string { return c.Key }),
 		db.Column(claims, func(c *Claim) string { return string(c.Endpoint) }),
 		db.Column(claims, func(c *Claim) string { return c.Caller.Method }),
@@ -29,7 +29,7 @@ func claimColumns(claims []Claim) []any {
 		db.Column(claims, func(c *Claim) string { return c.Response.Headers.ContentType }),
 		db.Column(claims, func(c *Claim) string { return c.Response.Headers.Location }),
 		db.Column(claims, func(c *Claim) []byte { return c.Response.Body }),
-		db.IDColumn(claims, func(c *Claim) *uuid.UUID { return db.NonZero(c.Subject) }),
+		db.Column(claims, func(c *Claim) *uuid.UUID { return db.NonZero(c.Subject) }),
 		db.Column(claims, func(c *Claim) float64 { return c.Lifetime.Seconds() }),
 		db.Column(claims, (*Claim).LockNumber),
 		db.Column(claims, func(c *Claim) string { return string(c.Point) }),

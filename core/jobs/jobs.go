@@ -55,8 +55,8 @@ func stage(batch *db.Batch, condition string, jobs []Job) {
 		SELECT * FROM unnest($1::text[], $2::uuid[], $3::uuid[], $4::integer[])
 			AS j (kind, org_id, subject_id, epoch)`+condition,
 		db.Column(jobs, func(j *Job) string { return string(j.Kind) }),
-		db.IDColumn(jobs, func(j *Job) *uuid.UUID { return &j.OrgID }),
-		db.IDColumn(jobs, func(j *Job) *uuid.UUID { return &j.SubjectID }),
+		db.Column(jobs, func(j *Job) *uuid.UUID { return &j.OrgID }),
+		db.Column(jobs, func(j *Job) *uuid.UUID { return &j.SubjectID }),
 		db.Column(jobs, func(j *Job) int { return j.Epoch }))
 }
 

@@ -108,8 +108,8 @@ func insertRows(batch *db.Batch, rows []row) {
 			AS r (org_id, id, at, took_us, method, path, endpoint, status, code, key, token_id, address, request_id,
 				original_request_id, replayed, run_id, headers, body_size, body_digest, problem)
 		ORDER BY org_id, id`,
-		db.IDColumn(rows, func(r *row) *uuid.UUID { return &r.OrgID }),
-		db.IDColumn(rows, func(r *row) *uuid.UUID { return &r.id }),
+		db.Column(rows, func(r *row) *uuid.UUID { return &r.OrgID }),
+		db.Column(rows, func(r *row) *uuid.UUID { return &r.id }),
 		db.Column(rows, func(r *row) time.Time { return r.At }),
 		db.Column(rows, func(r *row) int64 { return max(r.Took.Microseconds(), 0) }),
 		db.Column(rows, func(r *row) string { return r.Method }),
@@ -118,12 +118,12 @@ func insertRows(batch *db.Batch, rows []row) {
 		db.Column(rows, func(r *row) int16 { return int16(r.Status) }), //nolint:gosec // an HTTP status
 		db.Column(rows, func(r *row) string { return string(r.Code) }),
 		db.Column(rows, func(r *row) string { return r.Key }),
-		db.IDColumn(rows, func(r *row) *uuid.UUID { return orNil(&r.TokenID) }),
+		db.Column(rows, func(r *row) *uuid.UUID { return orNil(&r.TokenID) }),
 		db.Column(rows, func(r *row) string { return addressOf(r.Entry) }),
 		db.Column(rows, func(r *row) string { return r.RequestID }),
 		db.Column(rows, func(r *row) string { return r.OriginalRequestID }),
 		db.Column(rows, func(r *row) bool { return r.Replayed }),
-		db.IDColumn(rows, func(r *row) *uuid.UUID { return orNil(&r.RunID) }),
+		db.Column(rows, func(r *row) *uuid.UUID { return orNil(&r.RunID) }),
 		db.Column(rows, func(r *row) string { return r.headers }),
 		db.Column(rows, func(r *row) int64 { return r.BodySize }),
 		db.Column(rows, func(r *row) []byte { return digestOf(r.Entry) }),
@@ -172,7 +172,7 @@ func upsertRefusals(batch *db.Batch, refusals map[refused]refusalCounts) {
 		ORDER BY org_id, code
 		ON CONFLICT ON CONSTRAINT refusal_days_pkey DO UPDATE SET starts = d.starts + excluded.starts,
 			others = d.others + excluded.others`,
-		db.IDColumn(counted, func(c *dayCounts) *uuid.UUID { return &c.orgID }),
+		db.Column(counted, func(c *dayCounts) *uuid.UUID { return &c.orgID }),
 		db.Column(counted, func(c *dayCounts) string { return string(c.code) }),
 		db.Column(counted, func(c *dayCounts) int64 { return c.starts }),
 		db.Column(counted, func(c *dayCounts) int64 { return c.others }))

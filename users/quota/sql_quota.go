@@ -105,12 +105,12 @@ func QueueCharges(batch *db.Batch, charges []RunCharge) *db.Future[[]uuid.UUID] 
 			SELECT `+db.GrantOnly(`ARRAY(SELECT g.id FROM unnest(`+db.Granted+`) AS g (id) WHERE g.id NOT IN (
 				SELECT r.run FROM unnest($1::uuid[], $2::uuid[]) AS r (run, org)
 				WHERE r.org NOT IN (SELECT org_id FROM counted)))`),
-			db.IDColumn(charges, func(c *RunCharge) *uuid.UUID { return &c.RunID }),
-			db.IDColumn(charges, func(c *RunCharge) *uuid.UUID { return &c.OrgID }), MetricRuns)
+			db.Column(charges, func(c *RunCharge) *uuid.UUID { return &c.RunID }),
+			db.Column(charges, func(c *RunCharge) *uuid.UUID { return &c.OrgID }), MetricRuns)
 	}
 	return db.QueueInto(batch, readGranted, chargeQuery+db.GrantOnly(chargedRuns),
-		db.IDColumn(charges, func(c *RunCharge) *uuid.UUID { return &c.RunID }),
-		db.IDColumn(charges, func(c *RunCharge) *uuid.UUID {
+		db.Column(charges, func(c *RunCharge) *uuid.UUID { return &c.RunID }),
+		db.Column(charges, func(c *RunCharge) *uuid.UUID {
 			if c.Held {
 				return nil
 			}

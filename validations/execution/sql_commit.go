@@ -109,9 +109,9 @@ func writeSteps() string {
 
 func stepColumns(ends []stepEnd) []any {
 	return []any{
-		db.IDColumn(ends, func(e *stepEnd) *uuid.UUID { return &e.stepRun.OrgID }),
-		db.IDColumn(ends, func(e *stepEnd) *uuid.UUID { return &e.stepRun.RunID }),
-		db.IDColumn(ends, func(e *stepEnd) *uuid.UUID { return &e.stepRun.ID }),
+		db.Column(ends, func(e *stepEnd) *uuid.UUID { return &e.stepRun.OrgID }),
+		db.Column(ends, func(e *stepEnd) *uuid.UUID { return &e.stepRun.RunID }),
+		db.Column(ends, func(e *stepEnd) *uuid.UUID { return &e.stepRun.ID }),
 		db.Column(ends, func(e *stepEnd) int { return e.epoch }),
 		db.Column(ends, func(e *stepEnd) int { return e.stepRun.Ordinal }),
 		db.Column(ends, func(e *stepEnd) string { return e.stepRun.StepID }),
@@ -194,9 +194,9 @@ func findingColumns(found []foundBy) []any {
 	}
 	number := func(of func(f *foundBy) int) []int { return db.Column(found, of) }
 	return []any{
-		db.IDColumn(found, func(f *foundBy) *uuid.UUID { return &f.stepRun.OrgID }),
-		db.IDColumn(found, func(f *foundBy) *uuid.UUID { return &f.stepRun.ID }),
-		db.IDColumn(found, func(f *foundBy) *uuid.UUID { return &f.id }),
+		db.Column(found, func(f *foundBy) *uuid.UUID { return &f.stepRun.OrgID }),
+		db.Column(found, func(f *foundBy) *uuid.UUID { return &f.stepRun.ID }),
+		db.Column(found, func(f *foundBy) *uuid.UUID { return &f.id }),
 		number(func(f *foundBy) int { return f.ordinal }),
 		text(func(f *foundBy) string { return string(f.Severity) }),
 		text(func(f *foundBy) string { return f.Code }),
@@ -210,7 +210,7 @@ func findingColumns(found []foundBy) []any {
 		text(func(f *foundBy) string { return arrayText(f.SampleRows) }),
 		text(func(f *foundBy) string { return f.AssertionID }),
 		db.Column(found, func(f *foundBy) bool { return f.Truncated }),
-		db.IDColumn(found, func(f *foundBy) *uuid.UUID { return &f.stepRun.RunID }),
+		db.Column(found, func(f *foundBy) *uuid.UUID { return &f.stepRun.RunID }),
 		number(func(f *foundBy) int { return f.stepRun.Ordinal }),
 	}
 }
@@ -244,9 +244,9 @@ func queueAnswerRemoval(batch *db.Batch, ends []stepEnd) {
 			WHERE org_id = e.org_id AND run_id = e.run_id AND ordinal = e.ordinal AND id = e.step_run_id LIMIT 1) AS s
 		WHERE `+db.SameRow("c.run_id", "s.run_id")+`
 			AND c.ordinal BETWEEN s.ordinal AND s.ordinal`,
-		db.IDColumn(called, func(step **validations.StepRun) *uuid.UUID { return &(*step).OrgID }),
-		db.IDColumn(called, func(step **validations.StepRun) *uuid.UUID { return &(*step).ID }),
-		db.IDColumn(called, func(step **validations.StepRun) *uuid.UUID { return &(*step).RunID }),
+		db.Column(called, func(step **validations.StepRun) *uuid.UUID { return &(*step).OrgID }),
+		db.Column(called, func(step **validations.StepRun) *uuid.UUID { return &(*step).ID }),
+		db.Column(called, func(step **validations.StepRun) *uuid.UUID { return &(*step).RunID }),
 		db.Column(called, func(step **validations.StepRun) int { return (*step).Ordinal }))
 }
 

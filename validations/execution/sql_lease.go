@@ -73,8 +73,8 @@ func (e *Executor) acquireAll(ctx context.Context, asked []jobs.Job) ([]lease, e
 			FROM leased AS l CROSS JOIN LATERAL (
 				SELECT content, upload_id, size, media_type, filename FROM submissions
 				WHERE org_id = l.org_id AND id = l.submission_id LIMIT 1) AS s`,
-			db.IDColumn(asked, func(job *jobs.Job) *uuid.UUID { return &job.OrgID }),
-			db.IDColumn(asked, func(job *jobs.Job) *uuid.UUID { return &job.SubjectID }),
+			db.Column(asked, func(job *jobs.Job) *uuid.UUID { return &job.OrgID }),
+			db.Column(asked, func(job *jobs.Job) *uuid.UUID { return &job.SubjectID }),
 			db.Column(asked, func(job *jobs.Job) int { return job.Epoch }),
 			e.cfg.Lease.Milliseconds())
 	})
@@ -171,8 +171,8 @@ func (e *Executor) handOverAll(ctx context.Context, runs []validations.Run) ([]s
 			WHERE `+db.SameRow("r.id", "held.id")+`
 				AND r.epoch = held.epoch AND r.state = 'RUNNING'
 			RETURNING r.org_id, r.id, r.epoch`,
-			db.IDColumn(runs, func(run *validations.Run) *uuid.UUID { return &run.OrgID }),
-			db.IDColumn(runs, func(run *validations.Run) *uuid.UUID { return &run.ID }),
+			db.Column(runs, func(run *validations.Run) *uuid.UUID { return &run.OrgID }),
+			db.Column(runs, func(run *validations.Run) *uuid.UUID { return &run.ID }),
 			db.Column(runs, func(run *validations.Run) int { return run.Epoch }), e.cfg.SweepAfter.Milliseconds())
 		if err != nil {
 			return fmt.Errorf("hand over runs: %w", err)

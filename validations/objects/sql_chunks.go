@@ -23,8 +23,8 @@ func Insert(ctx context.Context, tx transaction, chunks ...Chunk) error {
 		INSERT INTO upload_objects (org_id, upload_id, first_byte, size, sha256)
 		SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::bigint[], $5::bytea[])
 		ON CONFLICT (org_id, upload_id, first_byte) DO NOTHING`,
-		db.IDColumn(chunks, func(c *Chunk) *uuid.UUID { return &c.OrgID }),
-		db.IDColumn(chunks, func(c *Chunk) *uuid.UUID { return &c.UploadID }),
+		db.Column(chunks, func(c *Chunk) *uuid.UUID { return &c.OrgID }),
+		db.Column(chunks, func(c *Chunk) *uuid.UUID { return &c.UploadID }),
 		db.Column(chunks, func(c *Chunk) int64 { return c.FirstByte }),
 		db.Column(chunks, func(c *Chunk) int64 { return c.Size }),
 		db.Column(chunks, func(c *Chunk) []byte { return c.SHA256 }))
@@ -87,8 +87,8 @@ func (s *Store) Missing(ctx context.Context, database *db.DB, found func(Lost)) 
 			JOIN submissions AS s ON s.org_id = gone.org_id AND s.upload_id = gone.id
 			JOIN validation_runs AS r ON r.org_id = s.org_id AND r.submission_id = s.id
 			ORDER BY 1, 2`,
-			db.IDColumn(gone, func(c *Chunk) *uuid.UUID { return &c.OrgID }),
-			db.IDColumn(gone, func(c *Chunk) *uuid.UUID { return &c.UploadID }))
+			db.Column(gone, func(c *Chunk) *uuid.UUID { return &c.OrgID }),
+			db.Column(gone, func(c *Chunk) *uuid.UUID { return &c.UploadID }))
 		if err != nil {
 			return documents, err
 		}

@@ -189,8 +189,8 @@ func (s *Store) sweepPage(ctx context.Context, database *db.DB, page []minio.Obj
 		SELECT now() - $3::interval, ARRAY(
 			SELECT number FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS listed (org_id, id, number)
 			WHERE NOT EXISTS (SELECT FROM uploads AS u WHERE u.org_id = listed.org_id AND u.id = listed.id))`,
-		db.IDColumn(chunks, func(c *Chunk) *uuid.UUID { return &c.OrgID }),
-		db.IDColumn(chunks, func(c *Chunk) *uuid.UUID { return &c.UploadID }), spared).Scan(&before, &orphans)
+		db.Column(chunks, func(c *Chunk) *uuid.UUID { return &c.OrgID }),
+		db.Column(chunks, func(c *Chunk) *uuid.UUID { return &c.UploadID }), spared).Scan(&before, &orphans)
 	if err != nil {
 		return 0, err
 	}

@@ -24,8 +24,8 @@ func findHappened(ctx context.Context, database *db.DB, watches []Watch) ([]int,
 			ELSE w.beyond < (CASE r.state WHEN 'PENDING' THEN 0 WHEN 'RUNNING' THEN 1 + r.recovery_point
 				WHEN 'COMPLETED' THEN $5 END)
 			END`,
-		db.IDColumn(watches, func(w *Watch) *uuid.UUID { return &w.OrgID }),
-		db.IDColumn(watches, func(w *Watch) *uuid.UUID { return &w.ID }),
+		db.Column(watches, func(w *Watch) *uuid.UUID { return &w.OrgID }),
+		db.Column(watches, func(w *Watch) *uuid.UUID { return &w.ID }),
 		db.Column(watches, func(w *Watch) int32 { return int32(w.Beyond) }),
 		db.Column(watches, func(w *Watch) bool { return w.Newer }),
 		int32(validations.ProgressCompleted))

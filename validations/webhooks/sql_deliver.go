@@ -111,8 +111,8 @@ func (d *Deliverer) write(ctx context.Context, done []stored) ([]int, error) {
 				SELECT gen_random_uuid(), org_id, 'webhook.disable', 'webhook', id::text, disabled_reason, ''
 				FROM judged WHERE disabled_at IS NOT NULL)
 			SELECT number::integer - 1 FROM moved`,
-			db.IDColumn(done, func(s *stored) *uuid.UUID { return &s.lease.orgID }),
-			db.IDColumn(done, func(s *stored) *uuid.UUID { return &s.lease.id }),
+			db.Column(done, func(s *stored) *uuid.UUID { return &s.lease.orgID }),
+			db.Column(done, func(s *stored) *uuid.UUID { return &s.lease.id }),
 			db.Column(done, func(s *stored) int { return s.lease.epoch }),
 			db.Column(done, func(s *stored) int64 { return s.position }),
 			db.Column(done, func(s *stored) time.Time { return s.outcome.at }),

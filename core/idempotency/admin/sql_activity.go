@@ -38,8 +38,8 @@ func upsertKeys(batch *db.Batch, counted []keyCounts) {
 			mismatches = a.mismatches + excluded.mismatches, conflicts = a.conflicts + excluded.conflicts,
 			last_replay_at = greatest(excluded.last_replay_at, a.last_replay_at),
 			last_refusal_at = greatest(excluded.last_refusal_at, a.last_refusal_at)`,
-		db.IDColumn(counted, func(k *keyCounts) *uuid.UUID { return &k.orgID }),
-		db.IDColumn(counted, func(k *keyCounts) *uuid.UUID { return &k.id }),
+		db.Column(counted, func(k *keyCounts) *uuid.UUID { return &k.orgID }),
+		db.Column(counted, func(k *keyCounts) *uuid.UUID { return &k.id }),
 		db.Column(counted, func(k *keyCounts) int64 { return k.replays }),
 		db.Column(counted, func(k *keyCounts) int64 { return k.mismatches }),
 		db.Column(counted, func(k *keyCounts) int64 { return k.conflicts }),
@@ -67,7 +67,7 @@ func upsertDays(batch *db.Batch, counted []dayCounts) {
 		ON CONFLICT ON CONSTRAINT key_activity_days_pkey DO UPDATE SET replayed = a.replayed + excluded.replayed,
 			in_progress = a.in_progress + excluded.in_progress, reused = a.reused + excluded.reused,
 			misnamed = a.misnamed + excluded.misnamed`,
-		db.IDColumn(counted, func(d *dayCounts) *uuid.UUID { return &d.orgID }),
+		db.Column(counted, func(d *dayCounts) *uuid.UUID { return &d.orgID }),
 		db.Column(counted, func(d *dayCounts) int64 { return d.replayed }),
 		db.Column(counted, func(d *dayCounts) int64 { return d.inProgress }),
 		db.Column(counted, func(d *dayCounts) int64 { return d.reused }),
@@ -90,7 +90,7 @@ func upsertHours(batch *db.Batch, counted []*hourCounts) {
 		ON CONFLICT ON CONSTRAINT start_hours_pkey DO UPDATE SET replays = h.replays + excluded.replays,
 			took = ARRAY(SELECT b.before + b.added
 				FROM unnest(h.took, excluded.took) WITH ORDINALITY AS b (before, added, bucket) ORDER BY b.bucket)`,
-		db.IDColumn(counted, func(h **hourCounts) *uuid.UUID { return &(*h).orgID }),
+		db.Column(counted, func(h **hourCounts) *uuid.UUID { return &(*h).orgID }),
 		db.Column(counted, func(h **hourCounts) int64 { return (*h).replays }),
 		took, buckets())
 }
