@@ -34,16 +34,6 @@ func TestStartRefusals(t *testing.T) {
 	s := setupRefusals(t)
 	good := s.Start(t, "")
 	tests := []refusal{
-		{"NoToken", good.By(""), api.CodeNotAuthenticated, "Authorization"},
-		{"UnknownToken", good.By("sv_unknown"), api.CodeNotAuthenticated, "unknown, revoked or expired"},
-		{"Viewer", good.By(s.Harbour.Tokens.Viewer), api.CodePermissionDenied, "viewer"},
-
-		{"UnknownSlug", good.To("/api/workflows/nothing/start/"), api.CodeNotFound, "workflow"},
-		{"UnknownID", good.To("/api/workflows/" + unknownID + "/start/"), api.CodeNotFound, "workflow"},
-		{
-			"ForeignID", good.To("/api/workflows/" + s.Tiny.Workflows[1].ID.String() + "/start/"),
-			api.CodeNotFound, "workflow",
-		},
 		{"UnknownVersion", good.To(good.Path + "?version=99"), api.CodeNotFound, "workflow"},
 		{"VersionZero", good.To(good.Path + "?version=0"), api.CodeInvalidParameter, "whole number"},
 		{"VersionEmpty", good.To(good.Path + "?version="), api.CodeInvalidParameter, "whole number"},

@@ -51,10 +51,6 @@ func TestReceivers(t *testing.T) {
 			attempts: []string{"200 the answer 200"},
 		},
 		"AcceptsWithoutBody": {state: delivered, attempts: []string{"204"}},
-		"CreatesSomething": {
-			answers: always(status(201)), state: delivered,
-			attempts: []string{"201 the answer 201"},
-		},
 		"AnswersForEver": {
 			answers: always(gibibyte(t)), state: delivered,
 			attempts: []string{"200 xxxxxxxxxxxxxxxxxxxx"},
@@ -82,12 +78,8 @@ func TestReceivers(t *testing.T) {
 			"301 It redirects with status 301, which is not followed. the answer 301")},
 		"RefusesAlways": {answers: always(status(400)), state: failed, attempts: thrice(
 			"400 It answered with status 400. the answer 400")},
-		"IsNotThere": {answers: always(status(404)), state: failed, attempts: thrice(
-			"404 It answered with status 404. the answer 404")},
 		"FailsAlways": {answers: always(status(500)), state: failed, attempts: thrice(
 			"500 It answered with status 500. the answer 500")},
-		"IsDown": {answers: always(status(503)), state: failed, attempts: thrice(
-			"503 It answered with status 503. the answer 503")},
 		"HangsUp": {answers: always(breakOff("HTTP/")), state: failed, attempts: thrice("0 " + cutOff)},
 		"Babbles": {answers: always(breakOff("200 fine\n")), state: failed, attempts: thrice("0 " + cutOff)},
 		"DripsItsHead": {
