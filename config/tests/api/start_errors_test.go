@@ -227,3 +227,13 @@ func wantRetryLater(tb testing.TB, got answer, code api.Code, most int) api.Prob
 	}
 	return problem
 }
+
+func TestStartsAreNotMadeWithoutIdempotency(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.Exec(t, `ALTER TABLE idempotency_keys RENAME TO away`)
+	got := s.Do(t, s.Start(t, "away"))
+	s.Exec(t, `ALTER TABLE away RENAME TO idempotency_keys`)
+	wantRetryLater(t, got, api.CodeUnavailable, 1)
+	s.wantRows(t, fixture.RowCounts{})
+}
