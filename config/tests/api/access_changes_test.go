@@ -108,7 +108,8 @@ func TestChangesOfAccessCountAtOnce(t *testing.T) {
 			`UPDATE organizations SET key_required = true WHERE id = ORG`, startIs(api.CodeKeyRequired),
 		},
 		"FactorRequired": {
-			`UPDATE organizations SET second_factor_required = true WHERE id = ORG`, startIs(api.CodeSecondFactorRequired),
+			`UPDATE organizations SET second_factor_required = true WHERE id = ORG`,
+			startIs(api.CodeSecondFactorRequired),
 		},
 		"WorkflowInactive": {
 			`UPDATE workflows SET is_active = false WHERE org_id = ORG`, startIs(api.CodeWorkflowInactive),

@@ -27,12 +27,16 @@ func TestPreconditions(t *testing.T) {
 			shared, sent{patch, shared, renaming}, sent{patch, shared, `{"description":"Mine."}`}, http.StatusOK,
 		},
 		"Deactivate": {
-			shared, sent{post, shared + "deactivate/", ""}, sent{post, shared + "versions/", versionBody("more")},
+			shared,
+			sent{post, shared + "deactivate/", ""},
+			sent{post, shared + "versions/", versionBody("more")},
 			http.StatusOK,
 		},
 		"Version": {
-			shared, sent{post, shared + "versions/", versionBody("less")},
-			sent{post, shared + "versions/", versionBody("more")}, http.StatusCreated,
+			shared,
+			sent{post, shared + "versions/", versionBody("less")},
+			sent{post, shared + "versions/", versionBody("more")},
+			http.StatusCreated,
 		},
 		"Settings": {
 			settings, sent{patch, settings, renaming}, sent{patch, settings, `{"key_required":true}`}, http.StatusOK,

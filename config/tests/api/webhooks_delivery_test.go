@@ -65,7 +65,6 @@ func TestReceivers(t *testing.T) {
 	always := func(answer http.HandlerFunc) []http.HandlerFunc { return slices.Repeat([]http.HandlerFunc{answer}, 3) }
 	thrice := func(attempt string) []string { return slices.Repeat([]string{attempt}, 3) }
 	for name, tt := range map[string]reception{
-
 		"Accepts": {
 			answers: always(status(200)), state: delivered,
 			attempts: []string{"200 the answer 200"},

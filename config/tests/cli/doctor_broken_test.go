@@ -37,13 +37,18 @@ func TestDoctorNamesWhatIsBroken(t *testing.T) {
 		},
 		"MissingDatabase": {
 			elsewhere(func(u *url.URL) { u.Path = "/nothing" }),
-			3, []string{"SV110  error", "create the database, or correct its name in DATABASE_URL"},
+			3,
+			[]string{"SV110  error", "create the database, or correct its name in DATABASE_URL"},
 		},
 		"NoConnectionLeft": {
-			asStranger("CONNECTION LIMIT 0"), 3, []string{"SV110  error", "raise max_connections or the limit of the role"},
+			asStranger("CONNECTION LIMIT 0"),
+			3,
+			[]string{"SV110  error", "raise max_connections or the limit of the role"},
 		},
 		"RoleWithoutRights": {
-			asStranger(""), 3, []string{"SV110  error", "permission denied", "give the role of DATABASE_URL its rights"},
+			asStranger(""),
+			3,
+			[]string{"SV110  error", "permission denied", "give the role of DATABASE_URL its rights"},
 		},
 		"ServerWithoutTLS": {
 			func(tb testing.TB) []string {
@@ -63,11 +68,13 @@ func TestDoctorNamesWhatIsBroken(t *testing.T) {
 		"OlderSchema": {
 			onDatabase(`DELETE FROM goose_db_version
 				WHERE version_id = (SELECT max(version_id) FROM goose_db_version)`),
-			3, []string{"SV110  error", "older than this release", "migrate up"},
+			3,
+			[]string{"SV110  error", "older than this release", "migrate up"},
 		},
 		"ReadOnlyDatabase": {
 			onDatabase(`ALTER DATABASE %s SET default_transaction_read_only = on`),
-			3, []string{"SV110  error", "read-only", "lead to the primary"},
+			3,
+			[]string{"SV110  error", "read-only", "lead to the primary"},
 		},
 		"WrongPasswordOfRedis": {
 			func(tb testing.TB) []string {
@@ -79,32 +86,38 @@ func TestDoctorNamesWhatIsBroken(t *testing.T) {
 		},
 		"RedisThatEvicts": {
 			configured("CONFIG", "SET", "maxmemory-policy", "allkeys-lru"),
-			3, []string{"SV111  error", "maxmemory-policy is allkeys-lru", "set maxmemory-policy to noeviction"},
+			3,
+			[]string{"SV111  error", "maxmemory-policy is allkeys-lru", "set maxmemory-policy to noeviction"},
 		},
 		"RedisThatIsFull": {
 			configured("CONFIG", "SET", "maxmemory", "1"), 3, []string{"SV111  error", "OOM", "raise its maxmemory"},
 		},
 		"RedisThatIsAReplica": {
 			configured("REPLICAOF", "127.0.0.1", "1"),
-			3, []string{"SV111  error", "READONLY", "let REDIS_URL lead to the primary"},
+			3,
+			[]string{"SV111  error", "READONLY", "let REDIS_URL lead to the primary"},
 		},
 		"SpellingMistakeAlone": {
 			set("SV_WORKRES=8"), 0, []string{"SV114  warning", "SV_WORKRES is not a setting"},
 		},
 		"AddressOfNobody": {
 			set("SV_BASE_URL=http://127.0.0.1:1"),
-			0, []string{"SV114  warning", "does not answer at SV_BASE_URL", "refused"},
+			0,
+			[]string{"SV114  warning", "does not answer at SV_BASE_URL", "refused"},
 		},
 		"AddressOfAnotherService": {set("SV_BASE_URL=" + other.URL), 0, []string{"SV114  warning", "answers 404"}},
 		"AddressOfThisMachineForOthers": {
 			set("SV_BASE_URL="+address, "SV_ADDR=0.0.0.0:8000"),
-			0, []string{"SV114  warning", "is an address of this machine"},
+			0,
+			[]string{"SV114  warning", "is an address of this machine"},
 		},
 		"EveryNetwork": {
 			set("SV_EXTERNAL_ALLOW=0.0.0.0/0"), 0, []string{"SV114  warning", "lets workflows call 0.0.0.0/0"},
 		},
 		"MetadataService": {
-			set("SV_EXTERNAL_ALLOW=169.254.0.0/16"), 0, []string{"SV114  warning", "lets workflows call 169.254.0.0/16"},
+			set("SV_EXTERNAL_ALLOW=169.254.0.0/16"),
+			0,
+			[]string{"SV114  warning", "lets workflows call 169.254.0.0/16"},
 		},
 		"NoPrograms": {
 			set("SV_PROGRAMS=" + t.TempDir()), 0, []string{"SV114  warning", "the programs ids, parquet, schematron"},
@@ -114,23 +127,27 @@ func TestDoctorNamesWhatIsBroken(t *testing.T) {
 		},
 		"MailServerThatIsDown": {
 			set("SV_SMTP_URL=smtp://127.0.0.1:1", "SV_MAIL_FROM=from@b.example", "SV_BASE_URL="+address),
-			3, []string{"SV117  error", "connection refused", "correct SV_SMTP_URL"},
+			3,
+			[]string{"SV117  error", "connection refused", "correct SV_SMTP_URL"},
 		},
 		"ReceiverOfTracesThatIsDown": {
 			set("SV_OTLP_ENDPOINT=http://127.0.0.1:1"),
-			0, []string{"SV118  warning", "connection refused", "correct SV_OTLP_ENDPOINT"},
+			0,
+			[]string{"SV118  warning", "connection refused", "correct SV_OTLP_ENDPOINT"},
 		},
 		"ReceiverOfSomethingElse": {set("SV_OTLP_ENDPOINT=" + address), 0, []string{"SV118  warning", "404"}},
 		"DatabaseThatForgets": {
 			onDatabase(`ALTER DATABASE %s SET synchronous_commit = off`),
-			0, []string{"SV115  warning", "synchronous_commit"},
+			0,
+			[]string{"SV115  warning", "synchronous_commit"},
 		},
 		// A function of its own tells this database another time.
 		"ClockOfTheDatabase": {
 			onDatabase(`CREATE FUNCTION public.clock_timestamp() RETURNS timestamptz LANGUAGE sql
 				AS $$ SELECT pg_catalog.clock_timestamp() + interval '25 hours' $$;
 				ALTER DATABASE %s SET search_path = public, pg_catalog`),
-			0, []string{"SV113  warning", "25h0m", "set both clocks"},
+			0,
+			[]string{"SV113  warning", "25h0m", "set both clocks"},
 		},
 		"MoreConnectionsThanTheServerHas": {
 			func(tb testing.TB) []string {

@@ -9,7 +9,6 @@ import (
 func TestMain(m *testing.M) { fixture.Main(m) }
 
 type (
-	call   = fixture.Call
-	answer = fixture.Answer
-	stage  = fixture.Stage
+	call  = fixture.Call
+	stage = fixture.Stage
 )

@@ -45,7 +45,8 @@ func TestColumnsHaveRoomInABrowser(t *testing.T) {
 			tab := s.tab(t, b, width, fixture.HarbourPages+path, owner)
 			if path == "runs/" {
 				// The longest result is a fault of the platform, which has none here.
-				browser.Eval[bool](tab, `document.querySelector("tbody .pill").lastChild.data = " Platform error"; true`)
+				browser.Eval[bool](tab,
+					`document.querySelector("tbody .pill").lastChild.data = " Platform error"; true`)
 			}
 			if cramped := browser.Eval[[]string](tab, crampedScript); len(cramped) > 0 {
 				t.Errorf("%s, %d wide: no room for %q", path, width, cramped)
