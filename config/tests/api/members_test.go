@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -124,6 +125,20 @@ func TestOwnersLeaveAtOnce(t *testing.T) {
 		}
 		s.Exec(t, `INSERT INTO memberships (org_id, user_id, role) SELECT $1, unnest($2::uuid[]), 'owner'
 			ON CONFLICT ON CONSTRAINT memberships_pkey DO UPDATE SET role = 'owner'`, s.Harbour.ID, ids)
+	}
+}
+
+func TestListMembers(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	var emails []string
+	for _, member := range thereAndBack[api.Member](t, s, s.reading("/api/members/?page_size=2"), 2) {
+		emails = append(emails, member.Email)
+	}
+	slices.Sort(emails)
+	want := "executor@harbour-energy.example owner@harbour-energy.example viewer@harbour-energy.example"
+	if got := strings.Join(emails, " "); got != want {
+		t.Errorf("members = %s, want %s", got, want)
 	}
 }
 
