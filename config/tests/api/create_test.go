@@ -94,16 +94,6 @@ func TestCreateWorkflow(t *testing.T) {
 		t.Parallel()
 		s.WantAudit(t, "workflow.create", "workflow", workflow.ID, "req-new", "version 1")
 	})
-
-	t.Run("StartsRuns", func(t *testing.T) {
-		t.Parallel()
-		start := s.Start(t, "").To("/api/workflows/site-report/start/").WithBody("application/json", `{"building":1}`)
-		run := s.Started(t, start)
-		s.Work(t)
-		if run = s.shown(t, run.ID); run.Result != api.RunResultFail {
-			t.Errorf("result = %s, want FAIL of a document without the member", run.Result)
-		}
-	})
 }
 
 // shown reads a run.
