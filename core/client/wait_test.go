@@ -130,6 +130,7 @@ func TestWaitEnds(t *testing.T) {
 		})
 	})
 }
+
 func TestListsReadNoMoreThanIsAskedFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
