@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"net/http"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 func TestRunsCommands(t *testing.T) {
@@ -71,4 +74,30 @@ func TestRunsCommands(t *testing.T) {
 			t.Errorf("audit records = %d, want 1", n)
 		}
 	})
+}
+
+func TestRetention(t *testing.T) {
+	t.Parallel()
+	s := fixture.Setup(t)
+	c := s.Console(t)
+	start := s.Start(t, "old").WithBody("text/csv", fixture.SampleText(t, "bad/meter-readings.csv"))
+	first := s.Must(t, http.StatusCreated, start)
+	id := fixture.Decoded[api.Run](t, first).ID
+	s.Work(t)
+	read := start.To(validations.RunAddress(id)).Get()
+	before := fixture.Decoded[api.Run](t, s.Must(t, http.StatusOK, read))
+	s.Exec(t, `UPDATE validation_runs SET created_at = created_at - interval '3 days',
+		started_at = started_at - interval '3 days', ended_at = ended_at - interval '3 days'`)
+	code, out, complaint := c.Run(t, "admin", "purge")
+	want := "deleted the documents of 1 run and the findings of 1 run\n"
+	if code != 0 || !strings.HasSuffix(out, want) {
+		t.Errorf("purge = %d %q, want %q; %s", code, out, want, complaint)
+	}
+	after := fixture.Decoded[api.Run](t, s.Must(t, http.StatusOK, read))
+	if after.Counts != before.Counts || after.Result != "FAIL" || after.Steps[0].Counts != before.Counts ||
+		len(after.Steps[0].Issues) != 0 || after.ContentPurgedAt.IsZero() || after.FindingsPurgedAt.IsZero() {
+		t.Errorf("run after the purge = %+v, want its result, its counts and when the rest was removed", after)
+	}
+	fixture.WantReplay(t, first, s.Do(t, start))
+	s.Refused(t, api.CodeDocumentGone, s.Rerun("", id))
 }

@@ -9,6 +9,7 @@ import (
 func TestMain(m *testing.M) { fixture.Main(m) }
 
 type (
-	call  = fixture.Call
-	stage = fixture.Stage
+	call   = fixture.Call
+	answer = fixture.Answer
+	stage  = fixture.Stage
 )

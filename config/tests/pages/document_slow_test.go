@@ -61,6 +61,28 @@ func TestBrowserDocumentWithoutScripts(t *testing.T) {
 	tab.Await("table.grid")
 }
 
+func TestBrowserHostileDocument(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	id := s.checkedDocument(t, "meter_id,read_at,kwh,quality,tariff\n"+strings.Join([]string{
+		"<img src=x onerror=\"document.title='broken'\">", "</code></li></ol><script>document.title='broken'</script>",
+		"\x00\x1b\u202egpj.exe", strings.Repeat("a\"<b>", 1<<17),
+	}, "\n"))
+	for _, path := range []string{pageOfDocument(id) + "?as=text", pageOfDocument(id), pageOfRun(id)} {
+		tab := s.tab(t, browser.Open(t), 360, path, s.Visitor(t, api.RoleViewer))
+		tab.Await("main h1")
+		if title := browser.Eval[string](tab, "document.title"); strings.Contains(title, "broken") {
+			t.Errorf("%s: the document has run a script", path)
+		}
+		if n := tab.Count("main img, main b[onerror], #document script, main ol.doc b"); n > 0 {
+			t.Errorf("%s: %d elements of the document are in the page", path, n)
+		}
+		if width := browser.Eval[int](tab, "document.documentElement.scrollWidth"); width > 360 {
+			t.Errorf("%s: the page is %d px wide, want 360", path, width)
+		}
+	}
+}
+
 func TestBrowserEditor(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -90,6 +112,22 @@ func TestBrowserEditor(t *testing.T) {
 		!strings.Contains(got, "minimun") {
 		t.Errorf("selected = %q, want the line of the fault", got)
 	}
+	write("minimun: 0", "minimum: 1")
+	write("type: datetim\n", "type: datetime\n")
+	tab.Fill("#sample", "meter_id,read_at,kwh,quality,tariff\nMTR-0001,2026-03-01T00:00:00Z,much,A,day\n")
+	tab.Follow(`[value="check"]`)
+	if got := tab.Text("#checked"); !strings.Contains(got, "Line 2, column 31") {
+		t.Errorf("the sample says %q, want the finding in line 2", got)
+	}
+	tab.Follow(`[value="draft"]`)
+	tab.Await(`[value="discard"]`)
+	number := s.numberOf(t)
+	tab.Follow("main form button.main")
+	tab.Await(".notice")
+	if got := s.numberOf(t); got != number+1 {
+		t.Errorf("version = %d, want %d", got, number+1)
+	}
+	s.shows(t, fixture.Page(address, s.Visitor(t, api.RoleAuthor)), "minimum: 1")
 }
 
 func TestBrowserEditorWithoutScripts(t *testing.T) {

@@ -3,6 +3,7 @@
 package pages
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
@@ -40,6 +41,38 @@ func TestPhoneShowsDataFirstInABrowser(t *testing.T) {
 		if tab.Count(menu) != 0 {
 			t.Errorf("the menu is still open after: %s", name)
 		}
+	}
+}
+
+func TestCopyingIsSeenInABrowser(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	page := fixture.HarbourPages + "workflows/meter-readings/"
+	tab := s.tab(t, browser.Open(t), 1280, page, s.Visitor(t, api.RoleViewer))
+	tab.Click("dl .copy")
+	tab.Await(".copy.done")
+	if got := tab.Text("dl .copy"); !strings.HasPrefix(got, "Copied ✓") {
+		t.Errorf("the button says %q, want that it is copied", got)
+	}
+}
+
+func TestConfirmationClosesInABrowser(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	run := s.Started(t, s.Start(t, "confirmed")).ID
+	s.Work(t)
+	tab := s.tab(t, browser.Open(t), 1280, pageOfRun(run), s.Visitor(t, api.RoleExecutor))
+	tab.Click("#rerun summary")
+	tab.Await("#rerun[open] form")
+	tab.Press(browser.Escape)
+	if tab.Count("#rerun[open]") != 0 {
+		t.Error("the confirmation is still open after Escape")
+	}
+	tab.Click("#rerun summary")
+	tab.Await("#rerun[open] form")
+	tab.Click("h1")
+	if tab.Count("#rerun[open]") != 0 {
+		t.Error("the confirmation is still open after a click elsewhere")
 	}
 }
 
