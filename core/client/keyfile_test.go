@@ -7,28 +7,11 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/uuid"
-
 	"github.com/simplevalidations/simplevalidations/core/client"
 )
 
 func TestKeyFromFile(t *testing.T) {
 	t.Parallel()
-
-	t.Run("KeepsTheKey", func(t *testing.T) {
-		t.Parallel()
-		path := filepath.Join(t.TempDir(), "order-4711.key")
-		first, err := client.KeyFromFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if id, err := uuid.Parse(first); err != nil || id.Version() != 7 {
-			t.Errorf("key = %q, want a UUIDv7", first)
-		}
-		if again, err := client.KeyFromFile(path); err != nil || again != first {
-			t.Errorf("key = %q and error %v, want %q again", again, err, first)
-		}
-	})
 
 	t.Run("AgreesInARace", func(t *testing.T) {
 		t.Parallel()

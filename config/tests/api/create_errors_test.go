@@ -15,7 +15,8 @@ type badBody struct {
 	pointers   string
 }
 
-func badDefinitions(wrap func(definition string) string) []badBody {
+func badDefinitions() []badBody {
+	wrap := func(definition string) string { return drafted("bad", definition) }
 	step := func(members string) string {
 		return wrap(`{"accepts":["text/csv"],"steps":[` + members + `]}`)
 	}
@@ -63,7 +64,7 @@ func TestCreateWorkflowRefusesBodies(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	of := func(members string) string { return `{` + members + `,"definition":` + requiring("site") + `}` }
-	tests := append(badDefinitions(func(d string) string { return drafted("bad", d) }),
+	tests := append(badDefinitions(),
 		badBody{"Null", "null", ""},
 		badBody{"List", "[]", ""},
 		badBody{"NothingButTheDefinition", versionBody("site"), "/name /slug"},
@@ -87,11 +88,11 @@ func TestCreateWorkflowRefusesBodies(t *testing.T) {
 func TestCreateVersionRefusesBodies(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	tests := append(badDefinitions(func(d string) string { return `{"definition":` + d + `}` }),
-		badBody{"Null", "null", ""},
-		badBody{"MembersOfTheWorkflow", drafted("site", requiring("site")), "/slug"},
-	)
-	s.wantBodiesRefused(t, tests, func(key string) call { return s.versionOf(key, "/api/workflows/building/") })
+	s.wantBodiesRefused(t, []badBody{
+		{"Null", "null", ""},
+		{"DefinitionEmpty", `{"definition":{}}`, "/definition/accepts"},
+		{"MembersOfTheWorkflow", drafted("site", requiring("site")), "/slug"},
+	}, func(key string) call { return s.versionOf(key, "/api/workflows/building/") })
 }
 
 // wantBodiesRefused checks that each body is refused at the places it names and leaves nothing behind.
@@ -118,33 +119,4 @@ func (s *stage) wantBodiesRefused(t *testing.T, tests []badBody, keyed func(key 
 			}
 		})
 	}
-}
-
-func TestCreateRefusals(t *testing.T) {
-	t.Parallel()
-	s := setup(t)
-	building := "/api/workflows/building/"
-	foreign := "/api/workflows/" + s.Tiny.Workflows[0].ID.String() + "/"
-	large := drafted("large", requiring(strings.Repeat("a", 2<<20)))
-	executor, viewer := s.Harbour.Tokens.Executor, s.Harbour.Tokens.Viewer
-	s.wantRefusals(t, []refusal{
-		{"CreateByNobody", s.creation("", "a").By(""), api.CodeNotAuthenticated, ""},
-		{"CreateByExecutor", s.creation("", "a").By(executor), api.CodePermissionDenied, ""},
-		{"CreateByViewer", s.creation("", "a").By(viewer), api.CodePermissionDenied, ""},
-		{"CreateTooLarge", s.creation("", "a").WithBody("application/json", large), api.CodePayloadTooLarge, ""},
-		{"CreateOfYAML", s.creation("", "a").WithBody("application/yaml", "{}"), api.CodeUnsupportedMediaType, ""},
-		{
-			"CreateOfAForm", s.creation("", "a").WithBody(form("X", `name="a"`, "", "a")),
-			api.CodeUnsupportedMediaType, "",
-		},
-		{"CreateOfNoType", s.creation("", "a").WithBody("", drafted("a", "{}")), api.CodeUnsupportedMediaType, ""},
-		{"RoleBeforeBody", s.creation("", "a").By(viewer).WithBody("text/csv", ""), api.CodePermissionDenied, ""},
-		{"VersionByExecutor", s.versionOf("", building).By(executor), api.CodePermissionDenied, ""},
-		{"VersionByViewer", s.versionOf("", building).By(viewer), api.CodePermissionDenied, ""},
-		{"VersionOfNothing", s.versionOf("", "/api/workflows/nothing/"), api.CodeNotFound, ""},
-		{"VersionOfAnothersWorkflow", s.versionOf("", foreign), api.CodeNotFound, ""},
-		{"WorkflowBeforeRole", s.versionOf("", foreign).By(viewer), api.CodeNotFound, ""},
-		{"VersionTooLarge", s.versionOf("", building).WithBody("application/json", large), api.CodePayloadTooLarge, ""},
-		{"VersionOfText", s.versionOf("", building).WithBody("text/plain", "{}"), api.CodeUnsupportedMediaType, ""},
-	}, s.tally)
 }

@@ -126,25 +126,6 @@ func TestPanicsAreProblems(t *testing.T) {
 	s.Must(t, http.StatusOK, call{Path: "/api/me/", Token: s.Harbour.Tokens.Owner})
 }
 
-func TestUnreachableDatabaseIsAProblem(t *testing.T) {
-	t.Parallel()
-	s := setup(t)
-	s.DB.Pool.Close()
-	for _, c := range []call{
-		{Path: "/api/me/", Token: s.Harbour.Tokens.Owner},
-		{Path: "/api/runs/", Token: s.Harbour.Tokens.Owner},
-		s.Start(t, "down"),
-	} {
-		got := s.Do(t, c)
-		if got.Status < http.StatusInternalServerError {
-			t.Errorf("%s without a database = %d, want a 5xx", c.Path, got.Status)
-		}
-		if strings.Contains(string(got.Body), "pool") {
-			t.Errorf("the cause is shown: %s", got.Body)
-		}
-	}
-}
-
 // badTexts cannot be stored or shown as they are.
 func badTexts() map[string]string {
 	return map[string]string{

@@ -160,6 +160,8 @@ func TestImportRefuses(t *testing.T) {
 		}
 	}
 	s.Refused(t, api.CodePayloadTooLarge, s.importing("k", strings.Repeat("#", 2<<20+1)))
+	large := drafted("large", requiring(strings.Repeat("a", 2<<20)))
+	s.Refused(t, api.CodePayloadTooLarge, s.creation("k", "").WithBody("application/json", large))
 	s.Refused(t, api.CodeUnsupportedMediaType, s.importing("k", siteReport).With("Content-Type", "text/csv"))
 	s.Refused(t, api.CodePermissionDenied, s.importing("k", siteReport).By(s.Harbour.Tokens.Executor))
 	if after := s.tally(t); after != before {

@@ -64,20 +64,6 @@ func TestFindingsAsReports(t *testing.T) {
 		}
 	}
 
-	t.Run("SayThatARunIsNotCompleted", func(t *testing.T) {
-		t.Parallel()
-		run := s.Started(t, s.Start(t, ""))
-		path := validations.RunAddress(run.ID) + "findings/?format="
-		for format, part := range map[string]string{
-			"text": "! PENDING", "sarif": `"executionSuccessful": false`, "junit": `errors="1"`, "github": "::error ",
-		} {
-			got := s.Must(t, http.StatusOK, s.reading(path+format))
-			if !strings.Contains(string(got.Body), part) {
-				t.Errorf("%s = %s, want %s in it", format, got.Body, part)
-			}
-		}
-	})
-
 	t.Run("SayThatFindingsAreGone", func(t *testing.T) {
 		t.Parallel()
 		s := setup(t)

@@ -3,12 +3,10 @@ package api
 import (
 	"fmt"
 	"net/http"
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core"
@@ -27,14 +25,6 @@ const (
 	// statement may read.
 	crowdRows = 20_000
 )
-
-// hotTables are the tables that grow with every start.
-func hotTables() []string {
-	return []string{
-		"idempotency_keys", "key_activity", "submissions", "validation_runs", "staged_jobs", "step_runs", "findings",
-		"audit_records", "usage_counters", "request_log",
-	}
-}
 
 // TestNoPlanDependsOnStatistics sends requests and runs the loops on large tables. First their plans are made while
 // the tables are empty.
@@ -60,7 +50,7 @@ func TestNoPlanDependsOnStatistics(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := setup(t)
-			for _, table := range hotTables() {
+			for _, table := range fixture.HotTables() {
 				s.Prepare(t, `ALTER TABLE `+table+` SET (autovacuum_enabled = off)`)
 			}
 			for _, statement := range statistics.before {
@@ -225,14 +215,14 @@ func (h *hotPath) loops(tb testing.TB) {
 // wantFewReads fails if something reads a large table from end to end, or too many rows of it.
 func (s *stage) wantFewReads(tb testing.TB, most int64, do func()) {
 	tb.Helper()
-	before := s.tableReads(tb)
+	before := s.TableReads(tb)
 	do()
-	for table, read := range s.tableReads(tb) {
-		read.whole -= before[table].whole
-		read.rows -= before[table].rows
-		if read.whole > 0 || read.rows > most {
+	for table, read := range s.TableReads(tb) {
+		read.Whole -= before[table].Whole
+		read.Rows -= before[table].Rows
+		if read.Whole > 0 || read.Rows > most {
 			tb.Errorf("%s was read from end to end %d times, and %d rows of it by index, want 0 and %d at most",
-				table, read.whole, read.rows, most)
+				table, read.Whole, read.Rows, most)
 		}
 	}
 }
@@ -241,25 +231,7 @@ func (s *stage) wantFewReads(tb testing.TB, most int64, do func()) {
 func (s *stage) crowd(tb testing.TB) {
 	tb.Helper()
 	run := coretest.One[string](tb, s.DB, `SELECT run_id::text FROM findings WHERE org_id = $1 LIMIT 1`, s.Harbour.ID)
-	s.multiply(tb, run, time.Now().Add(-time.Hour), historyOf()...)
-}
-
-// historyOf are statements that add rows like those of a run.
-func historyOf() []string {
-	return []string{
-		fixture.Multiplied("submissions",
-			`one.id = (SELECT submission_id FROM validation_runs WHERE id = $1::uuid)`, ""),
-		fixture.Multiplied("validation_runs", `one.id = $1::uuid`,
-			`, 'submission_id', `+fixture.IDOfRow+`, 'idempotency_key_id', `+fixture.IDOfRow+
-				`, 'created_at', `+fixture.MadeAt),
-		fixture.Multiplied("step_runs", `one.run_id = $1::uuid`, `, 'run_id', `+fixture.IDOfRow),
-		fixture.Multiplied("findings", `one.run_id = $1::uuid AND one.ordinal = 0`, `, 'run_id', `+fixture.IDOfRow),
-		fixture.Multiplied("idempotency_keys", `one.validation_run_id = $1::uuid`, `, 'key', 'history-' || n`),
-		fixture.Multiplied("request_log", `one.run_id = $1::uuid AND one.code = '' AND NOT one.replayed`,
-			`, 'key', 'history-' || n`),
-		fixture.Multiplied("audit_records", `one.action = 'run.start' AND one.target_id = $1::text`, ""),
-		fixture.Multiplied("usage_counters", `$1::text <> ''`, `, 'org_id', `+fixture.IDOfRow),
-	}
+	s.Multiply(tb, run, crowdRows, time.Now().Add(-time.Hour), fixture.History()...)
 }
 
 // crowdOfOthers adds runs and keys to another organization that are not finished.
@@ -268,7 +240,7 @@ func (s *stage) crowdOfOthers(tb testing.TB) {
 	run := coretest.One[string](tb, s.DB,
 		`SELECT validation_run_id::text FROM idempotency_keys WHERE org_id = $1 LIMIT 1`, s.Harbour.ID)
 	other := `, 'org_id', '` + s.Tiny.ID.String() + `'`
-	s.multiply(tb, run, time.Now().Add(-time.Hour),
+	s.Multiply(tb, run, crowdRows, time.Now().Add(-time.Hour),
 		fixture.Multiplied("validation_runs", `one.id = $1::uuid`, other+`, 'submission_id', `+fixture.IDOfRow+
 			`, 'idempotency_key_id', `+fixture.IDOfRow+`, 'created_at', `+fixture.MadeAt+
 			`, 'state', 'PENDING', 'result', 'UNKNOWN', 'error_category', '', 'error_count', 0, 'ended_at', NULL,
@@ -278,69 +250,4 @@ func (s *stage) crowdOfOthers(tb testing.TB) {
 			'recovery_point', 'started', 'locked_until', now() + interval '1 day', 'response_status', NULL,
 			'response_headers', NULL, 'response_body', NULL, 'finished_at', NULL`),
 	)
-}
-
-// multiply inserts copies of a run's rows, the last one of the time until, without checks of foreign keys, on a
-// connection of its own.
-func (s *stage) multiply(tb testing.TB, run string, until time.Time, statements ...string) {
-	tb.Helper()
-	conn, err := pgx.Connect(tb.Context(), s.DB.Pool.Config().ConnString())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer func() { _ = conn.Close(tb.Context()) }() // Nothing is lost with it.
-	if _, err := conn.Exec(tb.Context(), `SET session_replication_role = replica`); err != nil {
-		tb.Fatal(err)
-	}
-	for _, statement := range statements {
-		if _, err := conn.Exec(tb.Context(), statement, run, crowdRows, s.Harbour.ID, until); err != nil {
-			tb.Fatalf("%s: %v", statement, err)
-		}
-	}
-	// What it has read itself is counted now, and not while something is measured.
-	if _, err := conn.Exec(tb.Context(), `SELECT pg_stat_force_next_flush()`); err != nil {
-		tb.Fatal(err)
-	}
-}
-
-// tableRead is how often a table was read from end to end, and how many entries of its indexes were read.
-type tableRead struct {
-	whole, rows int64
-}
-
-// flushCounts makes visible what the connections of the pool have counted so far, without ending them and their plans.
-func (s *stage) flushCounts(tb testing.TB) {
-	tb.Helper()
-	for _, conn := range s.DB.Pool.AcquireAllIdle(tb.Context()) {
-		_, err := conn.Exec(tb.Context(), `SELECT pg_stat_force_next_flush()`)
-		conn.Release()
-		if err != nil {
-			tb.Fatal(err)
-		}
-	}
-}
-
-// tableReads is what was read of each table so far.
-func (s *stage) tableReads(tb testing.TB) map[string]tableRead {
-	tb.Helper()
-	s.flushCounts(tb)
-	rows, err := s.DB.Pool.Query(tb.Context(), `
-		SELECT t.relname::text, t.seq_scan, sum(i.idx_tup_read)::bigint
-		FROM pg_stat_user_tables AS t JOIN pg_stat_user_indexes AS i ON i.relid = t.relid
-		GROUP BY t.relname, t.seq_scan`)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	reads := make(map[string]tableRead)
-	var table string
-	var read tableRead
-	if _, err := pgx.ForEachRow(rows, []any{&table, &read.whole, &read.rows}, func() error {
-		if slices.Contains(hotTables(), table) {
-			reads[table] = read
-		}
-		return nil
-	}); err != nil {
-		tb.Fatal(err)
-	}
-	return reads
 }

@@ -33,10 +33,10 @@ func TestLaterRunsAreNotRead(t *testing.T) {
 	s.execute(t, failed.ID)
 	s.execute(t, again.ID)
 	s.FlushRequests(t)
-	s.multiply(t, failed.ID, time.Now().Add(later), historyOf()...)
+	s.Multiply(t, failed.ID, crowdRows, time.Now().Add(later), fixture.History()...)
 	s.Exec(t, `UPDATE validation_runs SET content_purged_at = now(), findings_purged_at = now(), sweep_after = NULL
 		WHERE org_id = $1 AND created_at > now() + interval '1 hour'`, s.Harbour.ID)
-	for _, table := range append(hotTables(), "external_calls") {
+	for _, table := range append(fixture.HotTables(), "external_calls") {
 		s.Exec(t, `VACUUM `+table)
 	}
 
@@ -116,7 +116,7 @@ func (s *stage) wantFewBlocks(tb testing.TB, name string, do func()) {
 // indexBlocks is how many blocks of its indexes were read for each table.
 func (s *stage) indexBlocks(tb testing.TB) map[string]int64 {
 	tb.Helper()
-	s.flushCounts(tb)
+	s.FlushCounts(tb)
 	rows, err := s.DB.Pool.Query(tb.Context(), `SELECT relname::text, sum(idx_blks_read + idx_blks_hit)::bigint
 		FROM pg_statio_user_indexes GROUP BY relname`)
 	if err != nil {

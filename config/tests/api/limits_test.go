@@ -125,11 +125,3 @@ func TestRunsAreLimitedWithoutARedisToShare(t *testing.T) {
 	s.Redis.FlushAll()
 	fixture.WantProblem(t, s.Do(t, s.Start(t, "")), api.CodeRateLimited)
 }
-
-func TestWithoutLimitsNothingIsAnnounced(t *testing.T) {
-	t.Parallel()
-	s := setup(t)
-	fixture.WantHeader(t, s.Must(t, http.StatusCreated, s.Start(t, "")), map[string]string{
-		"RateLimit-Policy": "", "RateLimit": "",
-	})
-}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
@@ -46,6 +47,7 @@ func TestOpenAPIExercises(t *testing.T) {
 		o := s.operationOf(t, agreed, e.call)
 		if e.status < http.StatusBadRequest {
 			succeeded = append(succeeded, o.OperationID)
+			s.wantDocumented(t, agreed, e.call)
 			continue
 		}
 		refused = append(refused, o.OperationID)
@@ -59,6 +61,25 @@ func TestOpenAPIExercises(t *testing.T) {
 		if diff := cmp.Diff(want, slices.Compact(got)); diff != "" {
 			t.Errorf("operations with %s (-want +got):\n%s", name, diff)
 		}
+	}
+}
+
+// wantDocumented wants a request that succeeds to be one that the document describes.
+func (s *stage) wantDocumented(tb testing.TB, agreed fixture.Contract, sent call) {
+	tb.Helper()
+	request, err := sent.Request(tb.Context(), s.Address)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	route, parameters, err := agreed.Find(request)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := openapi3filter.ValidateRequest(tb.Context(), &openapi3filter.RequestValidationInput{
+		Request: request, PathParams: parameters, Route: route,
+		Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc},
+	}); err != nil {
+		tb.Errorf("%s %s succeeds against the document: %v", request.Method, sent.Path, err)
 	}
 }
 
@@ -87,7 +108,6 @@ func (s *stage) operationOf(tb testing.TB, agreed fixture.Contract, sent call) *
 }
 
 // exercises has requests for every operation, good and bad ones, in an order in which each is answered with its status.
-// JSON is written without blanks, so that a proxy that reads and writes it anew changes no byte.
 func (s externalStage) exercises(tb testing.TB) []exercise {
 	tb.Helper()
 	// Both execute what is pending, so they come before the runs that have to stay so.

@@ -14,42 +14,32 @@ import (
 // client has seen, which it compares strongly.
 func TestPreconditions(t *testing.T) {
 	t.Parallel()
-	const renaming, versions = `{"name":"Another"}`, "/api/workflows/shared/versions/"
+	const shared, settings = "/api/workflows/shared/", "/api/organization/"
+	const patch, post, renaming = http.MethodPatch, http.MethodPost, `{"name":"Another"}`
+	type sent struct{ method, path, body string }
 	for name, test := range map[string]struct {
 		read string
 		// change is what the client wants, and other is what somebody else does before.
-		change, other func(s *stage) call
+		change, other sent
 		want          int
 	}{
 		"Rename": {
-			read:   "/api/workflows/shared/",
-			change: func(s *stage) call { return s.change(http.MethodPatch, "/api/workflows/shared/", renaming) },
-			other: func(s *stage) call {
-				return s.change(http.MethodPatch, "/api/workflows/shared/", `{"description":"Mine."}`)
-			},
-			want: http.StatusOK,
+			shared, sent{patch, shared, renaming}, sent{patch, shared, `{"description":"Mine."}`}, http.StatusOK,
 		},
 		"Deactivate": {
-			read:   "/api/workflows/shared/",
-			change: func(s *stage) call { return s.change(http.MethodPost, "/api/workflows/shared/deactivate/", "") },
-			other:  func(s *stage) call { return s.change(http.MethodPost, versions, versionBody("more")) },
-			want:   http.StatusOK,
+			shared,
+			sent{post, shared + "deactivate/", ""},
+			sent{post, shared + "versions/", versionBody("more")},
+			http.StatusOK,
 		},
 		"Version": {
-			read: "/api/workflows/shared/",
-			change: func(s *stage) call {
-				return s.change(http.MethodPost, versions, versionBody("less")).With("Idempotency-Key", "k")
-			},
-			other: func(s *stage) call { return s.change(http.MethodPost, versions, versionBody("more")) },
-			want:  http.StatusCreated,
+			shared,
+			sent{post, shared + "versions/", versionBody("less")},
+			sent{post, shared + "versions/", versionBody("more")},
+			http.StatusCreated,
 		},
 		"Settings": {
-			read:   "/api/organization/",
-			change: func(s *stage) call { return s.change(http.MethodPatch, "/api/organization/", renaming) },
-			other: func(s *stage) call {
-				return s.change(http.MethodPatch, "/api/organization/", `{"key_required":true}`)
-			},
-			want: http.StatusOK,
+			settings, sent{patch, settings, renaming}, sent{patch, settings, `{"key_required":true}`}, http.StatusOK,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -59,17 +49,19 @@ func TestPreconditions(t *testing.T) {
 			read := s.change(http.MethodGet, test.read, "")
 			tag := current(t, s, read)
 			s.Must(t, http.StatusNotModified, read.With("If-None-Match", tag))
-			if status := s.Do(t, test.other(s)).Status; status >= http.StatusBadRequest {
+			other := s.change(test.other.method, test.other.path, test.other.body)
+			if status := s.Do(t, other).Status; status >= http.StatusBadRequest {
 				t.Fatalf("the other change is answered %d", status)
 			}
 			before := audits(t, s)
+			change := s.change(test.change.method, test.change.path, test.change.body)
 			for _, stale := range []string{tag, `"nope"`, "W/" + current(t, s, read)} {
-				s.Refused(t, api.CodePreconditionFailed, test.change(s).With("If-Match", stale))
+				s.Refused(t, api.CodePreconditionFailed, change.With("If-Match", stale))
 			}
 			if after := audits(t, s); after != before {
 				t.Errorf("audit records = %d, want %d", after, before)
 			}
-			s.Must(t, test.want, test.change(s).With("If-Match", `"nope", `+current(t, s, read)))
+			s.Must(t, test.want, change.With("If-Match", `"nope", `+current(t, s, read)))
 			if got := audits(t, s); got != before+1 {
 				t.Errorf("audit records = %d, want one more than %d", got, before)
 			}

@@ -61,6 +61,7 @@ func setupSuspicious(tb testing.TB) *stage {
 
 func TestSlowBodyOutlivesNoRight(t *testing.T) {
 	t.Parallel()
+	s := setupSuspicious(t)
 	for name, tt := range map[string]struct {
 		change string
 		want   api.Code
@@ -68,21 +69,17 @@ func TestSlowBodyOutlivesNoRight(t *testing.T) {
 		"TokenRevoked": {`UPDATE api_tokens SET revoked_at = now() WHERE org_id = $1`, api.CodeNotAuthenticated},
 		"TokenDeleted": {`DELETE FROM api_tokens WHERE org_id = $1`, api.CodeNotAuthenticated},
 		"MemberGone": {
-			`DELETE FROM memberships WHERE org_id = $1 AND role <> 'owner'`, api.CodePermissionDenied,
+			`DELETE FROM memberships WHERE org_id = $1`, api.CodePermissionDenied,
 		},
 		"RoleLowered":         {`UPDATE api_tokens SET role = 'viewer' WHERE org_id = $1`, api.CodeUnavailable},
 		"WorkflowDeactivated": {`UPDATE workflows SET is_active = false WHERE org_id = $1`, api.CodeWorkflowInactive},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := setupSuspicious(t)
-			token, _ := s.AddToken(t, s.Harbour, api.RoleExecutor, api.RoleExecutor)
-			before := s.RowCounts(t)
-			got := s.slowly(t, s.Start(t, "key").By(token), func() { s.Exec(t, tt.change, s.Harbour.ID) })
+			c := s.accessCast(t)
+			got := s.slowly(t, c.start(t, s), func() { s.Exec(t, tt.change, c.orgID) })
 			fixture.WantProblem(t, got, tt.want)
-			if after := s.RowCounts(t); after != before {
-				t.Errorf("rows = %+v, want %+v as before", after, before)
-			}
+			s.wantRows(t, fixture.RowCounts{})
 		})
 	}
 }

@@ -34,16 +34,6 @@ func TestStartRefusals(t *testing.T) {
 	s := setupRefusals(t)
 	good := s.Start(t, "")
 	tests := []refusal{
-		{"NoToken", good.By(""), api.CodeNotAuthenticated, "Authorization"},
-		{"UnknownToken", good.By("sv_unknown"), api.CodeNotAuthenticated, "unknown, revoked or expired"},
-		{"Viewer", good.By(s.Harbour.Tokens.Viewer), api.CodePermissionDenied, "viewer"},
-
-		{"UnknownSlug", good.To("/api/workflows/nothing/start/"), api.CodeNotFound, "workflow"},
-		{"UnknownID", good.To("/api/workflows/" + unknownID + "/start/"), api.CodeNotFound, "workflow"},
-		{
-			"ForeignID", good.To("/api/workflows/" + s.Tiny.Workflows[1].ID.String() + "/start/"),
-			api.CodeNotFound, "workflow",
-		},
 		{"UnknownVersion", good.To(good.Path + "?version=99"), api.CodeNotFound, "workflow"},
 		{"VersionZero", good.To(good.Path + "?version=0"), api.CodeInvalidParameter, "whole number"},
 		{"VersionEmpty", good.To(good.Path + "?version="), api.CodeInvalidParameter, "whole number"},
@@ -236,4 +226,14 @@ func wantRetryLater(tb testing.TB, got answer, code api.Code, most int) api.Prob
 		tb.Errorf("Retry-After = %q, want 1 to %d", got.Header.Get("Retry-After"), most)
 	}
 	return problem
+}
+
+func TestStartsAreNotMadeWithoutIdempotency(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.Exec(t, `ALTER TABLE idempotency_keys RENAME TO away`)
+	got := s.Do(t, s.Start(t, "away"))
+	s.Exec(t, `ALTER TABLE away RENAME TO idempotency_keys`)
+	wantRetryLater(t, got, api.CodeUnavailable, 1)
+	s.wantRows(t, fixture.RowCounts{})
 }

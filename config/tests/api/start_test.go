@@ -131,17 +131,6 @@ func TestStartTakesThreeForms(t *testing.T) {
 			},
 		},
 		{
-			name: "EnvelopeInBase64",
-			call: raw.WithBody("application/json; charset=UTF-8",
-				`{"content":"AAEC","content_encoding":"base64","content_type":"text/csv"}`),
-			want: storedSubmission{MediaType: "text/csv", Content: "\x00\x01\x02"},
-		},
-		{
-			name: "EnvelopeOfAnObject",
-			call: raw.To("/api/workflows/building/start/").WithBody("application/json", `{"content":{"b": [1.0]}}`),
-			want: storedSubmission{MediaType: "application/json", Content: `{"b": [1.0]}`},
-		},
-		{
 			name: "Multipart",
 			call: raw.WithBody(form("XX",
 				`name="file"; filename="c.csv"`, "text/csv", "a\n2\n", `name="name"`, "", "Third",

@@ -25,38 +25,19 @@ func (s *stage) story(tb testing.TB, key string) []string {
 
 func TestTimelineOfSeveralPhases(t *testing.T) {
 	t.Parallel()
-	const received = "received POST /api/workflows/meter-readings/start/, request the-first"
-
-	t.Run("TellsEveryPhaseAndTakeover", func(t *testing.T) {
-		t.Parallel()
-		s := setupOverage(t)
-		s.billing.Script(outside.FailBefore)
-		c := s.Start(t, "charged").With("Request-Id", "the-first")
-		s.Refused(t, api.CodeUnavailable, c)
-		s.Must(t, http.StatusCreated, c)
-		want := []string{
-			received, "locked by this request", "phase reached run_reserved",
-			"taken_over from a request that had stopped at run_reserved", "phase reached charged",
-			"finished response stored", "expires the key is forgotten",
-		}
-		if diff := cmp.Diff(want, s.story(t, "charged")); diff != "" {
-			t.Errorf("timeline (-want +got):\n%s", diff)
-		}
-	})
-
-	t.Run("EndsWithADecline", func(t *testing.T) {
-		t.Parallel()
-		s := setupOverage(t)
-		s.billing.Script(outside.Decline)
-		s.Refused(t, api.CodePaymentRequired, s.Start(t, "poor").With("Request-Id", "the-first"))
-		want := []string{
-			received, "locked by this request", "phase reached run_reserved", "finished response stored",
-			"expires the key is forgotten",
-		}
-		if diff := cmp.Diff(want, s.story(t, "poor")); diff != "" {
-			t.Errorf("timeline (-want +got):\n%s", diff)
-		}
-	})
+	s := setupOverage(t)
+	s.billing.Script(outside.FailBefore)
+	c := s.Start(t, "charged").With("Request-Id", "the-first")
+	s.Refused(t, api.CodeUnavailable, c)
+	s.Must(t, http.StatusCreated, c)
+	want := []string{
+		"received POST /api/workflows/meter-readings/start/, request the-first", "locked by this request",
+		"phase reached run_reserved", "taken_over from a request that had stopped at run_reserved",
+		"phase reached charged", "finished response stored", "expires the key is forgotten",
+	}
+	if diff := cmp.Diff(want, s.story(t, "charged")); diff != "" {
+		t.Errorf("timeline (-want +got):\n%s", diff)
+	}
 }
 
 // TestKeyPageDrawsTakeovers looks at the picture of a key whose first request has stopped between two phases.

@@ -128,53 +128,6 @@ func TestStartTakesFilesOfAnyClient(t *testing.T) {
 	}
 }
 
-func TestStartOfFoundTypes(t *testing.T) {
-	t.Parallel()
-	s := setup(t)
-	table := s.AddTyped(t, "table", "text/csv")
-	text := s.AddTyped(t, "text", "text/plain")
-	xml := s.AddTyped(t, "xml", "text/xml")
-	yaml := s.AddTyped(t, "yaml", "application/x-yaml")
-	anything := s.AddTyped(t, "bytes", "application/octet-stream")
-	several := s.AddTyped(t, "several", "application/octet-stream", "application/json")
-	file := func(to, filename, contentType string) call {
-		return s.Start(t, "").To(to).WithBody(form("X", `name="file"; filename="`+filename+`"`, contentType, "a"))
-	}
-	raw := func(to, filename, contentType string) call {
-		return s.Start(t, "").To(to).WithBody(contentType, `"a"`).With("X-Filename", filename)
-	}
-	envelope := func(to, members string) call {
-		return s.Start(t, "").To(to).WithBody("application/json", `{"content": "a", `+members+`}`)
-	}
-	for name, tt := range map[string]struct {
-		call call
-		want string
-	}{
-		"TableForAWorkflowOfText":   {file(text, "a.csv", ""), "text/plain"},
-		"FileForAWorkflowOfBytes":   {file(anything, "a.json", ""), "application/octet-stream"},
-		"FileForJSONRatherThanByte": {file(several, "a.json", "application/octet-stream"), "application/json"},
-		"DeclaredYAML":              {file(yaml, "a", "text/yaml"), "application/x-yaml"},
-		"DeclaredXML":               {raw(xml, "a", "application/xml"), "text/xml"},
-		"DeclaredAgainstTheName":    {raw(table, "a.json", "text/csv"), "text/csv"},
-		"Parameters":                {raw(table, "a", "text/csv; header=absent"), "text/csv; header=absent"},
-		"EnvelopeWithAName":         {envelope(table, `"filename": "a.csv"`), "text/csv"},
-		"EnvelopeOfText":            {envelope(text, `"filename": "a.json"`), "text/plain"},
-		"EnvelopeOfBytes": {
-			envelope(xml, `"filename": "a.xml", "content_type": "application/octet-stream"`), "text/xml",
-		},
-		"ExistingClient": {
-			file("/api/v1/orgs/harbour-energy/workflows/xml/runs/", "a.xml", "application/xml"), "text/xml",
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if got := s.mediaType(t, s.Started(t, tt.call).ID); got != tt.want {
-				t.Errorf("media type = %s, want %s", got, tt.want)
-			}
-		})
-	}
-}
-
 func TestStartRefusesOtherTypes(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -242,30 +195,4 @@ func TestRetryOutlivesWhatAWorkflowTakes(t *testing.T) {
 		s.Refused(t, api.CodeUnsupportedMediaType, file(contentType).With("Idempotency-Key", "new"))
 	}
 	s.wantRows(t, fixture.RowCounts{Keys: 1, Submissions: 1, Runs: 1, Jobs: 1, Audits: 1, Used: 1})
-}
-
-func TestLaunchTakesTheTypesThatTheAPITakes(t *testing.T) {
-	t.Parallel()
-	s := setup(t)
-	session := s.Visitor(t, api.RoleExecutor)
-	s.AddTyped(t, "meters", "text/xml", "text/plain")
-	launch := fixture.HarbourPages + "workflows/meters/launch/"
-	html := s.Visit(t, http.StatusOK, fixture.Page(launch, session))
-	fixture.Shows(t, html, `accept="text/xml,text/plain,.jsonl,.ndjson,.csv,.tsv,.xml,.idf,.ifc,.txt"`)
-	for filename, tt := range map[string]struct{ declared, want string }{
-		"a.xml":  {"application/xml", "text/xml"},
-		"b.XML":  {"application/octet-stream", "text/xml"},
-		"c.idf":  {"application/x-something", "text/plain"},
-		"d.data": {"", "text/xml"},
-	} {
-		t.Run(filename, func(t *testing.T) {
-			t.Parallel()
-			filled := fixture.FilledIn(t, s.Visit(t, http.StatusOK, fixture.Page(launch, session))).File(filename,
-				tt.declared, "<a/>")
-			to := s.Launched(t, filled.To(t, launch, session))
-			if got := s.mediaType(t, path.Base(to)); got != tt.want {
-				t.Errorf("media type = %s, want %s", got, tt.want)
-			}
-		})
-	}
 }

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -23,62 +22,17 @@ func (s *stage) v1(token string) v1Client {
 	return v1Client{stage: s, token: token, org: "harbour-energy"}
 }
 
-// v1Error is what the client prints before it exits with 1.
-type v1Error struct {
-	message, detail string
-}
-
-func (e *v1Error) Error() string { return strings.TrimSpace(e.message + "\n" + e.detail) }
-
-func (c v1Client) send(tb testing.TB, request call) ([]byte, error) {
+// send makes a request that has to succeed, and reads the answer as the client does.
+func send[T any](tb testing.TB, c v1Client, status int, request call) T {
 	tb.Helper()
 	request.Token = c.token
-	got := c.stage.Do(tb, request.With("User-Agent", "0.3.1").With("Accept", "application/json"))
-	return got.Body, judgeV1(got)
+	got := c.stage.Must(tb, status, request.With("User-Agent", "0.3.1").With("Accept", "application/json"))
+	return readV1[T](tb, request.Path, got.Body)
 }
 
-// judgeV1 branches on the status as the client does. It shows the detail of a refusal only where it has no words of its
-// own.
-func judgeV1(got answer) error {
-	switch {
-	case got.Status >= 300 && got.Status < 400:
-		return &v1Error{"Unexpected redirect", got.Header.Get("Location")}
-	case got.Status == http.StatusUnauthorized:
-		return &v1Error{message: "Authentication failed."}
-	case got.Status == http.StatusForbidden:
-		return &v1Error{message: "Access denied."}
-	case got.Status == http.StatusNotFound:
-		return &v1Error{message: "Resource not found."}
-	case got.Status < 400:
-		return nil
-	}
-	var problem struct {
-		Detail string `json:"detail"`
-	}
-	if err := json.Unmarshal(got.Body, &problem); err != nil {
-		return fmt.Errorf("API error (HTTP %d) without JSON: %w", got.Status, err)
-	}
-	return &v1Error{fmt.Sprintf("API error (HTTP %d)", got.Status), problem.Detail}
-}
-
-func getV1[T any](tb testing.TB, c v1Client, address string) (T, error) {
+func getV1[T any](tb testing.TB, c v1Client, address string) T {
 	tb.Helper()
-	body, err := c.send(tb, call{Path: address})
-	if err != nil {
-		var none T
-		return none, err
-	}
-	return readV1[T](tb, "GET "+address, body), nil
-}
-
-// mustV1 is getV1 of what has to be there.
-func mustV1[T any](tb testing.TB, c v1Client, address string) T {
-	tb.Helper()
-	value, err := getV1[T](tb, c, address)
-	if err != nil {
-		tb.Fatalf("GET %s: %v", address, err)
-	}
-	return value
+	return send[T](tb, c, http.StatusOK, call{Path: address})
 }
 
 // listV1 follows next until it is null, as the client does, and returns the sizes of the pages as well.
@@ -91,7 +45,7 @@ func listV1[T any](tb testing.TB, c v1Client, address string) ([]T, []int) {
 		if target, err := url.Parse(*next); err != nil || target.IsAbs() || target.Host != "" || target.Path != folder {
 			tb.Fatalf("next = %q, want a relative address of the same list", *next)
 		}
-		page := mustV1[v1List[T]](tb, c, *next)
+		page := getV1[v1List[T]](tb, c, *next)
 		if (page.Previous == nil) != (len(sizes) == 0) {
 			tb.Errorf("previous of page %d = %v, want it null on the first page alone", len(sizes)+1, page.Previous)
 		}
@@ -112,39 +66,24 @@ func (c v1Client) runAddress(id string) string {
 // show is "runs show ID".
 func (c v1Client) show(tb testing.TB, id string) v1Run {
 	tb.Helper()
-	return mustV1[v1Run](tb, c, c.runAddress(id))
+	return getV1[v1Run](tb, c, c.runAddress(id))
 }
 
-// v1Upload is what "validate FILE" sends. Field and value of the options alternate.
+// v1Upload is what "validate FILE" sends.
 type v1Upload struct {
-	workflow, query string
-	options         []string
-	filename        string
-	content         string
+	workflow, filename, content string
 }
 
 // validate starts a run as "validate --no-wait" does.
-func (c v1Client) validate(tb testing.TB, upload v1Upload) (v1Run, error) {
+func (c v1Client) validate(tb testing.TB, upload v1Upload) v1Run {
 	tb.Helper()
-	request := call{Method: http.MethodPost, Path: c.workflowsAddress() + url.PathEscape(upload.workflow) + "/runs/"}
-	if upload.query != "" {
-		request.Path += "?" + upload.query
-	}
-	body, err := c.send(tb, request.WithBody(upload.form()))
-	if err != nil {
-		return v1Run{}, err
-	}
-	return readV1[v1Run](tb, "POST "+request.Path, body), nil
+	start := call{Method: http.MethodPost, Path: c.workflowsAddress() + url.PathEscape(upload.workflow) + "/runs/"}
+	return send[v1Run](tb, c, http.StatusCreated, start.WithBody(upload.form()))
 }
 
-// form returns the type and the text of a form: the options, then the file, whose type is that of its ending.
+// form is a form with the file, whose type is that of its ending.
 func (u v1Upload) form() (string, string) {
-	var parts []string
-	for option := range slices.Chunk(u.options, 2) {
-		parts = append(parts, fmt.Sprintf("name=%q", option[0]), "", option[1])
-	}
-	file := fmt.Sprintf(`name="file"; filename=%q`, u.filename)
-	return form("B", append(parts, file, typeByEnding(u.filename), u.content)...)
+	return form("B", fmt.Sprintf(`name="file"; filename=%q`, u.filename), typeByEnding(u.filename), u.content)
 }
 
 // typeByEnding is what Python's mimetypes says on Debian, whatever the machine of the test knows.

@@ -55,16 +55,6 @@ func TestStartWait(t *testing.T) {
 	})
 }
 
-func TestStartWaitForTheWorkers(t *testing.T) {
-	t.Parallel()
-	s := setup(t)
-	s.Waits(t)
-	run := fixture.Decoded[api.Run](t, s.whileWorking(t, s.Start(t, "w").With("Prefer", "wait=20")))
-	if run.State != api.RunStateCompleted {
-		t.Errorf("state = %s, want COMPLETED", run.State)
-	}
-}
-
 func TestStartWaitNeverDeniesARunThatWasStarted(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -79,17 +69,6 @@ func TestStartWaitNeverDeniesARunThatWasStarted(t *testing.T) {
 
 func TestStartWaitEnds(t *testing.T) {
 	t.Parallel()
-
-	t.Run("WithTheTime", func(t *testing.T) {
-		t.Parallel()
-		s := setup(t)
-		s.Waits(t)
-		run := fixture.Decoded[api.Run](t, s.Must(t, http.StatusCreated,
-			s.Start(t, "t").With("Prefer", "wait=1")))
-		if run.State != api.RunStatePending {
-			t.Errorf("state = %s, want PENDING", run.State)
-		}
-	})
 
 	t.Run("WithTheProcess", func(t *testing.T) {
 		t.Parallel()

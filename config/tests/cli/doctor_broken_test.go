@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -14,60 +16,43 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/coretest/pgproxy"
 )
 
-// Each of these keeps an installation from working, and the check that is about it says so. What is broken otherwise is
-// in TestDoctor and in the tests of settings.
+// Each of these keeps an installation from working, or may do so, and the check that is about it says so.
 func TestDoctorNamesWhatIsBroken(t *testing.T) {
 	t.Parallel()
 	s := fixture.Setup(t)
-	address, token := "http://"+s.Address, s.Harbour.Tokens.Viewer
-	elsewhere := func(tb testing.TB, replaced func(*url.URL)) string {
-		tb.Helper()
-		database, err := url.Parse(coretest.DatabaseURL(tb))
-		if err != nil {
-			tb.Fatal(err)
-		}
-		replaced(database)
-		return "DATABASE_URL=" + database.String()
-	}
+	address := "http://" + s.Address
+	other := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(other.Close)
 	for name, c := range map[string]struct {
-		settings func(testing.TB) []string
-		code     int
-		want     []string
+		settings environ
+		// want begins with the outcome of a check, which is an error where the command fails.
+		want []string
 	}{
 		"WrongUserOrPassword": {
-			func(tb testing.TB) []string {
-				tb.Helper()
-				return []string{elsewhere(tb, func(u *url.URL) {
-					query := u.Query()
-					query.Set("user", "stranger")
-					u.User, u.RawQuery = url.User("stranger"), query.Encode()
-				})}
-			}, 3, []string{"SV110  error", "correct the user or the password in DATABASE_URL"},
+			elsewhere(func(u *url.URL) {
+				query := u.Query()
+				query.Set("user", "stranger")
+				u.User, u.RawQuery = url.User("stranger"), query.Encode()
+			}), []string{"SV110  error", "correct the user or the password in DATABASE_URL"},
 		},
 		"MissingDatabase": {
-			func(tb testing.TB) []string {
-				tb.Helper()
-				return []string{elsewhere(tb, func(u *url.URL) { u.Path = "/nothing" })}
-			}, 3, []string{"SV110  error", "create the database, or correct its name in DATABASE_URL"},
+			elsewhere(func(u *url.URL) { u.Path = "/nothing" }),
+			[]string{"SV110  error", "create the database, or correct its name in DATABASE_URL"},
 		},
 		"NoConnectionLeft": {
-			func(tb testing.TB) []string {
-				tb.Helper()
-				return []string{asStranger(tb, "CONNECTION LIMIT 0")}
-			}, 3, []string{"SV110  error", "raise max_connections or the limit of the role"},
+			asStranger("CONNECTION LIMIT 0"),
+			[]string{"SV110  error", "raise max_connections or the limit of the role"},
 		},
 		"RoleWithoutRights": {
-			func(tb testing.TB) []string {
-				tb.Helper()
-				return []string{asStranger(tb, "")}
-			}, 3, []string{"SV110  error", "permission denied", "give the role of DATABASE_URL its rights"},
+			asStranger(""),
+			[]string{"SV110  error", "permission denied", "give the role of DATABASE_URL its rights"},
 		},
 		"ServerWithoutTLS": {
 			func(tb testing.TB) []string {
 				tb.Helper()
 				proxy := pgproxy.Start(tb, coretest.DatabaseURL(tb))
 				return []string{"DATABASE_URL=" + strings.ReplaceAll(proxy.URL(), "sslmode=disable", "sslmode=require")}
-			}, 3, []string{"SV110  error", "correct sslmode"},
+			}, []string{"SV110  error", "correct sslmode"},
 		},
 		"DirectURLOfAnotherDatabase": {
 			func(tb testing.TB) []string {
@@ -75,7 +60,16 @@ func TestDoctorNamesWhatIsBroken(t *testing.T) {
 				return []string{
 					"DATABASE_URL=" + coretest.DatabaseURL(tb), "DATABASE_DIRECT_URL=" + coretest.DatabaseURL(tb),
 				}
-			}, 3, []string{"SV110  error", "to another database", "correct DATABASE_DIRECT_URL"},
+			}, []string{"SV110  error", "to another database", "correct DATABASE_DIRECT_URL"},
+		},
+		"OlderSchema": {
+			onDatabase(`DELETE FROM goose_db_version
+				WHERE version_id = (SELECT max(version_id) FROM goose_db_version)`),
+			[]string{"SV110  error", "older than this release", "migrate up"},
+		},
+		"ReadOnlyDatabase": {
+			onDatabase(`ALTER DATABASE %s SET default_transaction_read_only = on`),
+			[]string{"SV110  error", "read-only", "lead to the primary"},
 		},
 		"WrongPasswordOfRedis": {
 			func(tb testing.TB) []string {
@@ -83,79 +77,83 @@ func TestDoctorNamesWhatIsBroken(t *testing.T) {
 				server := miniredis.RunT(tb)
 				server.RequireAuth("sesame")
 				return []string{"REDIS_URL=redis://:wrong@" + server.Addr()}
-			}, 3, []string{"SV111  error", "WRONGPASS", "set REDIS_URL"},
+			}, []string{"SV111  error", "WRONGPASS", "set REDIS_URL"},
 		},
 		"RedisThatEvicts": {
-			func(tb testing.TB) []string {
-				tb.Helper()
-				return []string{"REDIS_URL=" + configured(tb, "CONFIG", "SET", "maxmemory-policy", "allkeys-lru")}
-			}, 3, []string{"SV111  error", "maxmemory-policy is allkeys-lru", "set maxmemory-policy to noeviction"},
+			configured("CONFIG", "SET", "maxmemory-policy", "allkeys-lru"),
+			[]string{"SV111  error", "maxmemory-policy is allkeys-lru", "set maxmemory-policy to noeviction"},
 		},
 		"RedisThatIsFull": {
-			func(tb testing.TB) []string {
-				tb.Helper()
-				return []string{"REDIS_URL=" + configured(tb, "CONFIG", "SET", "maxmemory", "1")}
-			}, 3, []string{"SV111  error", "OOM", "raise its maxmemory"},
+			configured("CONFIG", "SET", "maxmemory", "1"), []string{"SV111  error", "OOM", "raise its maxmemory"},
 		},
 		"RedisThatIsAReplica": {
-			func(tb testing.TB) []string {
-				tb.Helper()
-				return []string{"REDIS_URL=" + configured(tb, "REPLICAOF", "127.0.0.1", "1")}
-			}, 3, []string{"SV111  error", "READONLY", "let REDIS_URL lead to the primary"},
+			configured("REPLICAOF", "127.0.0.1", "1"),
+			[]string{"SV111  error", "READONLY", "let REDIS_URL lead to the primary"},
 		},
 		"SpellingMistakeAlone": {
-			func(testing.TB) []string {
-				return []string{"SV_WORKRES=8"}
-			}, 0, []string{"SV114  warning", "SV_WORKRES is not a setting"},
+			set("SV_WORKRES=8"), []string{"SV114  warning", "SV_WORKRES is not a setting"},
+		},
+		"AddressOfNobody": {
+			set("SV_BASE_URL=http://127.0.0.1:1"),
+			[]string{"SV114  warning", "does not answer at SV_BASE_URL", "refused"},
+		},
+		"AddressOfAnotherService": {set("SV_BASE_URL=" + other.URL), []string{"SV114  warning", "answers 404"}},
+		"AddressOfThisMachineForOthers": {
+			set("SV_BASE_URL="+address, "SV_ADDR=0.0.0.0:8000"),
+			[]string{"SV114  warning", "is an address of this machine"},
+		},
+		"EveryNetwork": {
+			set("SV_EXTERNAL_ALLOW=0.0.0.0/0"), []string{"SV114  warning", "lets workflows call 0.0.0.0/0"},
+		},
+		"MetadataService": {
+			set("SV_EXTERNAL_ALLOW=169.254.0.0/16"),
+			[]string{"SV114  warning", "lets workflows call 169.254.0.0/16"},
+		},
+		"NoPrograms": {
+			set("SV_PROGRAMS=" + t.TempDir()), []string{"SV114  warning", "the programs ids, parquet, schematron"},
+		},
+		"NothingWithSensibleSettings": {
+			set("SV_BASE_URL="+address, "SV_EXTERNAL_ALLOW=10.20.0.0/16"), []string{"SV114  ok"},
 		},
 		"MailServerThatIsDown": {
-			func(testing.TB) []string {
-				return []string{
-					"SV_SMTP_URL=smtp://127.0.0.1:1", "SV_MAIL_FROM=from@b.example", "SV_BASE_URL=" + address,
-				}
-			}, 3, []string{"SV117  error", "connection refused", "correct SV_SMTP_URL"},
+			set("SV_SMTP_URL=smtp://127.0.0.1:1", "SV_MAIL_FROM=from@b.example", "SV_BASE_URL="+address),
+			[]string{"SV117  error", "connection refused", "correct SV_SMTP_URL"},
 		},
 		"ReceiverOfTracesThatIsDown": {
-			func(testing.TB) []string {
-				return []string{"SV_OTLP_ENDPOINT=http://127.0.0.1:1"}
-			}, 0, []string{"SV118  warning", "connection refused", "correct SV_OTLP_ENDPOINT"},
+			set("SV_OTLP_ENDPOINT=http://127.0.0.1:1"),
+			[]string{"SV118  warning", "connection refused", "correct SV_OTLP_ENDPOINT"},
 		},
-		"ReceiverOfSomethingElse": {
-			func(testing.TB) []string {
-				return []string{"SV_OTLP_ENDPOINT=" + address}
-			}, 0, []string{"SV118  warning", "404"},
-		},
+		"ReceiverOfSomethingElse": {set("SV_OTLP_ENDPOINT=" + address), []string{"SV118  warning", "404"}},
 		"DatabaseThatForgets": {
-			func(tb testing.TB) []string {
-				tb.Helper()
-				return []string{onDatabase(tb, `ALTER DATABASE %s SET synchronous_commit = off`)}
-			}, 0, []string{"SV115  warning", "synchronous_commit"},
+			onDatabase(`ALTER DATABASE %s SET synchronous_commit = off`),
+			[]string{"SV115  warning", "synchronous_commit"},
 		},
 		// A function of its own tells this database another time.
 		"ClockOfTheDatabase": {
+			onDatabase(`CREATE FUNCTION public.clock_timestamp() RETURNS timestamptz LANGUAGE sql
+				AS $$ SELECT pg_catalog.clock_timestamp() + interval '25 hours' $$;
+				ALTER DATABASE %s SET search_path = public, pg_catalog`),
+			[]string{"SV113  warning", "25h0m", "set both clocks"},
+		},
+		"MoreConnectionsThanTheServerHas": {
 			func(tb testing.TB) []string {
 				tb.Helper()
-				return []string{onDatabase(tb, `CREATE FUNCTION public.clock_timestamp()
-					RETURNS timestamptz LANGUAGE sql
-					AS $$ SELECT pg_catalog.clock_timestamp() + interval '25 hours' $$;
-					ALTER DATABASE %s SET search_path = public, pg_catalog`)}
-			}, 0, []string{"SV113  warning", "25h0m", "set both clocks"},
+				busy := fixture.Stage{DB: coretest.OpenDatabase(tb)}
+				busy.Process(tb, "web-1", fixture.Version, 0)
+				return []string{"DATABASE_URL=" + busy.DB.Pool.Config().ConnString(), "SV_DB_MAX_CONNS=1000"}
+			}, []string{"SV112  error", "SV114  warning", "1 processes may open 1000 connections each"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			setupDesk(t, address, token, c.settings(t)...).run(t.Context(), "doctor").want(t, c.code, c.want...)
+			code := 0
+			if strings.HasSuffix(c.want[0], "error") {
+				code = 3
+			}
+			d := setupDesk(t, address, s.Harbour.Tokens.Viewer, c.settings(t)...)
+			d.run(t.Context(), "doctor").want(t, code, c.want...)
 		})
 	}
-
-	t.Run("WrongToken", func(t *testing.T) {
-		t.Parallel()
-		setupDesk(t, address, "sv_wrong").run(t.Context(), "doctor").want(t, 3, "SV104  error", "set SV_TOKEN")
-	})
-	t.Run("UnreachableService", func(t *testing.T) {
-		t.Parallel()
-		setupDesk(t, "http://127.0.0.1:1", token).run(t.Context(), "doctor").want(t, 3, "SV101  error", "set SV_URL")
-	})
 }
 
 // Of three processes one at a time is dead, until another is started in its place.
@@ -211,50 +209,74 @@ func process(tb testing.TB, s *fixture.Stage, part, started, silent string) {
 		id, loops[part])
 }
 
-// onDatabase executes statements on a database of its own, whose name stands for %s, and returns the setting of it.
-func onDatabase(tb testing.TB, statements string) string {
-	tb.Helper()
-	config := coretest.OpenDatabase(tb)
-	name := `"` + config.Pool.Config().ConnConfig.Database + `"`
-	if _, err := config.Pool.Exec(tb.Context(), strings.ReplaceAll(statements, "%s", name)); err != nil {
-		tb.Fatal(err)
+// environ are settings of an installation in which something is broken.
+type environ func(testing.TB) []string
+
+func set(settings ...string) environ { return func(testing.TB) []string { return settings } }
+
+// elsewhere leads to a database by another address.
+func elsewhere(replaced func(*url.URL)) environ {
+	return func(tb testing.TB) []string {
+		tb.Helper()
+		database, err := url.Parse(coretest.DatabaseURL(tb))
+		if err != nil {
+			tb.Fatal(err)
+		}
+		replaced(database)
+		return []string{"DATABASE_URL=" + database.String()}
 	}
-	return "DATABASE_URL=" + config.Pool.Config().ConnString()
 }
 
-// configured is a Redis that was given a command.
-func configured(tb testing.TB, command ...any) string {
-	tb.Helper()
-	address := coretest.Redis(tb)
-	options, err := redis.ParseURL(address)
-	if err != nil {
-		tb.Fatal(err)
+// onDatabase has a database on which statements were executed, in which its name stands for %s.
+func onDatabase(statements string) environ {
+	return func(tb testing.TB) []string {
+		tb.Helper()
+		database := coretest.OpenDatabase(tb)
+		name := `"` + database.Pool.Config().ConnConfig.Database + `"`
+		if _, err := database.Pool.Exec(tb.Context(), strings.ReplaceAll(statements, "%s", name)); err != nil {
+			tb.Fatal(err)
+		}
+		return []string{"DATABASE_URL=" + database.Pool.Config().ConnString()}
 	}
-	client := redis.NewClient(options)
-	defer func() { _ = client.Close() }() // It has done its work.
-	if err := client.Do(tb.Context(), command...).Err(); err != nil {
-		tb.Fatal(err)
-	}
-	return address
 }
 
-// asStranger is the setting of a database as a role that may log in, with an option, and do nothing else.
-func asStranger(tb testing.TB, option string) string {
-	tb.Helper()
-	database := coretest.OpenDatabase(tb)
-	config := database.Pool.Config().ConnConfig
-	role := "stranger_" + config.Database
-	if _, err := database.Pool.Exec(tb.Context(),
-		`CREATE ROLE "`+role+`" LOGIN PASSWORD 'stranger' `+option); err != nil { // It goes with the server.
-		tb.Fatal(err)
+// configured has a Redis that was given a command.
+func configured(command ...any) environ {
+	return func(tb testing.TB) []string {
+		tb.Helper()
+		address := coretest.Redis(tb)
+		options, err := redis.ParseURL(address)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		client := redis.NewClient(options)
+		defer func() { _ = client.Close() }() // It has done its work.
+		if err := client.Do(tb.Context(), command...).Err(); err != nil {
+			tb.Fatal(err)
+		}
+		return []string{"REDIS_URL=" + address}
 	}
-	address, err := url.Parse(config.ConnString())
-	if err != nil {
-		tb.Fatal(err)
+}
+
+// asStranger has a database as a role that may log in, with an option, and do nothing else.
+func asStranger(option string) environ {
+	return func(tb testing.TB) []string {
+		tb.Helper()
+		database := coretest.OpenDatabase(tb)
+		config := database.Pool.Config().ConnConfig
+		role := "stranger_" + config.Database
+		if _, err := database.Pool.Exec(tb.Context(),
+			`CREATE ROLE "`+role+`" LOGIN PASSWORD 'stranger' `+option); err != nil { // It goes with the server.
+			tb.Fatal(err)
+		}
+		address, err := url.Parse(config.ConnString())
+		if err != nil {
+			tb.Fatal(err)
+		}
+		query := address.Query()
+		query.Set("user", role)
+		query.Set("password", "stranger")
+		address.User, address.RawQuery = nil, query.Encode()
+		return []string{"DATABASE_URL=" + address.String()}
 	}
-	query := address.Query()
-	query.Set("user", role)
-	query.Set("password", "stranger")
-	address.User, address.RawQuery = nil, query.Encode()
-	return "DATABASE_URL=" + address.String()
 }

@@ -82,15 +82,4 @@ func TestDoctor(t *testing.T) {
 			t.Errorf("output = %s, message = %s, want no password", got.output, got.message)
 		}
 	})
-
-	t.Run("TellsOfASchemaThatIsOlder", func(t *testing.T) {
-		t.Parallel()
-		db := coretest.OpenDatabase(t)
-		if _, err := db.Pool.Exec(t.Context(), `DELETE FROM goose_db_version
-			WHERE version_id = (SELECT max(version_id) FROM goose_db_version)`); err != nil {
-			t.Fatal(err)
-		}
-		d := setupDesk(t, address, s.Harbour.Tokens.Viewer, "DATABASE_URL="+db.Pool.Config().ConnString())
-		d.run(t.Context(), "doctor").want(t, 3, "SV110  error", "older than this release", "migrate up")
-	})
 }

@@ -43,6 +43,11 @@ func TestColumnsHaveRoomInABrowser(t *testing.T) {
 	} {
 		for _, width := range []int64{1024, 1280, 1920} {
 			tab := s.tab(t, b, width, fixture.HarbourPages+path, owner)
+			if path == "runs/" {
+				// The longest result is a fault of the platform, which has none here.
+				browser.Eval[bool](tab,
+					`document.querySelector("tbody .pill").lastChild.data = " Platform error"; true`)
+			}
 			if cramped := browser.Eval[[]string](tab, crampedScript); len(cramped) > 0 {
 				t.Errorf("%s, %d wide: no room for %q", path, width, cramped)
 			}

@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"net/http"
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
@@ -23,18 +22,4 @@ func TestAccountPageLeadsBack(t *testing.T) {
 			fixture.Hides(t, html, audit)
 		}
 	}
-}
-
-func TestProblemOfAFormIsShownOnce(t *testing.T) {
-	t.Parallel()
-	s := setup(t)
-	executor := s.Visitor(t, api.RoleExecutor)
-	form := fixture.FilledIn(t, s.see(t, fixture.Page(fixture.LaunchMeters, executor)))
-	form = form.File("", "application/octet-stream", "")
-	html := s.Visit(t, http.StatusBadRequest, form.To(t, fixture.LaunchMeters, executor))
-	fixture.Shows(t, html,
-		`Choose a file, or paste a text. <a href="/docs/errors/invalid_payload/">Help with this error</a>`)
-	fixture.Hides(t, html, `<a href="#file">`)
-	html = s.Visit(t, http.StatusUnauthorized, fixture.SignIn("nobody@harbour-energy.example", "wrong"))
-	fixture.Shows(t, html, `<a href="/docs/errors/not_authenticated/">Help with this error</a>`)
 }

@@ -11,29 +11,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/coretest/browser"
 )
 
-// cutPills are the pills of a list that do not fit into their columns.
-const cutPills = `[...document.querySelectorAll("tbody td:first-child .pill")].filter((pill) =>
-	pill.getBoundingClientRect().right > pill.closest("td").nextElementSibling.getBoundingClientRect().left).length`
-
-func TestResultsAreReadableInABrowser(t *testing.T) {
-	t.Parallel()
-	s := setup(t)
-	for _, document := range []string{"warn", "bad", "good"} {
-		s.Started(t, s.named(t, "", longest, document+"/meter-readings.csv"))
-	}
-	s.Work(t)
-	tab := s.tab(t, browser.Open(t), 1280, fixture.HarbourPages+"runs/", s.Visitor(t, api.RoleExecutor))
-	// The longest result is a fault of the platform, which has none here.
-	browser.Eval[bool](tab, `document.querySelector("tbody .pill").lastChild.data = " Platform error"; true`)
-	for _, width := range []int64{800, 1024, 1280, 1920} {
-		tab.View(browser.Viewport{Width: width})
-		tab.Settle()
-		if cut := browser.Eval[int](tab, cutPills); cut != 0 {
-			t.Errorf("%d results are cut off at %d px, want all of them whole", cut, width)
-		}
-	}
-}
-
 func TestRowsAreSelectedInABrowser(t *testing.T) {
 	t.Parallel()
 	s := setup(t)

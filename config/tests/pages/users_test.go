@@ -87,18 +87,6 @@ func TestMembersPage(t *testing.T) {
 	s.hides(t, harbour("members/", admin), "new@harbour-energy.example")
 }
 
-func TestLastOwnerStays(t *testing.T) {
-	t.Parallel()
-	s := setup(t)
-	owner, err := s.Users.Accounts.User(t.Context(), "owner@harbour-energy.example")
-	if err != nil {
-		t.Fatal(err)
-	}
-	html := s.Visit(t, http.StatusUnprocessableEntity,
-		harbourForm("members/"+owner.ID.String()+"/remove/", s.Session(t, owner.ID), nil))
-	fixture.Shows(t, html, "This is the only owner of the organization")
-}
-
 func TestUsagePage(t *testing.T) {
 	t.Parallel()
 	s := setup(t)

@@ -86,43 +86,6 @@ func keyOf(tb testing.TB, html string) string {
 	return rest[:36]
 }
 
-func TestWorkflowPagesEscapeWhatPeopleWrite(t *testing.T) {
-	t.Parallel()
-	s := setup(t)
-	name := `<script>alert(1)</script>` + "\u202e" + strings.Repeat("n", 150)
-	s.Exec(t, `UPDATE workflows SET name = $1, description = $1 WHERE slug = 'meter-readings'`, name)
-	author := s.Visitor(t, api.RoleAuthor)
-	for _, path := range []string{
-		"", "meter-readings/", "meter-readings/launch/", "meter-readings/edit/", "meter-readings/versions/",
-		"meter-readings/versions/1/",
-	} {
-		html := s.see(t, fixture.Page(workflowsPage+path, author))
-		fixture.Shows(t, html, "&lt;script&gt;alert(1)")
-		fixture.Hides(t, html, "<script>alert")
-	}
-}
-
-func TestSwitchWorkflow(t *testing.T) {
-	t.Parallel()
-	s := setup(t)
-	author := s.Visitor(t, api.RoleAuthor)
-	for _, tt := range []struct {
-		action string
-		active bool
-	}{{"deactivate", false}, {"deactivate", false}, {"activate", true}} {
-		s.Visit(t, http.StatusSeeOther, fixture.Post(metersPage+tt.action+"/", author, nil))
-		if got := coretest.One[bool](t, s.DB,
-			`SELECT is_active FROM workflows WHERE org_id = $1 AND slug = 'meter-readings'`,
-			s.Harbour.ID); got != tt.active {
-			t.Errorf("after %s: active = %t, want %t", tt.action, got, tt.active)
-		}
-	}
-	if got := coretest.One[int](t, s.DB,
-		`SELECT count(*) FROM audit_records WHERE action LIKE 'workflow.%activate'`); got != 2 {
-		t.Errorf("audit records = %d, want 2: what was so already is not audited", got)
-	}
-}
-
 // edited is the editor's form of a page with another text.
 func edited(tb testing.TB, html, text string) fixture.Upload {
 	tb.Helper()
