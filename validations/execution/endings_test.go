@@ -62,7 +62,12 @@ func TestEveryEndOfARun(t *testing.T) {
 		before  string
 		want    end
 	}{
-		"Passed": {nil, []engine{passing, passing}, "", end{api.RunResultPass, "SUCCEEDED", "", "", "", "PASSED, PASSED"}},
+		"Passed": {
+			nil,
+			[]engine{passing, passing},
+			"",
+			end{Result: api.RunResultPass, Status: "SUCCEEDED", Steps: "PASSED, PASSED"},
+		},
 		"Failed": {nil, []engine{failing, passing}, "", found("The document has 2 errors.", "FAILED, SKIPPED")},
 		"GoesOnWhereTheStepSaysSo": {
 			[]validations.Step{goOn},
