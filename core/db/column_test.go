@@ -52,4 +52,29 @@ func TestColumns(t *testing.T) {
 			}
 		}
 	})
+
+	t.Run("AreConvertedToOtherTypes", func(t *testing.T) {
+		t.Parallel()
+		var texts []string
+		err := pool.QueryRow(t.Context(), `SELECT $1::uuid[]::text[]`, []string{id.String()}).Scan(&texts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{id.String()}, texts); diff != "" {
+			t.Errorf("ids as texts: -want +got\n%s", diff)
+		}
+	})
+
+	t.Run("MayBeNull", func(t *testing.T) {
+		t.Parallel()
+		var null bool
+		err := pool.QueryRow(t.Context(), `SELECT $1::text[] IS NULL AND $2::bytea[] IS NULL`,
+			[]string(nil), [][]byte(nil)).Scan(&null)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !null {
+			t.Error("a column that is nil was not NULL")
+		}
+	})
 }

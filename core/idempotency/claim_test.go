@@ -361,6 +361,18 @@ func TestGrantedClaims(t *testing.T) {
 		return record, found
 	}
 
+	t.Run("AreKept", func(t *testing.T) {
+		t.Parallel()
+		first, second := newStart(org, "all-1", "a"), newStart(org, "all-2", "a")
+		claimed, granted := claimGranted(t, database, nil, first, second)
+		if len(claimed) != 2 || !slices.Equal(granted, []uuid.UUID{first.Subject, second.Subject}) {
+			t.Errorf("claimed = %v, granted = %v, want both", claimed, granted)
+		}
+		if record, found := find(t, "all-2"); !found || !record.ExpiresAt.Equal(claimed[second.ID]) {
+			t.Errorf("record = %+v, want one that expires at %s", record, claimed[second.ID])
+		}
+	})
+
 	t.Run("LoseTheirGrantToAnotherRequest", func(t *testing.T) {
 		t.Parallel()
 		mustClaim(t, database, newClaim(org, "taken", "a"))
@@ -390,6 +402,22 @@ func TestGrantedClaims(t *testing.T) {
 		}
 		if _, found := find(t, "kept"); !found {
 			t.Error("a granted key is gone")
+		}
+	})
+
+	t.Run("DoNotWaitForAnUncommittedRival", func(t *testing.T) {
+		t.Parallel()
+		_, err := db.InTx(t.Context(), database, func(tx db.Tx) (int, error) {
+			if _, err := idempotency.ClaimKey(t.Context(), tx, newClaim(org, "open", "a")); err != nil {
+				return 0, err
+			}
+			if claimed, _ := claimGranted(t, database, nil, newStart(org, "open", "a")); len(claimed) > 0 {
+				t.Errorf("claimed = %v, want none", claimed)
+			}
+			return 0, nil
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
 	})
 }

@@ -88,6 +88,23 @@ func (r *rig) unfinished(t *testing.T, condition string) []string {
 func TestCompleterFinishes(t *testing.T) {
 	t.Parallel()
 
+	t.Run("KeysAbandonedAtAnyPoint", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t, longLock)
+		for _, point := range []idempotency.Point{pointBegun, pointCalled, pointNoted} {
+			key := string(point)
+			r.failAt(point)
+			_, err := r.engine.Drive(t.Context(), r.flow, r.begin(t, key))
+			wantResumable(t, err)
+		}
+		r.recover()
+		complete(t, r.completer(1), 3)
+		for _, key := range []string{"begun", "called", "noted"} {
+			r.wantFinished(t, key, 2)
+		}
+		complete(t, r.completer(1), 0)
+	})
+
 	t.Run("KeysThatHaveExpiredMeanwhile", func(t *testing.T) {
 		t.Parallel()
 		r := newRig(t, longLock)
@@ -102,6 +119,17 @@ func TestCompleterFinishes(t *testing.T) {
 		complete(t, r.completer(1), 1)
 		if left := r.unfinished(t, "true"); len(left) != 0 {
 			t.Errorf("unfinished = %v, want none", left)
+		}
+	})
+
+	t.Run("NoKeyThatIsLockedOrFinished", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t, longLock)
+		mustClaim(t, r.db, newClaim(r.org, "finished", "a"))
+		held := r.begin(t, "held")
+		complete(t, r.completer(1), 0)
+		if now := r.lookup(t, "held"); now.Epoch != held.Epoch || now.LockTTL <= 0 {
+			t.Errorf("record = %+v, want it as it was", now)
 		}
 	})
 

@@ -101,13 +101,12 @@ func divisions() []idempotency.Request {
 			VersionGiven: cuts[3] != cuts[4],
 		}
 		for n := 5; n < 7; n++ {
-			if text := field(n); text != "" {
-				name := 1 + random.IntN(len(text))
-				r.Options = append(r.Options, idempotency.Option{Name: text[:name], Value: text[name:]})
+			if field(n) != "" {
+				r.Options = append(r.Options, idempotency.Option{Name: field(n)[:1], Value: field(n)[1:]})
 			}
 		}
 		slices.SortFunc(r.Options, func(a, b idempotency.Option) int {
-			return strings.Compare(a.Name+" "+a.Value, b.Name+" "+b.Value)
+			return strings.Compare(a.Name+a.Value, b.Name+b.Value)
 		})
 		requests[i] = r
 	}

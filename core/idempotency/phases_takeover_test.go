@@ -2,6 +2,7 @@ package idempotency_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"sync"
@@ -93,6 +94,30 @@ func TestEngineTakesOver(t *testing.T) {
 		})
 	}
 
+	t.Run("AndTheStaleHolderAnswersWithWhatItsSuccessorStored", func(t *testing.T) {
+		t.Parallel()
+		for _, point := range []idempotency.Point{pointBegun, pointCalled, pointNoted} {
+			r := newRig(t, longLock)
+			blocked, release := r.blockAt(t, point)
+			locked := r.begin(t, "k")
+			var stale sync.WaitGroup
+			stale.Go(func() {
+				got, err := r.engine.Drive(t.Context(), r.flow, locked)
+				if diff := cmp.Diff(wantResponse(), got.Response); err != nil || diff != "" {
+					t.Errorf("stale holder at %s: %v, response (-want +got):\n%s", point, err, diff)
+				}
+			})
+			<-blocked
+			r.expireLock(t, "k")
+			if _, err := r.resume(t, "k"); err != nil {
+				t.Errorf("resume: %v", err)
+			}
+			release()
+			stale.Wait()
+			r.wantFinished(t, "k", 2)
+		}
+	})
+
 	t.Run("AndTheStaleHolderSaysUnavailableWhileItsSuccessorWorks", func(t *testing.T) {
 		t.Parallel()
 		r := newRig(t, longLock)
@@ -135,6 +160,22 @@ func TestEngineTakesOver(t *testing.T) {
 		mustClaim(t, r.db, newClaim(r.org, "k", "another"))
 		release()
 		stale.Wait()
+	})
+
+	t.Run("AndTheStaleHolderDoesNotUnlockWhenItsPhaseFails", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t, longLock)
+		locked := r.begin(t, "k")
+		r.onPhase(func(ctx context.Context, _ idempotency.Record) error {
+			_, err := r.db.Pool.Exec(ctx, `UPDATE idempotency_keys SET epoch = epoch + 1,
+				locked_until = now() + interval '1 hour'`)
+			return errors.Join(errForeign, err)
+		})
+		_, err := r.engine.Drive(t.Context(), r.flow, locked)
+		wantResumable(t, err)
+		if now := r.lookup(t, "k"); now.LockTTL <= 0 || r.tries(t, "k").LastError != "" {
+			t.Errorf("record = %+v, want its holder's lock left alone", now)
+		}
 	})
 
 	t.Run("AndTheStaleHoldersPhaseIsStopped", func(t *testing.T) {

@@ -2,9 +2,12 @@ package idempotency_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"sync"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
@@ -12,20 +15,78 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 )
 
-func TestEngineDrivesToAnEmptyBody(t *testing.T) {
+func TestEngineDrives(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, longLock)
-	r.flow.Phases[pointBegun] = r.phase(idempotency.Respond(idempotency.Response{Status: http.StatusNoContent}))
-	if _, err := r.engine.Drive(t.Context(), r.flow, r.begin(t, "k")); err != nil {
-		t.Fatalf("drive: %v", err)
-	}
-	if got := r.lookup(t, "k"); !got.Finished() || len(got.Response.Body) != 0 {
-		t.Errorf("record = %+v, want finished with no body", got)
-	}
+
+	t.Run("ThroughAllPhases", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t, longLock)
+		locked := r.begin(t, "k")
+		got, err := r.engine.Drive(t.Context(), r.flow, locked)
+		if err != nil {
+			t.Fatalf("drive: %v", err)
+		}
+		want := locked
+		want.Point, want.Response = idempotency.PointFinished, wantResponse()
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("record (-want +got):\n%s", diff)
+		}
+		r.wantFinished(t, "k", 1)
+		r.wantCalls(t, locked, 1)
+	})
+
+	t.Run("ToAnEmptyBody", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t, longLock)
+		r.flow.Phases[pointBegun] = r.phase(idempotency.Respond(idempotency.Response{Status: http.StatusNoContent}))
+		if _, err := r.engine.Drive(t.Context(), r.flow, r.begin(t, "k")); err != nil {
+			t.Fatalf("drive: %v", err)
+		}
+		if got := r.lookup(t, "k"); !got.Finished() || len(got.Response.Body) != 0 {
+			t.Errorf("record = %+v, want finished with no body", got)
+		}
+	})
+
+	t.Run("OnceEvenIfAStaleRecordIsResumed", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t, longLock)
+		locked := r.begin(t, "k")
+		if _, err := r.engine.Drive(t.Context(), r.flow, locked); err != nil {
+			t.Fatalf("drive: %v", err)
+		}
+		// A resumption from a record that was read before the end has no effect.
+		_, err := r.engine.Resume(t.Context(), r.flow, locked)
+		checkCode(t, err, api.CodeKeyInProgress)
+		r.wantFinished(t, "k", 1)
+	})
 }
 
 func TestEngineStops(t *testing.T) {
 	t.Parallel()
+
+	before := map[idempotency.Point]string{pointBegun: "", pointCalled: "begun", pointNoted: "begun called"}
+	for point, effects := range before {
+		t.Run("AtThePointWhosePhaseFails:"+string(point), func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, longLock)
+			locked := r.begin(t, "k")
+			r.failAt(point)
+			_, err := r.engine.Drive(t.Context(), r.flow, locked)
+			wantResumable(t, err)
+			if !errors.Is(err, errForeign) {
+				t.Errorf("error = %v, want its cause in it", err)
+			}
+			if left := r.lookup(t, "k"); left.Point != point || !left.Abandoned() || left.Epoch != 1 {
+				t.Errorf("record = %+v, want it abandoned at %s", left, point)
+			}
+			r.wantEffects(t, locked.ID, effects)
+			r.recover()
+			if _, err := r.resume(t, "k"); err != nil {
+				t.Fatalf("resume: %v", err)
+			}
+			r.wantFinished(t, "k", 2)
+		})
+	}
 
 	t.Run("WithTheErrorThatThePhaseHasForTheClient", func(t *testing.T) {
 		t.Parallel()
@@ -33,6 +94,17 @@ func TestEngineStops(t *testing.T) {
 		r.onPhase(func(context.Context, idempotency.Record) error { return core.NotFound("thing") })
 		_, err := r.engine.Drive(t.Context(), r.flow, r.begin(t, "k"))
 		checkCode(t, err, api.CodeNotFound)
+		if left := r.lookup(t, "k"); !left.Abandoned() {
+			t.Errorf("record = %+v, want it abandoned", left)
+		}
+	})
+
+	t.Run("WhenAPhasePanics", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t, longLock)
+		r.onPhase(func(context.Context, idempotency.Record) error { panic("a phase is broken") })
+		_, err := r.engine.Drive(t.Context(), r.flow, r.begin(t, "k"))
+		wantResumable(t, err)
 		if left := r.lookup(t, "k"); !left.Abandoned() {
 			t.Errorf("record = %+v, want it abandoned", left)
 		}

@@ -88,6 +88,24 @@ func TestPurge(t *testing.T) {
 		}
 		wantPurged(t, database, 10, 0)
 	})
+
+	t.Run("NeedsABatch", func(t *testing.T) {
+		t.Parallel()
+		if _, err := idempotency.Purge(t.Context(), nil, 0); err == nil {
+			t.Error("purged in batches of 0, want an error")
+		}
+	})
+
+	t.Run("EndsWithItsContext", func(t *testing.T) {
+		t.Parallel()
+		database := coretest.OpenDatabase(t)
+		insertKeys(t, database, 1, -time.Hour, true)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if n, err := idempotency.Purge(ctx, database, 10); n != 0 || err == nil {
+			t.Errorf("purge = %d, %v, want 0 and an error", n, err)
+		}
+	})
 }
 
 func wantPurged(tb testing.TB, database *db.DB, batch int, want int64) {

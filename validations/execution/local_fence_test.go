@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/db"
@@ -95,6 +96,29 @@ func TestTheLeaseOfALocalRunBeginsWithItsInsertion(t *testing.T) {
 		t.Errorf("the lease ends in %g s, want it to be new", left)
 	}
 	r.slot.Release()
+}
+
+func TestLocalIsFencedWhenTheRunIsCanceled(t *testing.T) {
+	t.Parallel()
+	c := setupLocal(t, testConfig(), 4, time.Minute)
+	begun, free := make(chan struct{}), make(chan struct{})
+	r, ended := c.begin(t, c.workflow(t, validations.Definition{},
+		func(context.Context, engines.Document) (engines.Report, error) {
+			close(begun)
+			<-free
+			return engines.Report{}, nil
+		}))
+	<-begun
+	if err := c.executor.Cancel(t.Context(), core.Principal{OrgID: c.orgID}, r.Run.ID, "r"); err != nil {
+		t.Fatal(err)
+	}
+	close(free)
+	if completed := <-ended; completed {
+		t.Error("the canceled run was completed")
+	}
+	c.wantRun(t, r.job(), runRow{
+		State: api.RunStateCompleted, Result: api.RunResultCanceled, Epoch: 2, Attempts: 1,
+	}, "")
 }
 
 // A holder whose lease was taken over neither ends the run of its successor nor gives up its lease, whatever it knows.

@@ -10,8 +10,11 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/db"
+	"github.com/simplevalidations/simplevalidations/core/jobs"
+	"github.com/simplevalidations/simplevalidations/validations"
 )
 
 // sweep sweeps and wants that many runs staged.
@@ -251,4 +254,26 @@ func TestSweepsAtOnceStageEachRunOnce(t *testing.T) {
 		"jobs": strconv.Itoa(runs), "runs": strconv.Itoa(runs), "first_epoch": "2", "last_epoch": "2",
 	}, `SELECT count(*) AS jobs, count(DISTINCT subject_id) AS runs, min(epoch) AS first_epoch, max(epoch) AS last_epoch
 		FROM staged_jobs`)
+}
+
+func TestASweptRunIsExecutedOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t, testConfig())
+	var n atomic.Int64
+	old := b.start(t, counting(&n, passing))
+	b.exec(t, `DELETE FROM staged_jobs`)
+	b.exec(t, `UPDATE validation_runs SET sweep_after = now()`)
+	b.sweep(t, 1)
+	swept := jobs.Job{Kind: validations.JobExecute, OrgID: b.orgID, SubjectID: old.SubjectID, Epoch: 2}
+	for _, job := range []jobs.Job{old, swept, old, swept} {
+		b.execute(t, job)
+	}
+	if n.Load() != 1 {
+		t.Errorf("engine runs = %d, want 1", n.Load())
+	}
+	b.wantRun(t, swept, runRow{
+		State: api.RunStateCompleted, Result: api.RunResultPass, RecoveryPoint: 1,
+		Epoch: 3, Attempts: 1,
+	},
+		"0 PASSED")
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -183,4 +184,56 @@ func BenchmarkDelivery(b *testing.B) {
 	stop()
 	worker.Wait()
 	_ = c.deliverer.Run(ctx) // It returns nil.
+}
+
+// BenchmarkNeighbors measures the delay of events of 98 organizations: alone, and beside a receiver that is dead and
+// one that takes five seconds.
+func BenchmarkNeighbors(b *testing.B) {
+	for name, beside := range map[string]bool{"Alone": false, "BesideSlowAndDead": true} {
+		b.Run(name, func(b *testing.B) {
+			c := newCourt(b)
+			delays := make(chan time.Duration, 1024)
+			var begun time.Time
+			receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(http.StatusNoContent)
+				delays <- time.Since(begun)
+			}))
+			defer receiver.Close()
+			slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				select {
+				case <-time.After(5 * time.Second):
+				case <-r.Context().Done():
+				}
+			}))
+			defer slow.Close()
+			var orgs, others []uuid.UUID
+			for i := range 98 {
+				orgs = append(orgs, c.webhook(b, fmt.Sprintf("%s/%d", receiver.URL, i)))
+			}
+			if beside {
+				others = []uuid.UUID{c.webhook(b, slow.URL), c.webhook(b, "http://127.0.0.1:9/")}
+			}
+			ctx, stop := context.WithCancel(b.Context())
+			var worker sync.WaitGroup
+			worker.Go(func() { c.work(ctx, b) })
+			var all []time.Duration
+			for b.Loop() {
+				for _, org := range others {
+					c.happen(b, org, 20)
+				}
+				begun = time.Now()
+				for _, org := range orgs {
+					c.happen(b, org, 2)
+				}
+				for range 2 * len(orgs) {
+					all = append(all, <-delays)
+				}
+			}
+			slices.Sort(all)
+			b.ReportMetric(float64(all[len(all)*99/100].Microseconds())/1000, "p99-ms")
+			stop()
+			worker.Wait()
+			_ = c.deliverer.Run(ctx) // It returns nil.
+		})
+	}
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -173,6 +175,32 @@ func TestStartsWaitForTheDisk(t *testing.T) {
 	}
 }
 
+func TestCommitHeldUp(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.starter.database = coretest.ConnectWithin(t, b.db.Pool.Config().ConnString(), time.Second)
+	stuck, free := b.tenant(t, 10), b.tenant(t, 10)
+	b.commit(t.Context(), stuck.start(t, "0", "a"), free.start(t, "0", "a"))
+	_, err := db.InTx(t.Context(), b.db, func(tx db.Tx) (int, error) {
+		_, err := tx.Exec(t.Context(), `SELECT FROM usage_counters WHERE org_id = $1 FOR UPDATE`, stuck.principal.OrgID)
+		if err != nil {
+			return 0, err
+		}
+		group := []*attempt{stuck.start(t, "1", "a"), free.start(t, "1", "a")}
+		results := b.commit(t.Context(), group...)
+		b.checkOutcomes(t, results, "unavailable", "created")
+		if !core.AsError(results[0].err).Retryable {
+			t.Error("a start that was held up must be retryable")
+		}
+		return 0, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.checkCounts(t, stuck, all(1))
+	b.checkOutcomes(t, b.commit(t.Context(), stuck.start(t, "1", "a")), "created")
+}
+
 // A purge holds the document of a rerun. The organization's other starts do not wait for it.
 func TestCommitBesideARerunThatIsHeldUp(t *testing.T) {
 	t.Parallel()
@@ -207,13 +235,12 @@ func TestCommitBesideManyThatAreHeldUp(t *testing.T) {
 	b := setup(t)
 	b.starter.database = coretest.ConnectWithin(t, b.db.Pool.Config().ConnString(), time.Second)
 	const stuck = 12
-	var tenants []tenant
 	var held []uuid.UUID
 	var first, second []*attempt
 	var want []string
 	for range stuck {
 		tn := b.tenant(t, 10)
-		tenants, held, want = append(tenants, tn), append(held, tn.principal.OrgID), append(want, "unavailable")
+		held, want = append(held, tn.principal.OrgID), append(want, "unavailable")
 		first, second = append(first, tn.start(t, "0", "a")), append(second, tn.start(t, "1", "a"))
 	}
 	free := b.tenant(t, 10)
@@ -225,17 +252,12 @@ func TestCommitBesideManyThatAreHeldUp(t *testing.T) {
 		}
 		results := b.commit(t.Context(), append(second, free.start(t, "1", "a"))...)
 		b.checkOutcomes(t, results, append(want, "created")...)
-		if !core.AsError(results[0].err).Retryable {
-			t.Error("a start that was held up must be retryable")
-		}
 		return 0, nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	b.checkCounts(t, free, all(1))
-	b.checkCounts(t, tenants[0], all(1))
-	b.checkOutcomes(t, b.commit(t.Context(), tenants[0].start(t, "1", "a")), "created")
 }
 
 func TestDuplicates(t *testing.T) {
@@ -271,6 +293,55 @@ func TestDuplicates(t *testing.T) {
 			t.Errorf("outcome = %s, want in progress", got)
 		}
 	})
+}
+
+func TestCommitRaces(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+
+	t.Run("OneKeyOneRun", func(t *testing.T) {
+		t.Parallel()
+		tn := b.tenant(t, 100)
+		for round := range 10 {
+			tally := b.raceStarts(t, 16, func(int) *attempt { return tn.start(t, strconv.Itoa(round), "a") })
+			if tally["created"] != 1 || tally["created"]+tally["replayed"]+tally["idempotency_key_in_progress"] != 16 {
+				t.Fatalf("outcomes = %v, want one created and the rest replayed or in progress", tally)
+			}
+		}
+		b.checkCounts(t, tn, all(10))
+	})
+
+	t.Run("QuotaIsExact", func(t *testing.T) {
+		t.Parallel()
+		tn := b.tenant(t, 7)
+		tally := b.raceStarts(t, 50, func(i int) *attempt { return tn.start(t, strconv.Itoa(i), "a") })
+		if tally["created"] != 7 || tally["quota_exceeded"] != 43 {
+			t.Errorf("outcomes = %v, want 7 created and 43 over quota", tally)
+		}
+		b.checkCounts(t, tn, all(7))
+	})
+}
+
+// raceStarts commits n starts at once, each in a group of its own, and counts their outcomes.
+func (b bundle) raceStarts(t *testing.T, n int, prepared func(int) *attempt) map[string]int {
+	t.Helper()
+	tally := map[string]int{}
+	var mu sync.Mutex
+	var racers sync.WaitGroup
+	gate := make(chan struct{})
+	for i := range n {
+		st := prepared(i)
+		racers.Go(func() {
+			<-gate
+			result := b.outcomeOf(t, b.commit(t.Context(), st)[0])
+			mu.Lock()
+			defer mu.Unlock()
+			tally[result]++
+		})
+	}
+	close(gate)
+	racers.Wait()
+	return tally
 }
 
 func TestCommitError(t *testing.T) {

@@ -1,6 +1,7 @@
 package start
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -91,6 +92,27 @@ func TestStartsAreExecutedHere(t *testing.T) {
 		AND idempotency_key <> '' AND (result = 'FAIL') = EXISTS (
 			SELECT FROM staged_jobs AS j WHERE j.subject_id = r.id)`, tn.workflow.Digest[:]); got != 0 {
 		t.Errorf("runs with both or neither = %d, want 0", got)
+	}
+}
+
+func TestAnswersOfRunsExecutedHere(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.executesLocally(t)
+	tn := b.tenant(t, 100)
+	request := tn.request("pending", `"a"`)
+	first, err := b.starter.Start(t.Context(), request)
+	if err != nil || first.Executed == nil {
+		t.Fatalf("start = %v, want a run that is executed here", err)
+	}
+	<-first.Executed
+	if request.Stored, err = b.starter.Lookup(t.Context(), tn.principal.OrgID, Endpoint, request.Key); err != nil {
+		t.Fatal(err)
+	}
+	again, err := b.starter.Start(t.Context(), request)
+	if err != nil || !again.Replayed || again.Executed != nil ||
+		!bytes.Equal(again.Response.Body, first.Response.Body) {
+		t.Errorf("replay = %+v, %v, want the first answer", again, err)
 	}
 }
 

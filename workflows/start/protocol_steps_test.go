@@ -1,10 +1,13 @@
 package start
 
 // protocol is how the starts of one key get along with each other. Its zero value is how they do; each member is what
-// they must never do.
+// they once did, or must never do.
 type protocol struct {
 	// keysFirst claims keys before the documents are sent.
 	keysFirst bool
+	// twoTrips gives up where not everything is granted, and decides in a transaction of two trips. There, triesAgain
+	// tries the lock of a key a second time, before it locks the counter.
+	twoTrips, triesAgain bool
 	// repeatsLost sends a start again whose connection was lost.
 	repeatsLost bool
 	// takesLiveKeys claims keys that have an answer.
@@ -13,8 +16,6 @@ type protocol struct {
 	chargesApart bool
 	// keepsKeys does not withdraw the key of a start that was not granted.
 	keepsKeys bool
-	// refusesItself takes its own claim for that of another request where it was not granted.
-	refusesItself bool
 }
 
 // place is where a request is on its way, or its session on the server.
@@ -23,6 +24,7 @@ type place byte
 const (
 	toBegin place = iota
 	toSend
+	toAsk
 	waiting
 	toSettle
 	toOpen
@@ -38,6 +40,8 @@ const (
 	atDocuments
 	atClaim
 	atCharge
+	atCounter
+	atRead
 	atCommit
 	// atReply has ended its transaction. To a session that is cut, the rest of its message never comes.
 	atReply
@@ -64,17 +68,19 @@ type request struct {
 // session is a transaction on the server.
 type session struct {
 	At place
+	// Second says that it is the one of two trips.
+	Second bool
 	// Repeated says that the request that has abandoned it has sent its start again.
 	Repeated bool
 	// Lock and Counter are the locks that it holds. Met says that another request held the key's.
-	Lock, Counter, Met bool
-	Claimed, Granted   bool
+	Lock, Counter, Met      bool
+	Claimed, Granted, Found bool
 }
 
 // step is what is done in one go: no step of another request comes in between.
 type step struct {
 	name string
-	// file and function do it. They are empty for what the network does.
+	// file and function do it. They are empty for what the network does, and for what was done once.
 	file, function string
 	// take does it, or reports that it cannot be done now. It may have changed the world then.
 	take func(e *explorer, r *request, s *session) bool
@@ -86,6 +92,8 @@ func clientSteps() []step {
 		{"begins", "workflows/start/batch.go", "commitBatch", (*explorer).begins},
 		{"begins in doubt", "workflows/start/spent.go", "split", (*explorer).beginsInDoubt},
 		{"sends", "workflows/start/commit.go", "commit", (*explorer).sends},
+		{"asks", "", "", (*explorer).asks},
+		{"reads", "", "", (*explorer).reads},
 		{"hears", "workflows/start/batch.go", "commitDistinct", (*explorer).hears},
 		{"settles its key", "workflows/start/settle.go", "settleKeys", (*explorer).settlesKey},
 		{"settles its quota", "users/quota/sql_quota.go", "OpenCounters", (*explorer).settlesQuota},
@@ -102,6 +110,7 @@ func serverSteps() []step {
 		{"documents are inserted", "validations/sql_create.go", "QueueDocuments", (*explorer).insertsDocuments},
 		{"claims", "core/idempotency/sql_claim.go", "QueueClaims", (*explorer).claims},
 		{"charges", "users/quota/sql_quota.go", "QueueCharges", (*explorer).charges},
+		{"locks the counter", "", "", (*explorer).locksCounter},
 		{"commits", "core/db/batch.go", "commit", (*explorer).commits},
 		{"is ended", "core/db/session.go", "setSession", (*explorer).isEnded},
 	}
@@ -123,6 +132,9 @@ func (e *explorer) begins(r *request, _ *session) bool { return r.goOn(toBegin, 
 
 // beginsInDoubt is the beginning where the quota was used up lately.
 func (e *explorer) beginsInDoubt(r *request, _ *session) bool {
+	if e.twoTrips {
+		return r.goOn(toBegin, toAsk)
+	}
 	return r.goOn(toBegin, toSettle)
 }
 
@@ -134,21 +146,41 @@ func (e *explorer) sends(r *request, s *session) bool {
 	return r.goOn(toSend, waiting)
 }
 
+// asks sends the first message of two.
+func (e *explorer) asks(r *request, s *session) bool {
+	*s = session{At: atClaim, Second: true}
+	return r.goOn(toAsk, waiting)
+}
+
+// reads gets the answer to the first message of two, reads the key, and sends the second message.
+func (e *explorer) reads(r *request, s *session) bool {
+	s.Found, s.Granted = e.now.Answered, s.Claimed && e.now.Room
+	return r.At == waiting && s.goOn(atRead, atCommit)
+}
+
 func (e *explorer) hears(r *request, s *session) bool {
-	if r.At != waiting || s.At != atReply {
+	switch {
+	case r.At != waiting || s.At != atReply:
 		return false
-	}
-	if s.Granted {
+	case s.Granted:
+		return r.end(answered)
+	case e.twoTrips && !s.Second:
+		return r.goOn(waiting, toAsk)
+	case !s.Second:
+		return r.goOn(waiting, toSettle)
+	case s.Found:
+		return r.end(answered)
+	case s.Claimed:
 		return r.end(answered)
 	}
-	return r.goOn(waiting, toSettle)
+	return e.refuse(r, s)
 }
 
 func (e *explorer) settlesKey(r *request, s *session) bool {
 	switch {
 	case r.At != toSettle:
 		return false
-	case s.Claimed && !e.refusesItself:
+	case s.Claimed:
 	case e.now.Answered:
 		return r.end(answered)
 	case s.At != none:
@@ -185,8 +217,10 @@ func (e *explorer) loses(r *request, s *session) bool {
 	if s.At != atReply {
 		r.Lost = *s
 	}
-	r.Lost.Repeated = e.repeatsLost
+	r.Lost.Repeated = e.repeatsLost && (!e.twoTrips || s.Second && s.At < atCommit)
 	switch *s = (session{}); {
+	case r.Lost.Repeated && e.twoTrips:
+		r.At = toAsk
 	case r.Lost.Repeated:
 		r.At = toSend
 	case !r.Retried:
@@ -244,15 +278,21 @@ func (e *explorer) claims(r *request, s *session) bool {
 	meetsItself := r.Lost.Lock && r.Lost.Repeated
 	s.Lock, s.Met = !e.any(isLocked), e.any(isLocked) && !meetsItself
 	s.Claimed = s.Lock && (!e.now.Answered || e.takesLiveKeys)
-	s.At = atCharge
-	if e.keysFirst {
+	switch {
+	case s.Second:
+		s.At = atCounter
+	case e.twoTrips && !s.Claimed:
+		s.end(r)
+	case e.keysFirst:
 		s.At = atDocuments
+	default:
+		s.At = atCharge
 	}
 	return true
 }
 
 // charges waits for whoever has locked the counter.
-func (e *explorer) charges(_ *request, s *session) bool {
+func (e *explorer) charges(r *request, s *session) bool {
 	if s.At != atCharge || s.Claimed && e.any(hasCounter) {
 		return false
 	}
@@ -261,7 +301,25 @@ func (e *explorer) charges(_ *request, s *session) bool {
 	if s.Granted && e.chargesApart {
 		e.now.Charges++
 	}
+	if e.twoTrips && !s.Granted {
+		s.end(r)
+		return true
+	}
 	return s.goOn(atCharge, atCommit)
+}
+
+// locksCounter opens the counter where it is missing, and locks it, in the first message of two.
+func (e *explorer) locksCounter(_ *request, s *session) bool {
+	if s.At != atCounter {
+		return false
+	}
+	s.Lock = s.Lock || e.triesAgain && !e.any(isLocked)
+	demanded := s.Claimed || e.triesAgain && s.Lock
+	if demanded && e.any(hasCounter) {
+		return false
+	}
+	s.Counter = demanded
+	return s.goOn(atCounter, atRead)
 }
 
 func (e *explorer) commits(r *request, s *session) bool {

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -28,13 +29,55 @@ func wantSaid(tb testing.TB, said string, words ...string) {
 	}
 }
 
-func TestUnknownSettingsAreNamed(t *testing.T) {
+func TestSettings(t *testing.T) {
 	t.Parallel()
-	p := program.Launch(t, []string{"SV_WORKER=3"}, "", "config", "show")
-	if got := p.ExitCode(t); got != 0 {
-		t.Errorf("exit code = %d, want 0", got)
-	}
-	wantSaid(t, p.Stderr(), "SV_WORKER", "unknown")
+
+	t.Run("AllThatIsWrongAtOnce", func(t *testing.T) {
+		t.Parallel()
+		said := program.Refuse(t, []string{"SV_ADDR=nowhere", "SV_RUN_LEASE=soon", "SV_WORKERS=0", "SV_LOG_FORMAT=xml"},
+			"config", "show")
+		wantSaid(t, said, "SV_ADDR", "soon", "SV_WORKERS", "SV_LOG_FORMAT")
+	})
+
+	t.Run("WrongOnesKeepTheServerFromStarting", func(t *testing.T) {
+		t.Parallel()
+		working := program.Briskly("DATABASE_URL="+coretest.DatabaseURL(t), "REDIS_URL="+coretest.Redis(t))
+		for _, setting := range []string{"SV_WORKERS=0", "SV_PURGE_SCHEDULE=whenever", "REDIS_URL=http://127.0.0.1:1"} {
+			name, _, _ := strings.Cut(setting, "=")
+			settings := append(slices.Clip(working), setting)
+			wantSaid(t, program.Refuse(t, settings, "serve"), name)
+		}
+	})
+
+	t.Run("UnknownOnesAreNamed", func(t *testing.T) {
+		t.Parallel()
+		p := program.Launch(t, []string{"SV_WORKER=3"}, "", "config", "show")
+		if got := p.ExitCode(t); got != 0 {
+			t.Errorf("exit code = %d, want 0", got)
+		}
+		wantSaid(t, p.Stderr(), "SV_WORKER", "unknown")
+	})
+
+	t.Run("ShownWithoutSecrets", func(t *testing.T) {
+		t.Parallel()
+		said := program.Execute(t, []string{
+			"DATABASE_URL=postgres://someone:s3cret-one@db.example/app?password=s3cret-two",
+			"REDIS_URL=redis://:s3cret-three@queue.example:6379/0", "SV_WORKERS=3",
+		}, "", "config", "show")
+		wantSaid(t, said, "db.example", "queue.example", "SV_WORKERS", "SV_IDEMPOTENCY_TTL", "24h")
+		if strings.Contains(said, "s3cret") {
+			t.Errorf("the settings are shown with a password: %s", said)
+		}
+	})
+
+	t.Run("UnknownCommandsAndArguments", func(t *testing.T) {
+		t.Parallel()
+		for _, args := range [][]string{
+			{"sevre"}, {"serve", "now"}, {"serve", "--only", "queue"}, {"serve", "--olny"}, {"seed"},
+		} {
+			wantSaid(t, program.Refuse(t, nil, args...), "simplevalidations:")
+		}
+	})
 }
 
 // TestListenAfterKills kills the command that forwards events again and again while they happen: the program behind it
@@ -144,4 +187,22 @@ func TestMigrate(t *testing.T) {
 		t.Errorf("plan = %s, want each of these applied: %s", after, before)
 	}
 	program.Seed(t, settings)
+}
+
+func TestAccountCommandsRefuseWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	i := program.Install(t)
+	for _, args := range [][]string{
+		{"user", "create", "short@harbour-energy.example", "--password-stdin"},
+		{"org", "create", "harbour-energy"},
+		{"org", "create", "Not a slug"},
+		{"org", "set", "no-such-org", "--runs", "4"},
+		{"org", "set", "harbour-energy", "--runs", "many"},
+		{"admin", "token", "create", "--org", "harbour-energy", "--user", "nobody@harbour-energy.example"},
+	} {
+		p := program.Launch(t, i.Settings, "short\n", args...)
+		if got := p.ExitCode(t); got == 0 || p.Stderr() == "" {
+			t.Errorf("exit code of %v = %d saying %q, want a refusal", args, got, p.Stderr())
+		}
+	}
 }
