@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/hibiken/asynq"
 
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/tasks"
@@ -33,29 +32,5 @@ func TestReadBacklog(t *testing.T) {
 	found.Oldest = found.Oldest.Round(time.Minute)
 	if want := (tasks.Backlog{Pending: 9999, DeadLetters: 1, Oldest: time.Minute}); found != want {
 		t.Errorf("backlog = %+v, want %+v", found, want)
-	}
-}
-
-func TestCountArchived(t *testing.T) {
-	t.Parallel()
-	for name, start := range backends() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := setup(t, start(t))
-			queue := asynq.NewClientFromRedisClient(b.client)
-			for _, id := range []string{"dead", "alive"} {
-				_, err := queue.EnqueueContext(t.Context(), asynq.NewTask("x", nil), asynq.Queue(tasks.QueueJobs),
-					asynq.TaskID(id))
-				if err != nil {
-					t.Fatal(err)
-				}
-			}
-			if err := b.inspector.ArchiveTask(tasks.QueueJobs, "dead"); err != nil {
-				t.Fatal(err)
-			}
-			if n, err := tasks.CountArchived(t.Context(), b.client); n != 1 || err != nil {
-				t.Errorf("archived = %d, %v, want 1", n, err)
-			}
-		})
 	}
 }

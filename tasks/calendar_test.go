@@ -27,22 +27,6 @@ func newCalendar(tb testing.TB, database *db.DB, spec string, run work) *tasks.C
 	return calendar
 }
 
-func TestNewCalendarRefuses(t *testing.T) {
-	t.Parallel()
-	for name, work := range map[string][]tasks.Periodic{
-		"NoName":      {{Spec: "@daily"}},
-		"BadSchedule": {{Name: workName, Spec: "often"}},
-		"OneTwice":    {{Name: workName, Spec: "@daily"}, {Name: workName, Spec: "@hourly"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if _, err := tasks.NewCalendar(nil, work, discard()); err == nil {
-				t.Error("made a calendar, want an error")
-			}
-		})
-	}
-}
-
 func TestCalendarHasOneEffectPerTick(t *testing.T) {
 	t.Parallel()
 	database := coretest.OpenDatabase(t)
@@ -156,7 +140,7 @@ func TestScheduler(t *testing.T) {
 				worker.HandlePeriodic(calendar)
 				startWorker(t, worker)
 			}
-			eventually(t, "three ticks are done", func() bool {
+			coretest.Await(t, "three ticks are done", func() bool {
 				_, effect := countTicks(t, b.db)
 				return effect >= 3
 			})

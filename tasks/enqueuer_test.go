@@ -109,7 +109,7 @@ func TestEnqueuer(t *testing.T) {
 // drainTogether lets several enqueuers work until nothing is left and returns the sum of what they did.
 func drainTogether(tb testing.TB, b *testBundle, enqueuers int) int {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), patience)
+	ctx, cancel := context.WithTimeout(tb.Context(), coretest.Patience)
 	defer cancel()
 	// An enqueuer may find nothing while another is at work, or has just been. Like the loop, it looks again then.
 	drained := func() bool {
@@ -179,13 +179,13 @@ func TestEnqueuerFreezes(t *testing.T) {
 		_, err := b.enqueuer.RunOnce(t.Context())
 		result <- err
 	}()
-	receive(t, "the queue takes the task", handedOver)
-	eventually(t, "the row can be locked by others", func() bool {
+	coretest.Receive(t, "the queue takes the task", handedOver)
+	coretest.Await(t, "the row can be locked by others", func() bool {
 		tag, err := b.db.Pool.Exec(t.Context(), "SELECT FROM staged_jobs FOR UPDATE SKIP LOCKED")
 		return err == nil && tag.RowsAffected() == 1
 	})
 	thaw()
-	if err := receive(t, "the enqueuer goes on", result); err == nil {
+	if err := coretest.Receive(t, "the enqueuer goes on", result); err == nil {
 		t.Error("run once without an error, want the lost transaction")
 	}
 	b.wantStaged(t, 1)

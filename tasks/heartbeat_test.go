@@ -136,12 +136,12 @@ func TestHeartbeatDeletesItsRowsWhenItStops(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- heart.Run(ctx, discard()) }()
-	eventually(t, "the process is heard of", func() bool {
+	coretest.Await(t, "the process is heard of", func() bool {
 		found, err := tasks.Processes(t.Context(), database, 10)
 		return err == nil && len(found) == 1
 	})
 	stop()
-	if err := receive(t, "the heartbeat ends", ended); err != nil {
+	if err := coretest.Receive(t, "the heartbeat ends", ended); err != nil {
 		t.Error(err)
 	}
 	wantProcesses(t, database, 0)
@@ -167,11 +167,11 @@ func TestHeartbeatDoesNotMindADatabaseThatIsAway(t *testing.T) {
 	go func() { ended <- heart.Run(ctx, discard()) }()
 	go func() { ended <- loop.Run(ctx, discard()) }()
 	for range 3 {
-		receive(t, "the loop passes", passed)
+		coretest.Receive(t, "the loop passes", passed)
 	}
 	stop()
 	for range 2 {
-		if err := receive(t, "the loop or the heartbeat ends", ended); err != nil {
+		if err := coretest.Receive(t, "the loop or the heartbeat ends", ended); err != nil {
 			t.Error(err)
 		}
 	}

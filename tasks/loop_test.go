@@ -182,24 +182,6 @@ func TestLoopAfterFailure(t *testing.T) {
 		})
 	})
 
-	t.Run("RecoversAtOnce", func(t *testing.T) {
-		t.Parallel()
-		synctest.Test(t, func(t *testing.T) {
-			runs := 0
-			startLoop(t, "again", time.Second, func(context.Context) (int, error) {
-				runs++
-				if runs <= 3 {
-					return 0, failure
-				}
-				return 0, nil
-			})
-			passing(time.Minute)
-			if runs < 50 {
-				t.Errorf("runs = %d in a minute, want the interval back after three failures", runs)
-			}
-		})
-	})
-
 	t.Run("ForgetsFailuresAfterAnIdleRun", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {

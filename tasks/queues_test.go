@@ -27,6 +27,9 @@ func TestQueues(t *testing.T) {
 			if err != nil || len(archived) != 2 {
 				t.Fatalf("archived = %v, %v, want 2 tasks", archived, err)
 			}
+			if n, err := tasks.CountArchived(t.Context(), b.client); n != 2 || err != nil {
+				t.Errorf("count of archived tasks = %d, %v, want 2", n, err)
+			}
 			if org, ok := tasks.OrganizationOf(archived[0].ID); !ok || org != list[0].OrgID && org != list[1].OrgID {
 				t.Errorf("organization of %s = %s, %v", archived[0].ID, org, ok)
 			}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
 
 // stoppableRedis is a redis-server that a test can stop and start again. It keeps nothing.
@@ -34,7 +36,7 @@ func (r *stoppableRedis) start(tb testing.TB) {
 	}
 	client := redis.NewClient(&redis.Options{Network: "unix", Addr: r.socket})
 	defer client.Close()
-	eventually(tb, "redis-server answers", func() bool {
+	coretest.Await(tb, "redis-server answers", func() bool {
 		return client.Ping(context.WithoutCancel(tb.Context())).Err() == nil
 	})
 }

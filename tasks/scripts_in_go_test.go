@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/embedded"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/tasks"
@@ -36,7 +37,7 @@ func TestScriptsInGoAreThoseOfEachTask(t *testing.T) {
 	b.stage(t, newJobs(10)...)
 	b.run(t, 10)
 	for sha := range scripts {
-		eventually(t, "script "+sha+" runs in Go", func() bool {
+		coretest.Await(t, "script "+sha+" runs in Go", func() bool {
 			_, ran := counted.Load(sha)
 			return ran
 		})

@@ -1,7 +1,6 @@
 package tasks_test
 
 import (
-	"context"
 	"log/slog"
 	"testing"
 	"time"
@@ -17,9 +16,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/tasks"
 )
-
-// patience is far above what anything here takes, so that only what hangs fails.
-const patience = 3 * time.Minute
 
 const kindCheck jobs.Kind = "tests.check"
 
@@ -187,40 +183,10 @@ func (b *testBundle) wantPending(tb testing.TB, want ...jobs.Job) {
 func (b *testBundle) wantState(tb testing.TB, job jobs.Job, want asynq.TaskState) *asynq.TaskInfo {
 	tb.Helper()
 	var info *asynq.TaskInfo
-	eventually(tb, "task is "+want.String(), func() bool {
+	coretest.Await(tb, "task is "+want.String(), func() bool {
 		var err error
 		info, err = b.inspector.GetTaskInfo(tasks.QueueJobs, job.TaskID())
 		return err == nil && info.State == want
 	})
 	return info
-}
-
-// eventually waits until the condition holds.
-func eventually(tb testing.TB, what string, holds func() bool) {
-	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), patience)
-	defer cancel()
-	ticker := time.NewTicker(10 * time.Millisecond)
-	defer ticker.Stop()
-	for !holds() {
-		select {
-		case <-ctx.Done():
-			tb.Fatalf("never happened: %s", what)
-		case <-ticker.C:
-		}
-	}
-}
-
-// receive waits for a value.
-func receive[T any](tb testing.TB, what string, from <-chan T) T {
-	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), patience)
-	defer cancel()
-	var value T
-	select {
-	case value = <-from:
-	case <-ctx.Done():
-		tb.Fatalf("never happened: %s", what)
-	}
-	return value
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/tasks"
 )
@@ -97,7 +98,7 @@ func TestEnqueuerLooksAgainBehindAnother(t *testing.T) {
 	if err := other.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	receive(t, "the enqueuer is woken", signal.Ready())
+	coretest.Receive(t, "the enqueuer is woken", signal.Ready())
 	if n, err := enqueuer.RunOnce(t.Context()); n != 1 || err != nil {
 		t.Errorf("run once = %d, %v behind another enqueuer, want 1", n, err)
 	}
@@ -121,7 +122,7 @@ func TestEnqueuerFollowsThePaceOfTheWorkers(t *testing.T) {
 			if err := b.client.Set(t.Context(), "asynq:{jobs}:processed", 1_000_000, 0).Err(); err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, "more tasks wait than there are slots", func() bool {
+			coretest.Await(t, "more tasks wait than there are slots", func() bool {
 				if _, err := b.enqueuer.RunOnce(t.Context()); err != nil {
 					t.Fatal(err)
 				}

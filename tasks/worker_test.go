@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/hibiken/asynq"
 
+	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
 	"github.com/simplevalidations/simplevalidations/tasks"
 )
@@ -60,10 +61,10 @@ func TestWorker(t *testing.T) {
 				want.Epoch = 7
 				b.stage(t, want)
 				b.run(t, 1)
-				if job := receive(t, "the job runs", got); job != want {
+				if job := coretest.Receive(t, "the job runs", got); job != want {
 					t.Errorf("job = %+v, want %+v", job, want)
 				}
-				eventually(t, "the queue forgets the task", func() bool {
+				coretest.Await(t, "the queue forgets the task", func() bool {
 					_, err := b.inspector.GetTaskInfo(tasks.QueueJobs, want.TaskID())
 					return errors.Is(err, asynq.ErrTaskNotFound)
 				})
@@ -86,7 +87,7 @@ func TestWorker(t *testing.T) {
 				startWorker(t, worker)
 				b.stage(t, newJob())
 				b.run(t, 1)
-				if got := receive(t, "the retry", done); got != 2 {
+				if got := coretest.Receive(t, "the retry", done); got != 2 {
 					t.Errorf("tries = %d, want 2", got)
 				}
 			})
@@ -121,7 +122,7 @@ func TestWorkerRefuses(t *testing.T) {
 			if err != nil {
 				t.Fatalf("enqueue: %v", err)
 			}
-			eventually(t, "the task is refused", func() bool {
+			coretest.Await(t, "the task is refused", func() bool {
 				info, err = b.inspector.GetTaskInfo(tasks.QueueJobs, info.ID)
 				return err == nil && info.LastErr != ""
 			})
@@ -151,14 +152,14 @@ func TestWorkerStops(t *testing.T) {
 		job := newJob()
 		b.stage(t, job)
 		b.run(t, 1)
-		receive(t, "the job runs", running)
+		coretest.Receive(t, "the job runs", running)
 		stopped := make(chan struct{})
 		go func() {
 			stop()
 			close(stopped)
 		}()
 		close(release)
-		receive(t, "the worker stops", stopped)
+		coretest.Receive(t, "the worker stops", stopped)
 		if cause != nil {
 			t.Errorf("the job's context ended with %v, want it whole within the grace", cause)
 		}
@@ -183,7 +184,7 @@ func TestWorkerStops(t *testing.T) {
 		job := newJob()
 		b.stage(t, job)
 		b.run(t, 1)
-		receive(t, "the job runs", running)
+		coretest.Receive(t, "the job runs", running)
 		stop()
 		if !returned {
 			t.Error("the worker ended before its handler")

@@ -167,26 +167,6 @@ func TestCharges(t *testing.T) {
 		}
 	})
 
-	t.Run("ForgottenWithTheirTransaction", func(t *testing.T) {
-		t.Parallel()
-		b := setup(t)
-		org := b.org(t, "org", 2)
-		b.charge(t, org)
-		refusal := errors.New("no")
-		err := db.Do(t.Context(), b.db, func(tx db.Tx) error {
-			if _, err := chargeIn(t.Context(), tx, org); err != nil {
-				return err
-			}
-			return refusal
-		})
-		if !errors.Is(err, refusal) {
-			t.Fatalf("InTx = %v, want the refusal", err)
-		}
-		if !b.charge(t, org)[0] {
-			t.Error("a charge that was rolled back counts")
-		}
-	})
-
 	t.Run("BeginAnewEveryMonthWithTheQuotaOfThatTime", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t)

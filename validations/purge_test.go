@@ -258,16 +258,6 @@ func TestPurgeKeepsWhatRerunsNeed(t *testing.T) {
 		}
 	})
 
-	t.Run("NoRerunStartsWithoutADocument", func(t *testing.T) {
-		t.Parallel()
-		b := newBundle(t)
-		first := b.ended(t, 3*day)
-		b.purge(t, policy, Purged{Contents: 1})
-		if _, err := b.rerun(t, first); !errors.Is(err, api.CodeDocumentGone) {
-			t.Errorf("rerun = %v, want document_gone", err)
-		}
-	})
-
 	t.Run("WhileOneIsBeingCommitted", func(t *testing.T) {
 		t.Parallel()
 		b := newBundle(t)

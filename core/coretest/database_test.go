@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -18,27 +17,6 @@ func TestMain(m *testing.M) { Main(m) }
 
 func TestDatabaseURL(t *testing.T) {
 	t.Parallel()
-
-	t.Run("IsMigrated", func(t *testing.T) {
-		t.Parallel()
-		var tables int
-		const query = "SELECT count(*) FROM pg_tables WHERE tablename IN ('organizations', 'idempotency_keys')"
-		if err := connect(t, DatabaseURL(t)).QueryRow(t.Context(), query).Scan(&tables); err != nil {
-			t.Fatalf("count tables: %v", err)
-		}
-		if tables != 2 {
-			t.Errorf("tables = %d, want 2", tables)
-		}
-	})
-
-	t.Run("IsNotShared", func(t *testing.T) {
-		t.Parallel()
-		for range 2 {
-			if _, err := connect(t, DatabaseURL(t)).Exec(t.Context(), "CREATE TABLE mine (id int)"); err != nil {
-				t.Errorf("create table: %v", err)
-			}
-		}
-	})
 
 	t.Run("IsDroppedThoughInUse", func(t *testing.T) {
 		t.Parallel()
@@ -95,56 +73,6 @@ func TestEnsureTemplate(t *testing.T) {
 	})
 }
 
-func TestTemplateName(t *testing.T) {
-	t.Parallel()
-	seen := map[string]string{}
-	tests := map[string]fstest.MapFS{
-		"One":     {"1.sql": {Data: []byte("a")}},
-		"Changed": {"1.sql": {Data: []byte("b")}},
-		"Renamed": {"2.sql": {Data: []byte("a")}},
-		"Two":     {"1.sql": {Data: []byte("a")}, "2.sql": {Data: []byte("b")}},
-		"Empty":   {},
-	}
-	for label, files := range tests {
-		name, err := templateName(files)
-		if err != nil {
-			t.Fatalf("name of %s: %v", label, err)
-		}
-		if other, taken := seen[name]; taken {
-			t.Errorf("%s and %s share the name %s", label, other, name)
-		}
-		seen[name] = label
-	}
-}
-
-func TestDatabaseOn(t *testing.T) {
-	t.Parallel()
-	got, err := databaseOn("postgres:///app?host=%2Frun&user=app", "mine")
-	if want := "postgres:///mine?host=%2Frun&user=app"; got != want || err != nil {
-		t.Errorf("address = %q, %v; want %q", got, err, want)
-	}
-	if got, err := databaseOn("host=/run user=app", "mine"); err == nil {
-		t.Errorf("address of key-value settings = %q, want an error", got)
-	}
-}
-
-func TestCluster(t *testing.T) {
-	t.Parallel()
-	cluster, err := StartCluster(t.Context())
-	if err != nil {
-		t.Fatalf("start: %v", err)
-	}
-	if err := execute(t.Context(), cluster.URL(), "SELECT 1"); err != nil {
-		t.Errorf("query: %v", err)
-	}
-	if err := cluster.Remove(t.Context()); err != nil {
-		t.Fatalf("remove: %v", err)
-	}
-	if _, err := os.Stat(cluster.dir); !os.IsNotExist(err) {
-		t.Errorf("folder after Remove: %v, want it gone", err)
-	}
-}
-
 func TestRemoveAbandoned(t *testing.T) {
 	t.Parallel()
 	temp := t.TempDir()
@@ -175,6 +103,15 @@ func TestRemoveAbandoned(t *testing.T) {
 			t.Errorf("%s folder exists = %t, want %t", name, err == nil, want)
 		}
 	}
+}
+
+func TestPrepareHasNoTimeout(t *testing.T) {
+	t.Parallel()
+	Prepare(t, DatabaseURL(t), `DO $$ BEGIN
+		IF current_setting('statement_timeout') <> '0' OR current_setting('lock_timeout') <> '0' THEN
+			RAISE 'a preparation has a timeout';
+		END IF;
+	END $$`)
 }
 
 func connect(tb testing.TB, url string) *pgx.Conn {

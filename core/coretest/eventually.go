@@ -31,3 +31,15 @@ func Await(tb testing.TB, what string, condition func() bool) {
 		}
 	}
 }
+
+// Receive waits for a value from the channel, or for its end.
+func Receive[T any](tb testing.TB, what string, from <-chan T) T {
+	tb.Helper()
+	var received T
+	select {
+	case received = <-from:
+	case <-time.After(Patience):
+		tb.Fatalf("waited %s in vain: %s", Patience, what)
+	}
+	return received
+}

@@ -50,25 +50,6 @@ func wantWaiting(tb testing.TB, served <-chan func(), why string) {
 	}
 }
 
-func TestTakeGivesAllPlacesToOneThatIsAlone(t *testing.T) {
-	t.Parallel()
-	places, org := share.New(4, 100), uuid.New()
-	for range 4 {
-		take(t, places, org, 25)
-	}
-	wantWaiting(t, queue(t, places, org, 0), "there is no fifth place")
-}
-
-func TestTakeGivesTheNextOrganizationAPlaceAtOnce(t *testing.T) {
-	t.Parallel()
-	places, busy := share.New(4, 160), uuid.New()
-	for range 4 {
-		take(t, places, busy, 40)
-	}
-	queue(t, places, busy, 40)
-	take(t, places, uuid.New(), 20)
-}
-
 func TestTakeLeavesHalfToOthersThatWait(t *testing.T) {
 	t.Parallel()
 	places, busy, other := share.New(4, 100), uuid.New(), uuid.New()
@@ -85,16 +66,6 @@ func TestTakeLeavesHalfToOthersThatWait(t *testing.T) {
 	(<-second)()
 	wantWaiting(t, busyWaits, "it has two places")
 	_ = first
-}
-
-func TestTakeKeepsTheBudgetOfMemory(t *testing.T) {
-	t.Parallel()
-	places, org := share.New(4, 100), uuid.New()
-	release := take(t, places, org, 80)
-	second := queue(t, places, org, 30)
-	wantWaiting(t, second, "110 of 100")
-	release()
-	<-second
 }
 
 func TestTakeLeavesHalfOfTheMemory(t *testing.T) {

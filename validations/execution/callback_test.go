@@ -40,25 +40,6 @@ func (b externalBundle) suspended(tb testing.TB) jobs.Job {
 	return job
 }
 
-func TestCallbackResumesTheRun(t *testing.T) {
-	t.Parallel()
-	b := setupExternal(t, testConfig())
-	job := b.suspended(t)
-	if n, err := b.executor.Sweep(t.Context()); n != 0 || err != nil {
-		t.Errorf("Sweep = %d, %v, want the run left alone", n, err)
-	}
-	b.wantCallback(t, callback{}, http.StatusOK, true)
-	if n := b.work(t); n != 1 {
-		t.Errorf("staged = %d, want 1", n)
-	}
-	b.wantCalls(t, 1)
-	b.wantRun(t, job, runRow{
-		State: api.RunStateCompleted, Result: api.RunResultPass, RecoveryPoint: 1,
-		Epoch: 5, Attempts: 1,
-	},
-		"0 PASSED")
-}
-
 func TestCallbackCountsOnce(t *testing.T) {
 	t.Parallel()
 	b := setupExternal(t, testConfig())
@@ -70,11 +51,7 @@ func TestCallbackCountsOnce(t *testing.T) {
 		t.Error("a second callback has changed the run")
 	}
 	b.work(t)
-	b.wantRun(t, job, runRow{
-		api.RunStateCompleted, api.RunResultFail,
-		api.ErrorCategoryValidationFailed, 1, 1, 5, 1, false, false,
-	},
-		"0 FAILED")
+	b.wantRun(t, job, ended(api.RunResultFail, api.ErrorCategoryValidationFailed, 1, 1, 5, 1), "0 FAILED")
 	before = b.version(t, job)
 	b.wantCallback(t, callback{}, http.StatusOK, false)
 	b.wantCallback(t, callback{answer: "nonsense"}, http.StatusOK, false)
@@ -90,11 +67,7 @@ func TestCallbackMayComeBeforeThePromise(t *testing.T) {
 	b.validator.Script(outside.Hasty)
 	b.work(t)
 	b.wantCalls(t, 1)
-	b.wantRun(t, job, runRow{
-		State: api.RunStateCompleted, Result: api.RunResultPass, RecoveryPoint: 1,
-		Epoch: 2, Attempts: 1,
-	},
-		"0 PASSED")
+	b.wantRun(t, job, passed(2), "0 PASSED")
 	if n := b.work(t); n != 0 {
 		t.Errorf("staged = %d, want 0", n)
 	}
@@ -277,10 +250,7 @@ func TestCallbackTooLate(t *testing.T) {
 			t.Fatalf("Sweep = %d, %v, want 1", n, err)
 		}
 		b.work(t)
-		b.wantRun(t, job, runRow{
-			api.RunStateCompleted, api.RunResultTimedOut, api.ErrorCategoryTimeout,
-			0, 0, 5, 1, false, false,
-		}, "")
+		b.wantRun(t, job, ended(api.RunResultTimedOut, api.ErrorCategoryTimeout, 0, 0, 5, 1), "")
 		b.wantCallback(t, callback{}, http.StatusOK, false)
 		b.wantCalls(t, 1)
 	})

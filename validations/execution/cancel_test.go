@@ -37,7 +37,7 @@ func TestCancel(t *testing.T) {
 				t.Errorf("Cancel = %v, want nil", err)
 			}
 		}
-		want := runRow{State: api.RunStateCompleted, Result: api.RunResultCanceled, Epoch: 2}
+		want := ended(api.RunResultCanceled, "", 0, 0, 2, 0)
 		for _, epoch := range []int{1, 2, 3} {
 			job.Epoch = epoch
 			b.execute(t, job)
@@ -61,20 +61,17 @@ func TestCancel(t *testing.T) {
 			close(begun)
 			return blocked(ctx, doc)
 		})
-		ended := make(chan error, 1)
-		go func() { ended <- b.executor.Execute(t.Context(), job) }()
+		done := make(chan error, 1)
+		go func() { done <- b.executor.Execute(t.Context(), job) }()
 		<-begun
 		if err := b.cancel(t.Context(), job); err != nil {
 			t.Errorf("Cancel = %v, want nil", err)
 		}
 		close(b.announced.canceled)
-		if err := <-ended; err != nil {
+		if err := <-done; err != nil {
 			t.Errorf("Execute = %v, want nil", err)
 		}
-		b.wantRun(t, job, runRow{
-			State: api.RunStateCompleted, Result: api.RunResultCanceled, RecoveryPoint: 1, Epoch: 3,
-			Attempts: 1,
-		}, "0 PASSED")
+		b.wantRun(t, job, ended(api.RunResultCanceled, "", 0, 1, 3, 1), "0 PASSED")
 	})
 
 	t.Run("LaterFindingsAreNotWritten", func(t *testing.T) {
@@ -86,20 +83,17 @@ func TestCancel(t *testing.T) {
 			<-finish
 			return engines.Report{Errors: 2}, nil
 		})
-		ended := make(chan error, 1)
-		go func() { ended <- b.executor.Execute(t.Context(), job) }()
+		done := make(chan error, 1)
+		go func() { done <- b.executor.Execute(t.Context(), job) }()
 		<-begun
 		if err := b.cancel(t.Context(), job); err != nil {
 			t.Errorf("Cancel = %v, want nil", err)
 		}
 		close(finish)
-		if err := <-ended; err != nil {
+		if err := <-done; err != nil {
 			t.Errorf("Execute = %v, want nil", err)
 		}
-		b.wantRun(t, job, runRow{
-			State: api.RunStateCompleted, Result: api.RunResultCanceled, Epoch: 3,
-			Attempts: 1,
-		}, "")
+		b.wantRun(t, job, ended(api.RunResultCanceled, "", 0, 0, 3, 1), "")
 	})
 
 	for name, tt := range map[string]struct {

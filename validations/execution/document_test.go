@@ -59,37 +59,22 @@ func (b *testBundle) large(tb testing.TB, text []byte, steps ...engine) jobs.Job
 	return job
 }
 
-func TestRunOfALargeDocument(t *testing.T) {
+func TestRunOfALargeDocumentIsRetriedWhenItCannotBeRead(t *testing.T) {
 	t.Parallel()
-
-	t.Run("ReadsItFromItsChunks", func(t *testing.T) {
-		t.Parallel()
-		b := setup(t, testConfig())
-		text := largeDocument(2*validations.MaxInlineBytes + 7)
-		job := b.large(t, text, reading(text), passing)
-		b.execute(t, job)
-		if got := b.run(t, job.SubjectID); got.Result != api.RunResultPass {
-			t.Errorf("run = %+v, want one that passed", got)
-		}
-	})
-
-	t.Run("IsRetriedWhenTheDocumentCannotBeRead", func(t *testing.T) {
-		t.Parallel()
-		b := setup(t, testConfig())
-		text := largeDocument(2 * validations.MaxInlineBytes)
-		job := b.large(t, text, reading(text))
-		b.exec(t, `UPDATE upload_chunks SET first_byte = 7 WHERE first_byte = 0`)
-		b.execute(t, job)
-		if got := b.run(t, job.SubjectID); got.State != api.RunStateRunning || got.Leased || !got.Swept {
-			t.Errorf("run = %+v, want one that waits for another attempt", got)
-		}
-		b.exec(t, `UPDATE upload_chunks SET first_byte = 0 WHERE first_byte = 7`)
-		job.Epoch++
-		b.execute(t, job)
-		if got := b.run(t, job.SubjectID); got.Result != api.RunResultPass {
-			t.Errorf("run = %+v, want one that passed", got)
-		}
-	})
+	b := setup(t, testConfig())
+	text := largeDocument(2 * validations.MaxInlineBytes)
+	job := b.large(t, text, reading(text))
+	b.exec(t, `UPDATE upload_chunks SET first_byte = 7 WHERE first_byte = 0`)
+	b.execute(t, job)
+	if got := b.run(t, job.SubjectID); got.State != api.RunStateRunning || got.Leased || !got.Swept {
+		t.Errorf("run = %+v, want one that waits for another attempt", got)
+	}
+	b.exec(t, `UPDATE upload_chunks SET first_byte = 0 WHERE first_byte = 7`)
+	job.Epoch++
+	b.execute(t, job)
+	if got := b.run(t, job.SubjectID); got.Result != api.RunResultPass {
+		t.Errorf("run = %+v, want one that passed", got)
+	}
 }
 
 func TestUploadReadAt(t *testing.T) {

@@ -1,6 +1,7 @@
 package execution
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/validations"
+	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
 // end is what clients read of how a run has ended.
@@ -33,114 +35,109 @@ func (b *testBundle) end(tb testing.TB, body api.Run) end {
 			steps[i] += "!"
 		}
 	}
-	return end{body.Result, body.Status, body.ErrorCategory, body.Error, friendly, strings.Join(steps, " ")}
+	return end{body.Result, body.Status, body.ErrorCategory, body.Error, friendly, strings.Join(steps, ", ")}
 }
 
 // A run ends in FAIL only if the document has errors. Errors of the service are shown as such.
 func TestEveryEndOfARun(t *testing.T) {
 	t.Parallel()
 	b := setup(t, testConfig())
-	const ours, theirs, late, stopped = "We could not check the document; it is not your fault",
-		"The document was checked and has errors", "The check took too long and was stopped",
-		"The run was canceled before the document was checked"
-	const unexecuted = `Step "Step" could not be executed.`
-	goOn := validations.Definition{Steps: []validations.Step{{ContinueOnFailure: true}}}
+	found := func(text, steps string) end {
+		const friendly = "The document was checked and has errors"
+		return end{api.RunResultFail, "FAILED", api.ErrorCategoryValidationFailed, text, friendly, steps}
+	}
+	ours := func(category api.ErrorCategory, text, steps string) end {
+		const friendly = "We could not check the document; it is not your fault"
+		return end{api.RunResultError, "FAILED", category, text, friendly, steps}
+	}
+	late := func(text, steps string) end {
+		const friendly = "The check took too long and was stopped"
+		return end{api.RunResultTimedOut, "TIMED_OUT", api.ErrorCategoryTimeout, text, friendly, steps}
+	}
+	const broke = `Step "Step" could not be executed.`
+	goOn, brief := validations.Step{ContinueOnFailure: true}, validations.Step{TimeoutSeconds: 1}
 	for name, tt := range map[string]struct {
-		definition validations.Definition
-		engines    []engine
-		before     string
-		want       end
+		steps   []validations.Step
+		engines []engine
+		before  string
+		want    end
 	}{
-		"Passed": {validations.Definition{}, []engine{passing}, "", end{
-			api.RunResultPass, "SUCCEEDED", "", "",
-			"", "PASSED",
-		}},
-		"Failed": {
-			validations.Definition{},
-			[]engine{failing, passing},
+		"Passed": {
+			nil,
+			[]engine{passing, passing},
 			"",
-			end{
-				api.RunResultFail, "FAILED", api.ErrorCategoryValidationFailed, "The document has 2 errors.",
-				theirs, "FAILED SKIPPED",
-			},
+			end{Result: api.RunResultPass, Status: "SUCCEEDED", Steps: "PASSED, PASSED"},
+		},
+		"Failed": {nil, []engine{failing, passing}, "", found("The document has 2 errors.", "FAILED, SKIPPED")},
+		"GoesOnWhereTheStepSaysSo": {
+			[]validations.Step{goOn},
+			[]engine{failing, passing, failing},
+			"",
+			found("The document has 4 errors.", "FAILED, PASSED, FAILED"),
+		},
+		"SaysOnceWhyADocumentCannotBeRead": {
+			[]validations.Step{goOn, goOn},
+			[]engine{unreadable, unreadable, failing},
+			"",
+			found("The document has 3 errors.", "FAILED, SKIPPED!, FAILED"),
+		},
+		"EndsWhereADocumentCannotBeReadEither": {
+			[]validations.Step{goOn},
+			[]engine{unreadable, unreadable, passing},
+			"",
+			found("The document has 1 error.", "FAILED, SKIPPED!, SKIPPED"),
 		},
 		"EngineFailed": {
-			validations.Definition{},
-			[]engine{passing, broken},
-			"",
-			end{
-				api.RunResultError, "FAILED", api.ErrorCategoryRuntimeError, unexecuted, ours,
-				"PASSED FAILED!",
-			},
+			nil, []engine{passing, broken}, "", ours(api.ErrorCategoryRuntimeError, broke, "PASSED, FAILED!"),
 		},
 		"EngineRanOutOfWhatItMayUse": {
-			goOn,
-			[]engine{failing, exhausted},
-			"",
-			end{
-				api.RunResultError, "FAILED", api.ErrorCategoryRuntimeError,
-				`Step "Step" needed more than 20s of processor time.`, ours, "FAILED FAILED!",
-			},
+			[]validations.Step{goOn}, []engine{failing, exhausted}, "", ours(api.ErrorCategoryRuntimeError,
+				`Step "Step" needed more than 20s of processor time.`, "FAILED, FAILED!"),
 		},
 		"EngineFailedAfterErrorsWereFound": {
-			goOn,
+			[]validations.Step{goOn},
 			[]engine{failing, panicking},
 			"",
-			end{
-				api.RunResultError, "FAILED", api.ErrorCategoryRuntimeError, unexecuted, ours,
-				"FAILED FAILED!",
-			},
+			ours(api.ErrorCategoryRuntimeError, broke, "FAILED, FAILED!"),
 		},
 		"StepTookTooLong": {
-			validations.Definition{Steps: []validations.Step{{TimeoutSeconds: 1}}},
+			[]validations.Step{brief},
 			[]engine{blocked, passing},
 			"",
-			end{
-				api.RunResultTimedOut, "TIMED_OUT", api.ErrorCategoryTimeout,
-				`Step "Step" took longer than 1s.`, late,
-				"FAILED! SKIPPED",
-			},
+			late(`Step "Step" took longer than 1s.`, "FAILED!, SKIPPED"),
+		},
+		"StepPassedTooLate": {
+			[]validations.Step{brief}, []engine{passingLate}, "", late(`Step "Step" took longer than 1s.`, "FAILED!"),
 		},
 		"RunTookTooLong": {
-			validations.Definition{},
+			nil,
 			[]engine{passing},
 			`UPDATE validation_runs SET started_at = now() - interval '2 hours' WHERE id = $1`,
-			end{
-				api.RunResultTimedOut, "TIMED_OUT", api.ErrorCategoryTimeout,
-				`The run took longer than 1h0m0s; it was at step "Step".`, late, "FAILED!",
-			},
+			late(`The run took longer than 1h0m0s; it was at step "Step".`, "FAILED!"),
 		},
 		"NeverCameToItsEnd": {
-			validations.Definition{},
-			[]engine{passing},
-			`UPDATE validation_runs SET attempts = 3 WHERE id = $1`,
-			end{
-				api.RunResultError, "FAILED", api.ErrorCategorySystemError,
-				"The run was started 3 times and never finished.",
-				ours, "FAILED!",
-			},
+			nil, []engine{passing}, `UPDATE validation_runs SET attempts = 3 WHERE id = $1`, ours(
+				api.ErrorCategorySystemError, "The run was started 3 times and never finished.", "FAILED!"),
 		},
 		"DocumentWasGone": {
-			validations.Definition{},
-			[]engine{failing},
-			`UPDATE submissions SET content = NULL FROM validation_runs AS r WHERE r.id = $1
-				AND submissions.id = r.submission_id`,
-			end{
-				api.RunResultError, "FAILED", api.ErrorCategorySystemError,
-				"The document is no longer kept, so it could not be checked.", ours, "FAILED!",
-			},
+			nil, []engine{failing}, `UPDATE submissions SET content = NULL FROM validation_runs AS r
+				WHERE r.id = $1 AND submissions.id = r.submission_id`, ours(api.ErrorCategorySystemError,
+				"The document is no longer kept, so it could not be checked.", "FAILED!"),
 		},
 		"Canceled": {
-			validations.Definition{},
+			nil,
 			[]engine{passing},
-			`UPDATE validation_runs SET state = 'COMPLETED', result = 'CANCELED', error = 'The run was canceled.',
-				ended_at = now(), sweep_after = NULL WHERE id = $1`,
-			end{api.RunResultCanceled, "CANCELED", "", "The run was canceled.", stopped, "SKIPPED"},
+			`UPDATE validation_runs SET state = 'COMPLETED', result = 'CANCELED',
+				error = 'The run was canceled.', ended_at = now(), sweep_after = NULL WHERE id = $1`,
+			end{
+				api.RunResultCanceled, "CANCELED", "", "The run was canceled.",
+				"The run was canceled before the document was checked", "SKIPPED",
+			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			job := b.startDefinition(t, tt.definition, tt.engines...)
+			job := b.startDefinition(t, validations.Definition{Steps: tt.steps}, tt.engines...)
 			if tt.before != "" {
 				b.exec(t, tt.before, job.SubjectID)
 			}
@@ -174,4 +171,10 @@ func TestConstraintsRefuseAWrongResult(t *testing.T) {
 			t.Errorf("%s: violated %q, want ck_validation_runs_verdict", statement, got)
 		}
 	}
+}
+
+// passingLate passes when its time is over.
+func passingLate(ctx context.Context, _ engines.Document) (engines.Report, error) {
+	<-ctx.Done()
+	return engines.Report{}, nil
 }

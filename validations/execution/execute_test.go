@@ -3,18 +3,16 @@ package execution
 import (
 	"context"
 	"errors"
-	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/jobs"
-	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
@@ -25,107 +23,6 @@ func (b *testBundle) wantRun(tb testing.TB, job jobs.Job, want runRow, steps str
 	}
 	if got := b.steps(tb, job.SubjectID); got != steps {
 		tb.Errorf("steps = %q, want %q", got, steps)
-	}
-}
-
-func TestExecute(t *testing.T) {
-	t.Parallel()
-	b := setup(t, testConfig())
-	again := validations.Step{ContinueOnFailure: true}
-	for _, tt := range []struct {
-		name       string
-		definition validations.Definition
-		engines    []engine
-		want       runRow
-		steps      string
-	}{
-		{
-			"PassesWhenEveryStepPasses",
-			validations.Definition{},
-			[]engine{passing, passing},
-			runRow{
-				State: api.RunStateCompleted, Result: api.RunResultPass, RecoveryPoint: 2, Epoch: 2,
-				Attempts: 1,
-			},
-			"0 PASSED, 1 PASSED",
-		},
-		{
-			"EndsAtTheFirstFailingStep",
-			validations.Definition{},
-			[]engine{failing, passing},
-			runRow{
-				api.RunStateCompleted, api.RunResultFail, api.ErrorCategoryValidationFailed, 2, 1, 2,
-				1, false, false,
-			},
-			"0 FAILED",
-		},
-		{
-			"GoesOnWhereTheStepSaysSo",
-			validations.Definition{Steps: []validations.Step{again}},
-			[]engine{failing, passing, failing},
-			runRow{
-				api.RunStateCompleted, api.RunResultFail, api.ErrorCategoryValidationFailed, 4, 3, 2,
-				1, false, false,
-			},
-			"0 FAILED, 1 PASSED, 2 FAILED",
-		},
-		{
-			"FailsWhenOnlyAnEarlierStepFailed",
-			validations.Definition{Steps: []validations.Step{again}},
-			[]engine{failing, passing},
-			runRow{
-				api.RunStateCompleted, api.RunResultFail, api.ErrorCategoryValidationFailed, 2, 2, 2,
-				1, false, false,
-			},
-			"0 FAILED, 1 PASSED",
-		},
-		{
-			"SaysOnceWhyADocumentCannotBeRead",
-			validations.Definition{Steps: []validations.Step{again, again}},
-			[]engine{unreadable, unreadable, failing},
-			runRow{
-				api.RunStateCompleted, api.RunResultFail, api.ErrorCategoryValidationFailed, 3, 3, 2,
-				1, false, false,
-			},
-			"0 FAILED, 1 SKIPPED, 2 FAILED",
-		},
-		{
-			"EndsWhereADocumentCannotBeReadEither",
-			validations.Definition{Steps: []validations.Step{again}},
-			[]engine{unreadable, unreadable, passing},
-			runRow{
-				api.RunStateCompleted, api.RunResultFail, api.ErrorCategoryValidationFailed, 1, 2, 2,
-				1, false, false,
-			},
-			"0 FAILED, 1 SKIPPED",
-		},
-		{
-			"IsNotToBlameTheDocumentForAPanic",
-			validations.Definition{},
-			[]engine{passing, panicking},
-			runRow{
-				api.RunStateCompleted, api.RunResultError, api.ErrorCategoryRuntimeError, 0, 1, 2, 1,
-				false, false,
-			},
-			"0 PASSED",
-		},
-		{
-			"IsNotToBlameTheDocumentForAnError",
-			validations.Definition{},
-			[]engine{broken},
-			runRow{
-				api.RunStateCompleted, api.RunResultError, api.ErrorCategoryRuntimeError, 0, 0, 2, 1,
-				false, false,
-			},
-			"",
-		},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			job := b.startDefinition(t, tt.definition, tt.engines...)
-			b.execute(t, job)
-			b.wantRun(t, job, tt.want, tt.steps)
-		})
 	}
 }
 
@@ -143,42 +40,23 @@ func blocked(ctx context.Context, _ engines.Document) (engines.Report, error) {
 	return engines.Report{}, ctx.Err()
 }
 
-func TestExecuteEndsStepsThatTakeTooLong(t *testing.T) {
-	t.Parallel()
-	cfg := testConfig()
-	cfg.StepTimeout = 20 * time.Millisecond
-	b := setup(t, cfg)
-	late := func(ctx context.Context, _ engines.Document) (engines.Report, error) {
-		<-ctx.Done()
-		return engines.Report{}, nil
-	}
-	for name, step := range map[string]engine{"ThatNoticeIt": blocked, "ThatPassTooLate": late} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			job := b.start(t, step)
-			b.execute(t, job)
-			b.wantRun(t, job, runRow{
-				api.RunStateCompleted, api.RunResultTimedOut,
-				api.ErrorCategoryTimeout, 0, 0, 2, 1, false, false,
-			}, "")
-		})
-	}
-}
-
 func TestExecuteDoesNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t, testConfig())
-	for _, tt := range []struct{ name, before string }{
-		{"ForACompletedRun", `UPDATE validation_runs SET state = 'COMPLETED', result = 'PASS', ended_at = now(),
-			sweep_after = NULL WHERE id = $1`},
-		{"ForALowerEpoch", `UPDATE validation_runs SET epoch = epoch + 1 WHERE id = $1`},
+	for _, tt := range []struct {
+		name, before string
+		org          uuid.UUID
+	}{
+		{"ForALowerEpoch", `UPDATE validation_runs SET epoch = epoch + 1 WHERE id = $1`, b.orgID},
+		{"ForARunOfAnotherOrganization", `UPDATE validation_runs SET sweep_after = now() WHERE id = $1`, uuid.New()},
 		{"WhileAnotherHasTheLease", `UPDATE validation_runs SET state = 'RUNNING', started_at = now(),
-			lease_until = now() + interval '1 minute' WHERE id = $1`},
+			lease_until = now() + interval '1 minute' WHERE id = $1`, b.orgID},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			var n atomic.Int64
 			job := b.start(t, counting(&n, passing))
+			job.OrgID = tt.org
 			b.exec(t, tt.before, job.SubjectID)
 			before := b.version(t, job)
 			b.execute(t, job)
@@ -188,98 +66,12 @@ func TestExecuteDoesNothing(t *testing.T) {
 			}
 		})
 	}
-
-	t.Run("ForAHigherEpoch", func(t *testing.T) {
-		t.Parallel()
-		var n atomic.Int64
-		job := b.start(t, counting(&n, passing))
-		job.Epoch++
-		b.execute(t, job)
-		if n.Load() != 0 {
-			t.Errorf("engine runs = %d, want 0", n.Load())
-		}
-	})
-
-	t.Run("WhenDeliveredAgain", func(t *testing.T) {
-		t.Parallel()
-		var n atomic.Int64
-		job := b.start(t, counting(&n, passing))
-		b.execute(t, job)
-		before := b.version(t, job)
-		b.execute(t, job)
-		job.Epoch++
-		b.execute(t, job)
-		if n.Load() != 1 || b.version(t, job) != before {
-			t.Errorf("engine runs = %d, want 1 and the row untouched", n.Load())
-		}
-	})
-
-	t.Run("ForARunOfAnotherOrganization", func(t *testing.T) {
-		t.Parallel()
-		var n atomic.Int64
-		job := b.start(t, counting(&n, passing))
-		job.OrgID = job.SubjectID
-		b.execute(t, job)
-		if n.Load() != 0 {
-			t.Errorf("engine runs = %d, want 0", n.Load())
-		}
-	})
 }
 
 // version changes with every write of the run's row.
 func (b *testBundle) version(tb testing.TB, job jobs.Job) string {
 	tb.Helper()
 	return one[string](tb, b, `SELECT ctid || ' ' || xmin FROM validation_runs WHERE id = $1`, job.SubjectID)
-}
-
-func TestExecuteIsDoneOnceByMany(t *testing.T) {
-	t.Parallel()
-	b := setup(t, testConfig())
-	var n atomic.Int64
-	job := b.start(t, counting(&n, passing), counting(&n, failing))
-	var workers sync.WaitGroup
-	for range 16 {
-		workers.Go(func() { b.execute(t, job) })
-	}
-	workers.Wait()
-	if n.Load() != 2 {
-		t.Errorf("engine runs = %d, want one for each step", n.Load())
-	}
-	b.wantRun(t, job, runRow{
-		api.RunStateCompleted, api.RunResultFail, api.ErrorCategoryValidationFailed,
-		2, 2, 2, 1, false, false,
-	},
-		"0 PASSED, 1 FAILED")
-}
-
-func TestExecuteAfterLeaseWasTakenCommitHasNoEffect(t *testing.T) {
-	t.Parallel()
-	b := setup(t, testConfig())
-	begun, finish := make(chan struct{}), make(chan struct{})
-	stale := b.start(t, func(context.Context, engines.Document) (engines.Report, error) {
-		begun <- struct{}{}
-		<-finish
-		return engines.Report{Errors: 2}, nil
-	})
-	ended := make(chan error, 1)
-	go func() { ended <- b.executor.Execute(t.Context(), stale) }()
-	<-begun
-	b.exec(t, `UPDATE validation_runs SET lease_until = now(), sweep_after = now()`)
-	if n, err := b.executor.Sweep(t.Context()); n != 1 || err != nil {
-		t.Fatalf("Sweep = %d, %v, want the run", n, err)
-	}
-	before := b.version(t, stale)
-	close(finish)
-	if err := <-ended; err != nil {
-		t.Errorf("Execute of the stale holder = %v, want nil", err)
-	}
-	if b.version(t, stale) != before {
-		t.Error("the stale holder wrote the run")
-	}
-	b.wantRun(t, stale, runRow{
-		State: api.RunStateRunning, Result: api.RunResultUnknown, Epoch: 3,
-		Attempts: 1, Swept: true,
-	}, "")
 }
 
 func TestExecuteAfterLeaseWasTakenIsStopped(t *testing.T) {
@@ -334,11 +126,7 @@ func TestExecuteKeepsTheLeaseOfALivingHolder(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Errorf("Execute = %v, want nil", err)
 	}
-	b.wantRun(t, job, runRow{
-		State: api.RunStateCompleted, Result: api.RunResultPass, RecoveryPoint: 1,
-		Epoch: 2, Attempts: 1,
-	},
-		"0 PASSED")
+	b.wantRun(t, job, passed(2), "0 PASSED")
 }
 
 func TestExecuteResumesAfterTheLastStep(t *testing.T) {
@@ -363,46 +151,11 @@ func TestExecuteResumesAfterTheLastStep(t *testing.T) {
 		}, "0 PASSED")
 	job.Epoch = one[int](t, b, `SELECT max(epoch) FROM staged_jobs`)
 	b.execute(t, job)
-	b.wantRun(t, job, runRow{
-		State: api.RunStateCompleted, Result: api.RunResultPass, RecoveryPoint: 2,
-		Epoch: 4, Attempts: 1,
-	},
-		"0 PASSED, 1 PASSED")
+	b.wantRun(t, job, ended(api.RunResultPass, "", 0, 2, 4, 1), "0 PASSED, 1 PASSED")
 	if first.Load() != 1 || second.Load() != 2 {
 		t.Errorf("engine runs = %d, %d, want 1 of the done step and 2 of the interrupted one", first.Load(),
 			second.Load())
 	}
-}
-
-func TestExecuteGivesUpInTheEnd(t *testing.T) {
-	t.Parallel()
-	b := setup(t, testConfig())
-	var n atomic.Int64
-	job := b.start(t, counting(&n, passing))
-	b.exec(t, `UPDATE validation_runs SET attempts = 3`)
-	b.execute(t, job)
-	b.wantRun(t, job, runRow{
-		api.RunStateCompleted, api.RunResultError, api.ErrorCategorySystemError, 0,
-		0, 2, 4, false, false,
-	}, "")
-	if text := one[string](t, b, `SELECT error FROM validation_runs`); !strings.Contains(text, "3 times") ||
-		n.Load() != 0 {
-		t.Errorf("error = %q after %d engine runs, want it to say 3 times, after none", text, n.Load())
-	}
-}
-
-func TestExecuteWithoutAWorkingDefinition(t *testing.T) {
-	t.Parallel()
-	b := setup(t, testConfig())
-	job := b.startDefinition(t, validations.Definition{Steps: []validations.Step{{
-		ID: "s", Name: "S", Type: "unheard",
-		Config: []byte("{}"),
-	}}})
-	b.execute(t, job)
-	b.wantRun(t, job, runRow{
-		api.RunStateCompleted, api.RunResultError, api.ErrorCategorySystemError, 0,
-		0, 2, 1, false, false,
-	}, "")
 }
 
 func TestFindingsAreStoredWhateverTheDocumentHolds(t *testing.T) {

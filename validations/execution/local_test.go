@@ -116,11 +116,11 @@ func bornLeased() runRow {
 }
 
 // passed is a run of one step that has passed under the epoch.
-func passed(epoch int) runRow {
-	return runRow{
-		State: api.RunStateCompleted, Result: api.RunResultPass, RecoveryPoint: 1,
-		Epoch: epoch, Attempts: 1,
-	}
+func passed(epoch int) runRow { return ended(api.RunResultPass, "", 0, 1, epoch, 1) }
+
+// ended is a run that has ended after its first steps, with so many errors of the document.
+func ended(result api.RunResult, category api.ErrorCategory, errs int64, steps, epoch, attempts int) runRow {
+	return runRow{api.RunStateCompleted, result, category, errs, steps, epoch, attempts, false, false}
 }
 
 func (c localCast) wantStaged(tb testing.TB, r localRun, epochs ...int) {
@@ -184,27 +184,6 @@ func TestAcquire(t *testing.T) {
 		return place
 	}
 
-	t.Run("SharesPlaces", func(t *testing.T) {
-		t.Parallel()
-		c, busy := open(t), uuid.New()
-		first := reserve(t, c, prepared(busy, 2), engines.KindTable)
-		for range 3 {
-			if reserve(t, c, prepared(busy, 2), engines.KindTable) == nil {
-				t.Error("an organization that is alone has not all places")
-			}
-		}
-		if reserve(t, c, prepared(busy, 2), engines.KindTable) != nil {
-			t.Error("there are more than four places")
-		}
-		if reserve(t, c, prepared(uuid.New(), 2), engines.KindTable) == nil {
-			t.Error("another organization has no place")
-		}
-		first.Release()
-		if reserve(t, c, prepared(busy, 2), engines.KindTable) != nil {
-			t.Error("the busy organization has more than half of the places")
-		}
-	})
-
 	t.Run("ReservesMemoryForTheHeaviestStep", func(t *testing.T) {
 		t.Parallel()
 		c := open(t)
@@ -232,21 +211,6 @@ func TestAcquire(t *testing.T) {
 		}
 		if taken := c.local.slots.Usage().Taken; taken != 0 {
 			t.Errorf("places taken = %d, want none", taken)
-		}
-	})
-
-	t.Run("LeavesMemoryToWaitingRuns", func(t *testing.T) {
-		t.Parallel()
-		c := open(t)
-		if _, err := c.executor.memory.Take(t.Context(), uuid.New(), 64<<20); err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		go func() { _, _ = c.executor.memory.Take(ctx, uuid.New(), 64<<20) }()
-		coretest.Eventually(t, func() bool { return c.executor.memory.Usage().Waiting == 1 })
-		if reserve(t, c, prepared(uuid.New(), 2), engines.KindRules) != nil {
-			t.Error("a local run was served before the one that waits")
 		}
 	})
 

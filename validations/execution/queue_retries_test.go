@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
 
@@ -53,10 +52,7 @@ func TestExecuteOutlastsTheRetriesOfTheQueue(t *testing.T) {
 	}
 	end <- nil
 	b.execute(t, job)
-	b.wantRun(t, job, runRow{
-		State: api.RunStateCompleted, Result: api.RunResultPass, RecoveryPoint: 1,
-		Epoch: 2*interruptions + 2, Attempts: 1,
-	}, "0 PASSED")
+	b.wantRun(t, job, passed(2*interruptions+2), "0 PASSED")
 	if got := n.Load(); got != int64(interruptions)+1 {
 		t.Errorf("engine runs = %d, want %d", got, interruptions+1)
 	}

@@ -102,17 +102,6 @@ func TestSpentQuotasReplay(t *testing.T) {
 	o.checkCounts(t, o.few, all(4))
 }
 
-// A key that another start has leaves nothing behind of the start that lost it, and harms no other.
-func TestTakenKeysLeaveNothingBehind(t *testing.T) {
-	t.Parallel()
-	o := observe(t)
-	tn := o.others[1]
-	o.trips(t, []*attempt{tn.start(t, "a", "a")}, "created")
-	o.trips(t, []*attempt{tn.start(t, "a", "a")}, "replayed")
-	o.trips(t, []*attempt{tn.start(t, "a", "b"), tn.start(t, "b", "b")}, "idempotency_key_reused", "created")
-	o.checkCounts(t, tn, all(3))
-}
-
 // While a key is held, its copies neither wait for the counter that its holder has locked, nor write anything.
 func TestCopiesDoNotWaitForTheCounter(t *testing.T) {
 	t.Parallel()

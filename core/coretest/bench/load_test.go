@@ -98,18 +98,6 @@ func TestMeasure(t *testing.T) {
 		}
 	})
 
-	t.Run("CountsOthersAlone", func(t *testing.T) {
-		t.Parallel()
-		handler, s := setup(t)
-		got, err := s.measure(t.Context(), row{workOthers, clients}, duration)
-		if err != nil {
-			t.Fatalf("measure: %v", err)
-		}
-		if started := len(handler.runs) - allTenants; got.requests == 0 || got.requests > started {
-			t.Errorf("counted %d of %d starts, want those of the others", got.requests, started)
-		}
-	})
-
 	for _, tt := range []struct {
 		fault string
 		what  work

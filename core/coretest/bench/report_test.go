@@ -74,19 +74,3 @@ func TestReport(t *testing.T) {
 		}
 	}
 }
-
-func TestSpread(t *testing.T) {
-	t.Parallel()
-	if median, least, most := spread([]float64{4, 1, 2, 9}); median != 3 || least != 1 || most != 9 {
-		t.Errorf("spread = %g, %g, %g, want 3, 1, 9", median, least, most)
-	}
-}
-
-func TestThousands(t *testing.T) {
-	t.Parallel()
-	for value, want := range map[float64]string{0: "0", 999: "999", 1000: "1,000", 1234567.4: "1,234,567"} {
-		if got := thousands(value); got != want {
-			t.Errorf("%f is written %s, want %s", value, got, want)
-		}
-	}
-}

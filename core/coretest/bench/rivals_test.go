@@ -48,10 +48,3 @@ func TestReadLogs(t *testing.T) {
 		})
 	}
 }
-
-func TestByteaText(t *testing.T) {
-	t.Parallel()
-	if got, want := byteaText(`a\b`), `a\\b`; got != want {
-		t.Errorf("text = %s, want %s", got, want)
-	}
-}

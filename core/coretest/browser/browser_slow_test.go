@@ -4,11 +4,8 @@ package browser_test
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -239,95 +236,6 @@ func TestBrowserAcceptsWhatWasReviewed(t *testing.T) {
 	}
 	if problems := reviewed.problems(t); len(problems) > 0 {
 		t.Errorf("problems = %q, want none", problems)
-	}
-}
-
-func TestTabInABrowser(t *testing.T) {
-	t.Parallel()
-	var sent []string
-	events := make(chan string)
-	mux := http.NewServeMux()
-	mux.Handle("/", site{
-		without: "<p>Since", with: `<p id="live" role="status"></p><p>Since`,
-		script: `new EventSource("/events/").onmessage = ({ data }) => {
-			const live = document.querySelector("#live");
-			live.textContent = data;
-			live.className = "told";
-		};`,
-	})
-	mux.HandleFunc("POST /form/", func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body) // What is missing of it fails the test.
-		sent = append(sent, string(body))
-		http.Redirect(w, r, "/other/", http.StatusSeeOther)
-	})
-	mux.HandleFunc("/events/", func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/event-stream")
-		for {
-			select {
-			case event := <-events:
-				fmt.Fprintf(w, "data: %s\n\n", event)
-			case <-r.Context().Done():
-				return
-			}
-			if err := http.NewResponseController(w).Flush(); err != nil {
-				return
-			}
-		}
-	})
-	server := httptest.NewServer(mux)
-	t.Cleanup(server.Close)
-
-	tab := browser.Open(t).Tab(t, browser.Viewport{Theme: browser.Dark})
-	tab.SetCookies(server.URL, &http.Cookie{Name: "session", Value: "secret"})
-	tab.Go(server.URL + "/")
-	if !browser.Eval[bool](tab, `matchMedia("(prefers-color-scheme: dark)").matches`) {
-		t.Error("the page is light, want it dark")
-	}
-	events <- "One more"
-	tab.Await("#live.told")
-	if got := tab.Text("#live"); got != "One more" {
-		t.Errorf("text = %q, want what the event said", got)
-	}
-	if shift := tab.LayoutShift(); shift == 0 {
-		t.Error("layout shift = 0, want that of the line that came")
-	}
-	tab.Fill("#name", "Ann")
-	tab.Fill("#name", "Bob")
-	tab.Follow("form button")
-	if got := tab.Address(); got != server.URL+"/other/" || len(sent) != 1 || sent[0] != "name=Bob" {
-		t.Errorf("at %s after sending %q, want /other/ after name=Bob", got, sent)
-	}
-	tab.Back()
-	tab.Fill("#name", "Eve")
-	tab.Load(func() { tab.Press(browser.Enter) })
-	if len(sent) != 2 || len(tab.Cookies()) != 1 || tab.Count("h1") != 1 {
-		t.Errorf("sent %q with %v, want two forms with one cookie", sent, tab.Cookies())
-	}
-	if wrong := tab.Walk(); len(wrong) > 0 {
-		t.Errorf("walk = %q, want nothing wrong", wrong)
-	}
-}
-
-func TestScreenshotsOfABrowser(t *testing.T) {
-	t.Parallel()
-	server := httptest.NewServer(site{})
-	t.Cleanup(server.Close)
-	folder := filepath.Join(t.TempDir(), "screenshots")
-	page := browser.Page{Name: "good", URL: server.URL + "/"}
-	browser.Open(t).Shoot(t, folder, page)
-	browser.WriteSheet(t, folder, []browser.Page{page})
-	text, err := os.ReadFile(filepath.Join(folder, "index.html"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"light-1280", "dark-1280", "light-360", "dark-360", "forced-colors", "print"} {
-		file := "good-" + name + ".png"
-		if info, err := os.Stat(filepath.Join(folder, file)); err != nil || info.Size() == 0 {
-			t.Errorf("%s: %v, want a picture", file, err)
-		}
-		if !strings.Contains(string(text), `src="`+file+`"`) {
-			t.Errorf("the contact sheet has no %s", file)
-		}
 	}
 }
 

@@ -2,7 +2,6 @@ package chaos
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/simplevalidations/simplevalidations/core/coretest/program"
@@ -50,35 +49,4 @@ func TestPurgeByManySchedulers(t *testing.T) {
 	if got := program.Count(t, i.DB, "SELECT count(*) FROM validation_runs"); got != keys {
 		t.Errorf("runs = %d, want %d", got, keys)
 	}
-}
-
-func TestPurgeCommand(t *testing.T) {
-	t.Parallel()
-	const expired, kept = 3, 2
-	i := program.Install(t)
-	s := program.Serve(t, i.Settings)
-	c := program.NewClient(t, i.Harbour.Tokens.Executor)
-	for k := range expired + kept {
-		program.WantCreated(t, c.Start(t, s.URL(), program.Building(t, fmt.Sprintf("key-%d", k))))
-	}
-	program.Change(t, i.DB, `
-		UPDATE idempotency_keys SET created_at = now() - interval '2 days', expires_at = now() - interval '1 day'
-		WHERE key IN ('key-0', 'key-1', 'key-2')`)
-	for _, step := range []struct {
-		says string
-		left int
-	}{
-		{"3 expired keys", kept},
-		{"0 expired keys", kept},
-	} {
-		said := program.Execute(t, i.Settings, "", "admin", "purge")
-		if !strings.Contains(said, step.says) {
-			t.Errorf("purge said %q, want %q", said, step.says)
-		}
-		if got := program.Count(t, i.DB, "SELECT count(*) FROM idempotency_keys"); got != step.left {
-			t.Errorf("keys after the purge = %d, want %d", got, step.left)
-		}
-	}
-	program.AwaitRest(t, i.DB)
-	program.CheckInvariants(t, i.DB)
 }

@@ -152,10 +152,8 @@ type ended struct {
 func setupJob(tb testing.TB, attempt string) job {
 	tb.Helper()
 	dir := workplace(tb)
-	return job{dir: dir, environ: append(os.Environ(),
-		"GITHUB_ACTIONS=true", "GITHUB_RUN_ID=4711", "GITHUB_RUN_ATTEMPT="+attempt, "RUNNER_TEMP="+dir, "HOME="+dir,
-		"XDG_STATE_HOME=", "XDG_CONFIG_HOME=", "GITLAB_CI=", "SV_URL=", "SV_TOKEN=",
-	)}
+	return job{dir: dir, environ: plainEnviron(dir, "GITHUB_ACTIONS=true", "GITHUB_RUN_ID=4711",
+		"GITHUB_RUN_ATTEMPT="+attempt, "RUNNER_TEMP="+dir, "SV_URL=", "SV_TOKEN=")}
 }
 
 // use runs the action as a runner does, up to its first step that fails.

@@ -187,9 +187,7 @@ func (g gitLabJob) run(tb testing.TB, p pipelines, jobID string, variables ...st
 	dir := workplace(tb)
 	cmd := exec.CommandContext(tb.Context(), "bash", "-eo", "pipefail", "-c", strings.Join(g.Script, "\n"))
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GITHUB_ACTIONS=", "GITHUB_RUN_ID=", "GITLAB_CI=true", "CI_PIPELINE_ID=8",
-		"CI_JOB_ID="+jobID, "HOME="+dir, "XDG_STATE_HOME=", "XDG_CONFIG_HOME=",
-		"PATH="+filepath.Join(dir, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))
+	cmd.Env = plainEnviron(dir, "GITLAB_CI=true", "CI_PIPELINE_ID=8", "CI_JOB_ID="+jobID)
 	for _, name := range slices.Sorted(maps.Keys(g.Variables)) {
 		cmd.Env = append(cmd.Env, name+"="+os.Expand(g.Variables[name], func(name string) string {
 			return map[string]string{"CI_PIPELINE_ID": "8", "CI_JOB_ID": jobID}[name]

@@ -96,12 +96,8 @@ func openShellOn(tb testing.TB, installation *program.Installation) *shell {
 	server := program.Serve(tb, installation.Settings)
 	cmd := exec.CommandContext(tb.Context(), "bash", "-s")
 	cmd.Dir = workplace(tb)
-	cmd.Env = slices.Concat(os.Environ(), installation.Settings, []string{
-		"SV=" + server.URL(), "TOKEN=" + installation.Harbour.Tokens.Executor,
-		// Nothing of the machine's own changes what a command prints, and nothing is left in its home.
-		"HOME=" + cmd.Dir, "XDG_STATE_HOME=", "XDG_CONFIG_HOME=", "GITHUB_ACTIONS=", "GITHUB_RUN_ID=", "GITLAB_CI=",
-		"PATH=" + filepath.Join(cmd.Dir, "bin") + string(os.PathListSeparator) + os.Getenv("PATH"),
-	})
+	cmd.Env = append(plainEnviron(cmd.Dir, installation.Settings...),
+		"SV="+server.URL(), "TOKEN="+installation.Harbour.Tokens.Executor)
 	var complaints bytes.Buffer
 	cmd.Stderr = &complaints
 	return startShell(tb, cmd, func() {
@@ -145,6 +141,15 @@ func (s *shell) execute(tb testing.TB, typed string) string {
 		tb.Fatalf("execute %s: %v", typed, err)
 	}
 	return strings.TrimSuffix(printed, string(separator))
+}
+
+// plainEnviron is the environment of commands in a workplace, with more variables. Nothing of the machine's own changes
+// what they print, and nothing is left in its home.
+func plainEnviron(dir string, more ...string) []string {
+	return slices.Concat(os.Environ(), []string{
+		"HOME=" + dir, "XDG_STATE_HOME=", "XDG_CONFIG_HOME=", "GITHUB_ACTIONS=", "GITHUB_RUN_ID=", "GITLAB_CI=",
+		"PATH=" + filepath.Join(dir, "bin") + string(os.PathListSeparator) + os.Getenv("PATH"),
+	}, more)
 }
 
 // workplace is a folder in which a page's commands find what they find at the top of the repository.

@@ -67,15 +67,10 @@ func setupFollower(tb testing.TB, i *program.Installation, address string) follo
 	return f
 }
 
-// environOf is the environment of a program in a workplace. The program finds the command line and the Python client,
-// and nothing of the machine's own changes what it prints.
+// environOf is plainEnviron for a program that finds the Python client as well.
 func environOf(tb testing.TB, dir string) []string {
 	tb.Helper()
-	return append(os.Environ(),
-		"PYTHONPATH="+pythonSources(tb), "PYTHONDONTWRITEBYTECODE=1",
-		"HOME="+dir, "XDG_STATE_HOME=", "XDG_CONFIG_HOME=", "GITHUB_ACTIONS=", "GITHUB_RUN_ID=", "GITLAB_CI=",
-		"PATH="+filepath.Join(dir, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"),
-	)
+	return plainEnviron(dir, "PYTHONPATH="+pythonSources(tb), "PYTHONDONTWRITEBYTECODE=1")
 }
 
 // execute runs a command and returns what it has printed on standard output.

@@ -206,42 +206,6 @@ func TestCommitsAreFound(t *testing.T) {
 	}
 }
 
-func TestMembersAreCounted(t *testing.T) {
-	t.Parallel()
-	const insertNotes = `INSERT INTO notes (text) SELECT * FROM unnest((SELECT $1::text[]))`
-	for name, tt := range map[string]struct {
-		query string
-		args  []any
-		want  int
-	}{
-		"OneWithoutAnArray":      {`INSERT INTO notes (text) VALUES ($1)`, []any{"a, b"}, 1},
-		"OneWithoutParameters":   {insertNote, nil, 1},
-		"OneForAnEmptyArray":     {insertNotes, []any{[]string{}}, 1},
-		"AsManyAsTheArrayIsLong": {insertNotes, []any{[]string{"a", "b", "c"}}, 3},
-		"OneForAReadWithAnArray": {`SELECT FROM notes WHERE text = ANY ($1::text[])`, []any{[]string{"a", "b"}}, 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := setup(t)
-			seen := make(chan pgproxy.Commit, 1)
-			b.proxy.Watch(func(commit pgproxy.Commit) pgproxy.Fault {
-				seen <- commit
-				return pgproxy.Fault{}
-			})
-			if _, err := db.InBatch(t.Context(), b.through, func(batch *db.Batch) struct{} {
-				batch.Queue(insertNote)
-				batch.Queue(tt.query, tt.args...)
-				return struct{}{}
-			}); err != nil {
-				t.Fatal(err)
-			}
-			if got := (<-seen).Members; got != tt.want {
-				t.Errorf("members = %d, want %d", got, tt.want)
-			}
-		})
-	}
-}
-
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

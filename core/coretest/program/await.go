@@ -2,7 +2,6 @@ package program
 
 import (
 	"testing"
-	"time"
 
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 )
@@ -19,13 +18,7 @@ func Await(tb testing.TB, what string, condition func() bool) {
 // Receive waits for a value from the channel, or for its end.
 func Receive[T any](tb testing.TB, what string, from <-chan T) T {
 	tb.Helper()
-	var received T
-	select {
-	case received = <-from:
-	case <-time.After(Patience):
-		tb.Fatalf("waited %s in vain: %s", Patience, what)
-	}
-	return received
+	return coretest.Receive(tb, what, from)
 }
 
 // Hold waits for the end of the channel as long as the test goes on, and reports whether it came. It is for hooks that

@@ -68,17 +68,6 @@ func TestReport(t *testing.T) {
 			t.Errorf("report (-want +got):\n%s", diff)
 		}
 	})
-
-	t.Run("RepaintsItsProgressOnATerminal", func(t *testing.T) {
-		t.Parallel()
-		got := printed(t, true)
-		if want := clearLine + "[0 of 4 packages, 2s] example/good"; !strings.HasPrefix(got, want) {
-			t.Errorf("report = %q, want it to begin with %q", got, want)
-		}
-		if want := clearLine + "ok  \texample/good"; !strings.Contains(got, want) {
-			t.Errorf("report = %q, want %q in it", got, want)
-		}
-	})
 }
 
 func printed(tb testing.TB, live bool) string {
@@ -92,14 +81,4 @@ func printed(tb testing.TB, live bool) string {
 		tb.Fatal(err)
 	}
 	return out.String()
-}
-
-func TestCountPackages(t *testing.T) {
-	t.Parallel()
-	if got := countPackages(t.Context(), []string{"go", "test", "-race", "-timeout", "1m", "./"}); got != 1 {
-		t.Errorf("packages = %d, want this one", got)
-	}
-	if got := countPackages(t.Context(), []string{"go", "test", "./nowhere"}); got != 0 {
-		t.Errorf("packages = %d, want 0 for what is not there", got)
-	}
 }

@@ -98,6 +98,7 @@ func TestTableRules(t *testing.T) {
 	})
 }
 
+// Which expressions are refused is shown by rules.TestRuleConfigurations.
 func TestTableConfigurations(t *testing.T) {
 	t.Parallel()
 	const schema = `"schema": {"fields": [{"name": "a", "type": "number"}, {"name": "s", "type": "string"}]}`
@@ -111,10 +112,6 @@ func TestTableConfigurations(t *testing.T) {
 			"SameNameTwice",
 			`{"schema": {"fields": [{"name": "a", "type": "date"}, {"name": "a", "type": "date"}]}}`,
 			"/schema/fields/1/name",
-		},
-		{
-			"Format", `{"schema": {"fields": [{"name": "a", "type": "date", "format": "DD.MM.YYYY"}]}}`,
-			"/schema/fields/0/format",
 		},
 		{"MinimumOfStrings", oneColumn("string", `"minimum": 1`), "/schema/fields/1/constraints/minimum"},
 		{"MinimumOfOtherType", oneColumn("date", `"minimum": 1`), "/schema/fields/1/constraints/minimum"},
@@ -144,23 +141,15 @@ func TestTableConfigurations(t *testing.T) {
 		{"RuleVariable", rule(`"assert": "rows > 1"`), "/row_rules/0/assert"},
 		{"RuleField", rule(`"assert": "row.b > 1"`), "/row_rules/0/assert"},
 		{"RuleFieldByIndex", rule(`"assert": "row['b'] > 1"`), "/row_rules/0/assert"},
-		{"RuleIsNoCondition", rule(`"assert": "1 + 1"`), "/row_rules/0/assert"},
 		{"RuleWhen", rule(`"assert": "true", "when": "row.zz"`), "/row_rules/0/when"},
 		{"RuleColumn", rule(`"assert": "true", "column": "zz"`), "/row_rules/0/column"},
 		{"RuleMessage", rule(`"assert": "true", "message": "{row.zz}"`), "/row_rules/0/message"},
-		{"RuleMessageBrace", rule(`"assert": "true", "message": "{row.a"`), "/row_rules/0/message"},
-		{"RuleTooLong", rule(`"assert": "` + strings.Repeat("true && ", 300) + `true"`), "/row_rules/0/assert"},
-		{
-			"RuleTooDeep", rule(`"assert": "` + strings.Repeat("(", 500) + `true` + strings.Repeat(")", 500) + `"`),
-			"/row_rules/0/assert",
-		},
 		{
 			"RuleTooCostly",
 			rule(`"assert": "row.all(x, row.all(y, row[x] != row[y]) && row.s.matches('a*b*c*d*e*f*'))"`),
 			"/row_rules/0/assert",
 		},
 		{"RulePattern", rule(`"assert": "row.s.matches('((a{1,100}){1,100}){1,100}')"`), "/row_rules/0/assert"},
-		{"RuleClock", rule(`"assert": "now() > row.a"`), "/row_rules/0/assert"},
 		{"Count", dataset(`"assert": "counts.x > 1"`), "/dataset_rules/0/assert"},
 		{"CountSyntax", dataset(`"assert": "true", "counts": {"x/y": "row."}`), "/dataset_rules/0/counts/x~1y"},
 		{"Aggregate", dataset(`"assert": "columns.s.sum > 1.0"`), "/dataset_rules/0/assert"},

@@ -70,6 +70,7 @@ func TestFingerprintOfMediaTypes(t *testing.T) {
 	})
 }
 
+// What is the same JSON is proven by idempotency.TestDigestJSONSameMeaning and the tests beside it.
 func TestFingerprintOfRawDocuments(t *testing.T) {
 	t.Parallel()
 	json := func(text string) *http.Request { return rawRequest("application/json", text) }
@@ -82,25 +83,15 @@ func TestFingerprintOfRawDocuments(t *testing.T) {
 	traced.Header.Set("User-Agent", "another")
 	testPairs(t, []pair{
 		{"headers that change nothing", json(`{"a":1}`), traced, nil},
-		{"white space of JSON", json(`{"a":1}`), json("{ \"a\": 1 }\n"), nil},
 		{"member order of JSON", json(`{"a":1,"b":2}`), json(`{"b":2,"a":1}`), nil},
-		{"escapes of JSON", json(`{"a":"ä/"}`), json(`{"\u0061":"\u00e4\/"}`), nil},
 		{"white space of a JSON type", geo(`{"a":1}`), geo(`{ "a":1}`), nil},
 		{"number literals", json(`{"a":1}`), json(`{"a":1.0}`), content()},
-		{"numbers that one float stands for", json(`9007199254740993`), json(`9007199254740992`), content()},
-		{"numbers beyond a float", json(`1e400`), json(`1e401`), content()},
-		{"absent and null", json(`{}`), json(`{"a":null}`), content()},
-		{"array order", json(`[1,2]`), json(`[2,1]`), content()},
 		{"largest by structure", json(large[:1<<20-2] + "{}"), json(`{}`), nil},
 		{"larger by bytes", json(large[:1<<20-1] + "{}"), json(large[:1<<20-2] + "{} "), content()},
 		{"larger and equal", json(large + "{}"), json(large + "{}"), nil},
 		{"broken JSON by bytes", json(`{"a":1,}`), json(`{"a":1, }`), content()},
 		{"broken JSON and equal", json(`{"a":1,}`), json(`{"a":1,}`), nil},
-		{"duplicate names by bytes", json(`{"a":1,"a":2}`), json(`{"a":1, "a":2}`), content()},
 		{"duplicate names in another order", json(`{"a":1,"a":2}`), json(`{"a":2,"a":1}`), content()},
-		{"duplicate names and equal", json(`{"a":1,"a":2}`), json(`{"a":1,"a":2}`), nil},
-		{"bad UTF-8 and equal", json("\"\xff\""), json("\"\xff\""), nil},
-		{"lone surrogates", json(`"\ud800"`), json(`"\ud801"`), content()},
 		{"far too deep and equal", json(strings.Repeat("[", 1<<18)), json(strings.Repeat("[", 1<<18)), nil},
 		{"text by bytes", text(`{"a":1}`), text(`{ "a":1}`), content()},
 		{"text and equal", text("a\r\n"), text("a\r\n"), nil},
