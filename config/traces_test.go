@@ -2,9 +2,8 @@ package config_test
 
 import (
 	"bytes"
-	"encoding/hex"
+	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -14,9 +13,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
-	trace "go.opentelemetry.io/proto/otlp/trace/v1"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/simplevalidations/simplevalidations/config"
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
@@ -26,31 +22,66 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/tracing"
 )
 
-// receiver takes spans as an OpenTelemetry collector does.
+// receiver takes spans as an OpenTelemetry collector does, in JSON: TestMain asks for that.
 type receiver struct {
 	address string
 
 	mu    sync.Mutex
-	spans []*trace.Span
+	spans []span
+}
+
+// span is what a test needs of a span in OTLP/JSON.
+type span struct {
+	Name       string `json:"name"`
+	TraceID    spanID `json:"traceId"`
+	ID         spanID `json:"spanId"`
+	Parent     spanID `json:"parentSpanId"`
+	TraceState string `json:"traceState"`
+	Begun      int64  `json:"startTimeUnixNano,string"`
+	Ended      int64  `json:"endTimeUnixNano,string"`
+	Attributes []struct {
+		Key   string `json:"key"`
+		Value struct {
+			Text string `json:"stringValue"`
+		} `json:"value"`
+	} `json:"attributes"`
+	Links []struct {
+		TraceID spanID `json:"traceId"`
+		ID      spanID `json:"spanId"`
+	} `json:"links"`
+	Status struct {
+		Code int `json:"code"`
+	} `json:"status"`
+}
+
+// spanID is an id in small letters, whose case OTLP/JSON leaves open.
+type spanID string
+
+func (id *spanID) UnmarshalText(text []byte) error {
+	*id = spanID(bytes.ToLower(text))
+	return nil
 }
 
 func startReceiver(tb testing.TB) *receiver {
 	tb.Helper()
 	r := &receiver{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
-		raw, err := io.ReadAll(request.Body)
-		var sent collector.ExportTraceServiceRequest
-		if err == nil {
-			err = proto.Unmarshal(raw, &sent)
+		var sent struct {
+			Resources []struct {
+				Scopes []struct {
+					Spans []span `json:"spans"`
+				} `json:"scopeSpans"`
+			} `json:"resourceSpans"`
 		}
+		err := json.NewDecoder(request.Body).Decode(&sent)
 		if err != nil || request.URL.Path != "/v1/traces" {
 			tb.Errorf("spans at %s: %v", request.URL.Path, err)
 		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		for _, resource := range sent.GetResourceSpans() {
-			for _, scope := range resource.GetScopeSpans() {
-				r.spans = append(r.spans, scope.GetSpans()...)
+		for _, resource := range sent.Resources {
+			for _, scope := range resource.Scopes {
+				r.spans = append(r.spans, scope.Spans...)
 			}
 		}
 	}))
@@ -60,17 +91,17 @@ func startReceiver(tb testing.TB) *receiver {
 }
 
 // ofClient returns the spans of the client's trace by name.
-func (r *receiver) ofClient(tb testing.TB, s *stage) map[string]*trace.Span {
+func (r *receiver) ofClient(tb testing.TB, s *stage) map[string]span {
 	tb.Helper()
 	if err := s.Project.FlushTraces(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	found := make(map[string]*trace.Span)
+	found := make(map[string]span)
 	for _, span := range r.spans {
-		if hex.EncodeToString(span.GetTraceId()) == clientTrace {
-			found[span.GetName()] = span
+		if span.TraceID == clientTrace {
+			found[span.Name] = span
 		}
 	}
 	return found
@@ -97,35 +128,34 @@ func TestTraceOfARun(t *testing.T) {
 		"start": request, "run.queue": "start", "run.execute": "start", "run.step": "run.execute",
 		"validator.call": "run.step", "start.commit": "start",
 	} {
-		got, want := spans[name].GetParentSpanId(), spans[parent].GetSpanId()
-		if len(want) == 0 || !bytes.Equal(got, want) {
-			t.Errorf("%s is below %x, want %s, %x", name, got, parent, want)
+		got, want := spans[name].Parent, spans[parent].ID
+		if want == "" || got != want {
+			t.Errorf("%s is below %q, want %s, %q", name, got, parent, want)
 		}
 	}
-	if got := hex.EncodeToString(spans[request].GetParentSpanId()); got != clientSpan {
+	if got := spans[request].Parent; got != clientSpan {
 		t.Errorf("the request is below %s, want the client's span", got)
 	}
-	waited := time.Duration(spans["run.queue"].GetEndTimeUnixNano() - spans["run.queue"].GetStartTimeUnixNano())
+	waited := time.Duration(spans["run.queue"].Ended - spans["run.queue"].Begun)
 	if waited < time.Hour || waited > 2*time.Hour {
 		t.Errorf("run.queue takes %s, want the hour for which the run has waited", waited)
 	}
-	if links := spans["start.commit"].GetLinks(); len(links) != 1 ||
-		!bytes.Equal(links[0].GetSpanId(), spans["start"].GetSpanId()) {
+	if links := spans["start.commit"].Links; len(links) != 1 || links[0].ID != spans["start"].ID {
 		t.Errorf("links of the commit = %v, want the start", links)
 	}
 	want := tracing.Origin{
-		Traceparent: "00-" + clientTrace + "-" + hex.EncodeToString(spans["validator.call"].GetSpanId()) + "-01",
+		Traceparent: "00-" + clientTrace + "-" + string(spans["validator.call"].ID) + "-01",
 		Tracestate:  "one=1,two@three=4",
 	}
 	if got := called(); got != want {
 		t.Errorf("trace context that the validator got = %v, want %v", got, want)
 	}
-	if got := spans["run.execute"].GetTraceState(); got != want.Tracestate {
+	if got := spans["run.execute"].TraceState; got != want.Tracestate {
 		t.Errorf("tracestate of run.execute = %q, want %q", got, want.Tracestate)
 	}
 	attributes := make(map[string]string)
-	for _, attribute := range spans[request].GetAttributes() {
-		attributes[attribute.GetKey()] = attribute.GetValue().GetStringValue()
+	for _, attribute := range spans[request].Attributes {
+		attributes[attribute.Key] = attribute.Value.Text
 	}
 	if attributes["sv.org"] != s.Harbour.Slug || attributes["sv.outcome"] != "new" || attributes["sv.run"] == "" {
 		t.Errorf("attributes of the request = %v, want who and what came of it", attributes)
@@ -156,13 +186,13 @@ func TestTraceOfALocalRun(t *testing.T) {
 	s.ExecutesLocally(t)
 	start := s.Start(t, "").With("Prefer", "wait=60").With("Traceparent", "00-"+clientTrace+"-"+clientSpan+"-01")
 	s.Must(t, http.StatusCreated, start)
-	var spans map[string]*trace.Span
+	var spans map[string]span
 	dbtest.Eventually(t, func() bool { // The span of the execution ends after the run.
 		spans = r.ofClient(t, s)
-		return spans["run.execute"] != nil
+		return spans["run.execute"].ID != ""
 	})
-	if got := spans["run.step"].GetParentSpanId(); !bytes.Equal(got, spans["run.execute"].GetSpanId()) {
-		t.Errorf("run.step is below %x, want run.execute", got)
+	if got := spans["run.step"].Parent; got != spans["run.execute"].ID {
+		t.Errorf("run.step is below %q, want run.execute", got)
 	}
 }
 
@@ -181,14 +211,14 @@ func TestCommitsLinkTheirStarts(t *testing.T) {
 	}
 	s.Together(t, calls)
 	r.ofClient(t, s)
-	starts, linked := 0, make(map[string]int)
+	starts, linked := 0, make(map[spanID]int)
 	for _, span := range r.spans {
-		switch span.GetName() {
+		switch span.Name {
 		case "start":
 			starts++
 		case "start.commit":
-			for _, link := range span.GetLinks() {
-				linked[string(link.GetTraceId())+string(link.GetSpanId())]++
+			for _, link := range span.Links {
+				linked[link.TraceID+link.ID]++
 			}
 		}
 	}
@@ -211,13 +241,12 @@ func TestSpansOfFailuresAndProbes(t *testing.T) {
 	ask("/api/runs/nowhere/")
 	s.Exec(t, "ALTER TABLE validation_runs RENAME TO renamed")
 	ask("/api/runs/")
-	got := make(map[string]trace.Status_StatusCode)
+	got := make(map[string]int)
 	for name, span := range r.ofClient(t, s) {
-		got[name] = span.GetStatus().GetCode()
+		got[name] = span.Status.Code
 	}
-	want := map[string]trace.Status_StatusCode{
-		"GET /api/runs/:id/": trace.Status_STATUS_CODE_UNSET, "GET /api/runs/": trace.Status_STATUS_CODE_ERROR,
-	}
+	const statusError = 2
+	want := map[string]int{"GET /api/runs/:id/": 0, "GET /api/runs/": statusError}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("spans and their states (-want +got):\n%s", diff)
 	}

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"golang.org/x/net/html"
 )
 
 func TestSearch(t *testing.T) {
@@ -98,11 +96,9 @@ func foundAddresses(tb testing.TB, page []byte) []string {
 	tb.Helper()
 	var addresses []string
 	for _, element := range elements(tb, page) {
-		if element.Data == "a" && element.Parent.Data == "li" && isFound(element.Parent.Parent) {
+		if element.name == "a" && element.parent.name == "li" && attribute(element.parent.parent, "class") == "found" {
 			addresses = append(addresses, attribute(element, "href"))
 		}
 	}
 	return addresses
 }
-
-func isFound(list *html.Node) bool { return attribute(list, "class") == "found" }

@@ -1,12 +1,14 @@
 package docs_test
 
 import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
-
-	"golang.org/x/net/html"
 
 	"github.com/simplevalidations/simplevalidations/docs"
 )
@@ -103,7 +105,7 @@ func TestLayout(t *testing.T) {
 }
 
 // checkOutline demands one title, headings without gaps, and names for all that is there more than once.
-func checkOutline(tb testing.TB, all []*html.Node) {
+func checkOutline(tb testing.TB, all []*element) {
 	tb.Helper()
 	if len(all) > maxElements {
 		tb.Errorf("elements = %d, want at most %d", len(all), maxElements)
@@ -117,11 +119,11 @@ func checkOutline(tb testing.TB, all []*html.Node) {
 			}
 			ids[id] = true
 		}
-		inMain = inMain || element.Data == "main"
-		if !inMain || len(element.Data) != 2 || element.Data[0] != 'h' || element.Data == "hr" {
+		inMain = inMain || element.name == "main"
+		if !inMain || len(element.name) != 2 || element.name[0] != 'h' || element.name == "hr" {
 			continue
 		}
-		next := int(element.Data[1] - '0')
+		next := int(element.name[1] - '0')
 		if next > level+1 {
 			tb.Errorf("a heading of level %d follows one of level %d", next, level)
 		}
@@ -134,26 +136,42 @@ func checkOutline(tb testing.TB, all []*html.Node) {
 	}
 }
 
-// elements lists the elements of a page in their order.
-func elements(tb testing.TB, page []byte) []*html.Node {
-	tb.Helper()
-	document, err := html.Parse(strings.NewReader(string(page)))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	var all []*html.Node
-	for node := range document.Descendants() {
-		if node.Type == html.ElementNode {
-			all = append(all, node)
-		}
-	}
-	return all
+// element is an element of a page.
+type element struct {
+	name   string
+	attrs  []xml.Attr
+	parent *element
 }
 
-func attribute(element *html.Node, name string) string {
-	for _, a := range element.Attr {
-		if a.Key == name {
-			return a.Val
+// elements lists the elements of a page in their order.
+func elements(tb testing.TB, page []byte) []*element {
+	tb.Helper()
+	decoder := xml.NewDecoder(bytes.NewReader(page))
+	decoder.Strict, decoder.AutoClose, decoder.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity
+	var all []*element
+	var within *element
+	for {
+		token, err := decoder.Token()
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			tb.Fatal(err)
+		}
+		switch token := token.(type) {
+		case xml.StartElement:
+			within = &element{token.Name.Local, token.Attr, within}
+			all = append(all, within)
+		case xml.EndElement:
+			within = within.parent
+		}
+	}
+}
+
+func attribute(e *element, name string) string {
+	for _, a := range e.attrs {
+		if a.Name.Local == name {
+			return a.Value
 		}
 	}
 	return ""

@@ -5,13 +5,11 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgtype"
-	pgxuuid "github.com/vgarvardt/pgx-google-uuid/v5"
 )
 
 // registerIDs makes ids travel in binary. Without it they are texts that go through database/sql's Valuer, which costs
 // a tenth of a start's CPU time.
 func registerIDs(types *pgtype.Map) {
-	pgxuuid.Register(types)
 	id := &pgtype.Type{Name: "uuid", OID: pgtype.UUIDOID, Codec: idCodec{}}
 	types.RegisterType(id)
 	types.RegisterType(&pgtype.Type{
@@ -21,7 +19,7 @@ func registerIDs(types *pgtype.Map) {
 
 // idCodec copies ids that are not NULL directly. The embedded codec would wrap each one several times.
 type idCodec struct {
-	pgxuuid.UUIDCodec
+	pgtype.UUIDCodec
 }
 
 // PlanEncode returns how a value is written.

@@ -4,8 +4,6 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/dunglas/httpsfv"
-
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 )
@@ -48,26 +46,29 @@ func ParseKey(h http.Header) (string, bool, error) {
 func decodeKey(value string) (string, error) {
 	key := value
 	if strings.HasPrefix(value, `"`) {
-		item, err := httpsfv.UnmarshalItem([]string{value})
-		text, ok := item.Value.(string)
-		if err != nil || !ok || len(item.Params.Names()) > 0 {
+		key = unescaping.Replace(strings.TrimSuffix(value[1:], `"`))
+		// What is no string of RFC 8941 does not come back as it was.
+		if `"`+escaping.Replace(key)+`"` != value || strings.ContainsFunc(key, isForeign) {
 			return "", keyError(api.CodeKeyInvalid, "An idempotency key that begins with a quotation mark must be a "+
 				"quoted string as in RFC 8941, with nothing behind it.")
 		}
-		key = text
 	}
 	if key == "" {
 		return "", keyError(api.CodeKeyInvalid, "The idempotency key is empty. Send 1 to 255 characters or no header.")
 	}
-	// These are the characters of an RFC 8941 string. A constraint on the column requires the same.
-	for i := range len(key) {
-		if key[i] < ' ' || key[i] > '~' {
-			return "", keyError(api.CodeKeyInvalid,
-				"An idempotency key consists of ASCII characters from space to tilde.")
-		}
+	if strings.ContainsFunc(key, isForeign) {
+		return "", keyError(api.CodeKeyInvalid, "An idempotency key consists of ASCII characters from space to tilde.")
 	}
 	return key, nil
 }
+
+var (
+	escaping   = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+	unescaping = strings.NewReplacer(`\\`, `\`, `\"`, `"`)
+)
+
+// isForeign reports whether an RFC 8941 string cannot have the character. A constraint on the column requires the same.
+func isForeign(r rune) bool { return r < ' ' || r > '~' }
 
 func keyError(code api.Code, detail string) error {
 	err := core.NewError(code, detail)

@@ -16,7 +16,6 @@ import (
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -43,9 +42,9 @@ func Open(ctx context.Context, endpoint, version string, log *slog.Logger) (*Tra
 	if endpoint == "" {
 		return nil, nil //nolint:nilnil // a nil Tracer is off
 	}
-	exporter, err := newExporter(ctx, endpoint)
+	exporter, err := otlptracehttp.New(ctx, to(endpoint))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("make the exporter of traces: %w", err)
 	}
 	described, err := resource.New(ctx, resource.WithHost(), resource.WithProcessPID(), resource.WithAttributes(
 		attribute.String("service.name", "simplevalidations"), attribute.String("service.version", version),
@@ -60,20 +59,16 @@ func Open(ctx context.Context, endpoint, version string, log *slog.Logger) (*Tra
 	return &Tracer{provider: provider, tracer: provider.Tracer(scope, trace.WithInstrumentationVersion(version))}, nil
 }
 
-func newExporter(ctx context.Context, endpoint string) (*otlptrace.Exporter, error) {
-	exporter, err := otlptracehttp.New(ctx,
-		otlptracehttp.WithEndpointURL(strings.TrimSuffix(strings.TrimSuffix(endpoint, "/"), tracesPath)+tracesPath))
-	if err != nil {
-		return nil, fmt.Errorf("make the exporter of traces: %w", err)
-	}
-	return exporter, nil
+// to says where spans are sent.
+func to(endpoint string) otlptracehttp.Option { //nolint:ireturn // an option is an interface
+	return otlptracehttp.WithEndpointURL(strings.TrimSuffix(strings.TrimSuffix(endpoint, "/"), tracesPath) + tracesPath)
 }
 
 // Check sends the endpoint a trace of one span, as a Tracer would, and returns why it was not accepted.
 func Check(ctx context.Context, endpoint string) error {
-	exporter, err := newExporter(ctx, endpoint)
+	exporter, err := otlptracehttp.New(ctx, to(endpoint))
 	if err != nil {
-		return err
+		return fmt.Errorf("make the exporter of traces: %w", err)
 	}
 	provider := sdktrace.NewTracerProvider(
 		sdktrace.WithBatcher(exporter), sdktrace.WithSampler(sdktrace.AlwaysSample()))

@@ -5,9 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"fmt"
+	"image"
 	"strings"
 
-	"github.com/boombuler/barcode/qr"
 	"github.com/google/uuid"
 	"github.com/pquerna/otp"
 	"github.com/pquerna/otp/hotp"
@@ -114,7 +114,7 @@ func newEnrolment(secret []byte, email string) (Enrolment, error) {
 	if err != nil {
 		return Enrolment{}, fmt.Errorf("describe a second factor: %w", err)
 	}
-	code, err := qr.Encode(key.URL(), qr.M, qr.Auto)
+	code, err := drawn(key)
 	if err != nil {
 		return Enrolment{}, fmt.Errorf("draw a second factor: %w", err)
 	}
@@ -132,6 +132,16 @@ func newEnrolment(secret []byte, email string) (Enrolment, error) {
 	return Enrolment{
 		Secret: inFours(encodeFactor(secret)), Size: bounds.Dx() + 2*margin, Picture: path.String(),
 	}, nil
+}
+
+// drawn is the QR code of a key with a pixel for each square. Codes have sides of 21 to 177 squares, in steps of four,
+// and none is drawn smaller than it is.
+func drawn(key *otp.Key) (image.Image, error) {
+	code, err := key.Image(21, 21)
+	for side := 25; err != nil && side <= 177; side += 4 {
+		code, err = key.Image(side, side)
+	}
+	return code, err
 }
 
 func inFours(text string) string {

@@ -11,9 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	// Both modules ship the official JSON Schema Test Suite among their test data. Nothing else of them is used.
-	_ "github.com/google/jsonschema-go/jsonschema"
-	_ "github.com/qri-io/jsonschema"
+	// CUE ships the official JSON Schema Test Suite among its test data. Nothing else of it is used.
+	_ "cuelang.org/go/cue/token"
 
 	"github.com/simplevalidations/simplevalidations/validations/engines"
 )
@@ -32,34 +31,24 @@ type suiteGroup struct {
 // TestJSONSchemaTestSuite holds the engine against the suite: it differs in exactly the listed cases.
 func TestJSONSchemaTestSuite(t *testing.T) {
 	t.Parallel()
-	const google, qri = "github.com/google/jsonschema-go", "github.com/qri-io/jsonschema"
-	suites := []struct {
-		draft, module, folder string
-		// cases is how many the module ships, so that none is lost unnoticed.
-		cases int
-	}{
-		{"2020-12", google, "jsonschema/testdata/draft2020-12", 1099},
-		{"2019-09", qri, "testdata/draft2019-09", 894},
-		{"7", google, "jsonschema/testdata/draft7", 913},
-		{"6", qri, "testdata/draft6", 722},
-		{"4", qri, "testdata/draft4", 549},
-	}
-	for _, suite := range suites {
-		t.Run(suite.draft, func(t *testing.T) {
+	suites := moduleFolder(t, "cuelang.org/go") + filepath.FromSlash("/encoding/jsonschema/testdata/external/tests")
+	// How many cases the module ships, so that none is lost unnoticed.
+	for draft, want := range map[string]int{"2020-12": 1882, "2019-09": 1845, "7": 1447, "6": 1140, "4": 861} {
+		t.Run(draft, func(t *testing.T) {
 			t.Parallel()
-			files := os.DirFS(filepath.Join(moduleFolder(t, suite.module), filepath.FromSlash(suite.folder)))
+			files := os.DirFS(filepath.Join(suites, "draft"+draft))
 			found, cases := []string{}, 0
 			for _, name := range suiteFiles(t, files) {
 				for _, group := range suiteGroups(t, files, name) {
 					cases += len(group.Tests)
-					for _, difference := range differing(t, suite.draft, group) {
+					for _, difference := range differing(t, draft, group) {
 						found = append(found, name+": "+difference)
 					}
 				}
 			}
 			slices.Sort(found)
-			same(t, differencesIn(suite.draft), found)
-			same(t, suite.cases, cases)
+			same(t, differencesIn(draft), found)
+			same(t, want, cases)
 		})
 	}
 }
