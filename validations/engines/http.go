@@ -90,8 +90,8 @@ func compileHTTP(c httpConfig, limits Limits) (*HTTP, []ConfigError) {
 	}
 	for _, code := range slices.Sorted(maps.Keys(c.Severities)) {
 		if !isForeignCode(code) || !c.Severities[code].Known() {
-			refuse("http.severities", "give each code of the validator, without external., one of ERROR, WARNING and INFO",
-				"severities", code)
+			detail := "give each code of the validator, without external., one of ERROR, WARNING and INFO"
+			refuse("http.severities", detail, "severities", code)
 		}
 	}
 	e := &HTTP{

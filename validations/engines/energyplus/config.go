@@ -52,7 +52,8 @@ func (c Config) check() []engine.ConfigError {
 	known := slices.Sorted(maps.Keys(model.Severities))
 	for _, name := range slices.Sorted(maps.Keys(c.Checks)) {
 		if !slices.Contains(known, name) {
-			refuse("checks.unknown", "there is no such check; the checks are "+strings.Join(known, ", "), "checks", name)
+			detail := "there is no such check; the checks are " + strings.Join(known, ", ")
+			refuse("checks.unknown", detail, "checks", name)
 		}
 		if severity := c.Checks[name]; severity != checkOff && !severity.Known() {
 			refuse("checks.severity", "use ERROR, WARNING, INFO or OFF", "checks", name)

@@ -154,8 +154,8 @@ func (c *Column) lengthViolations(value Cell, found Found) {
 	}
 }
 
-// patternViolation looks for the pattern in a value. Once a search has taken too much, its error says so and there is no
-// verdict on the table.
+// patternViolation looks for the pattern in a value. Its error says that a search has taken too much, so that there is
+// no verdict on the table.
 func (c *Column) patternViolation(value Cell, found Found) error {
 	if c.pattern.Linear != nil && c.pattern.Linear.Work(value.Text) > c.mostWork {
 		found("csv.pattern", value, func(c *Column, _ Cell) string {
