@@ -118,7 +118,10 @@ func layers() []layer {
 			may:    []string{"validations/engines/engine", "validations/programs/port"},
 		},
 		{folder: "validations/engines/expression", may: []string{"validations/engines/engine"}},
-		{folder: "validations/engines/xmltext", may: []string{"validations/engines/engine"}},
+		{
+			folder: "validations/engines/xmltext",
+			may:    []string{"validations/engines/engine", "validations/programs/port"},
+		},
 		{
 			folder: "validations/engines/tree",
 			may:    []string{"validations/engines/engine", "validations/engines/xmltext"},

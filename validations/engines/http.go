@@ -78,8 +78,22 @@ type httpConfig struct {
 // compileHTTP checks the configuration of a step and returns its engine, or everything that is wrong with it.
 func compileHTTP(c httpConfig, limits Limits) (*HTTP, []ConfigError) {
 	faults := CheckCall(c.URL, c.Headers, false)
-	faults = append(faults, checkParameters(c.Parameters)...)
-	faults = append(faults, checkSeverities(c.Severities)...)
+	refuse := func(code, detail string, at ...string) {
+		faults = append(faults, engine.NewConfigError(Pointer(at...), code, detail))
+	}
+	isObject := jsontext.Value(c.Parameters).Kind() == '{'
+	if len(c.Parameters) > 0 && !isObject || len(c.Parameters) > maxParameterBytes {
+		refuse("http.parameters", fmt.Sprintf("use a JSON object of at most %d bytes", maxParameterBytes), "parameters")
+	}
+	if len(c.Severities) > maxSeverities {
+		refuse("http.severities", fmt.Sprintf("at most %d are allowed", maxSeverities), "severities")
+	}
+	for _, code := range slices.Sorted(maps.Keys(c.Severities)) {
+		if !isForeignCode(code) || !c.Severities[code].Known() {
+			detail := "give each code of the validator, without external., one of ERROR, WARNING and INFO"
+			refuse("http.severities", detail, "severities", code)
+		}
+	}
 	e := &HTTP{
 		URL: c.URL, Headers: c.Headers, Parameters: c.Parameters, AttemptTimeout: defaultAttemptTimeout,
 		Idempotent: c.Idempotent == nil || *c.Idempotent, severities: c.Severities, limits: limits,
@@ -88,13 +102,12 @@ func compileHTTP(c httpConfig, limits Limits) (*HTTP, []ConfigError) {
 	if c.AttemptTimeoutSeconds != nil {
 		e.AttemptTimeout = time.Duration(*c.AttemptTimeoutSeconds) * time.Second
 		if *c.AttemptTimeoutSeconds < 1 || *c.AttemptTimeoutSeconds > maxAttemptTimeout {
-			detail := fmt.Sprintf("use 1 to %d seconds", maxAttemptTimeout)
-			faults = append(faults, engine.NewConfigError("/attempt_timeout_seconds", "http.timeout", detail))
+			refuse("http.timeout", fmt.Sprintf("use 1 to %d seconds", maxAttemptTimeout), "attempt_timeout_seconds")
 		}
 	}
 	if c.CallbackTimeoutSeconds < 0 || c.CallbackTimeoutSeconds > maxCallbackTimeout {
 		detail := fmt.Sprintf("use 1 to %d seconds, or leave it out when there are no callbacks", maxCallbackTimeout)
-		faults = append(faults, engine.NewConfigError("/callback_timeout_seconds", "http.timeout", detail))
+		refuse("http.timeout", detail, "callback_timeout_seconds")
 	}
 	return e, faults
 }
@@ -102,19 +115,24 @@ func compileHTTP(c httpConfig, limits Limits) (*HTTP, []ConfigError) {
 // CheckCall says what is wrong with the address and the headers of a call, by their pointers. Headers of a workflow may
 // hold no secrets, because everyone who may see the workflow sees them.
 func CheckCall(address string, headers map[string]string, mayHoldSecrets bool) []ConfigError {
-	return append(checkURL(address), checkHeaders(headers, mayHoldSecrets)...)
-}
-
-// checkURL refuses what different programs read as different addresses. Which addresses may be called is decided when
-// the connection is made, not by how they are written.
-func checkURL(text string) []ConfigError {
-	detail := urlFault(text)
-	if detail == "" {
-		return nil
+	faults := []ConfigError{}
+	if detail := urlFault(address); detail != "" {
+		faults = engine.Refuse(Pointer("url"), "http.url", detail)
 	}
-	return engine.Refuse(Pointer("url"), "http.url", detail)
+	if len(headers) > maxHTTPHeaders {
+		detail := fmt.Sprintf("at most %d headers are allowed", maxHTTPHeaders)
+		faults = append(faults, engine.NewConfigError(Pointer("headers"), "http.headers", detail))
+	}
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		if detail := headerFault(name, headers[name], mayHoldSecrets); detail != "" {
+			faults = append(faults, engine.NewConfigError(Pointer("headers", name), "http.headers", detail))
+		}
+	}
+	return faults
 }
 
+// urlFault refuses what different programs read as different addresses. Which addresses may be called is decided when
+// the connection is made, not by how they are written.
 func urlFault(text string) string {
 	if len(text) > maxURLChars {
 		return fmt.Sprintf("use at most %d characters", maxURLChars)
@@ -158,20 +176,6 @@ func isPort(address *url.URL) bool {
 	return err == nil && number > 0
 }
 
-func checkHeaders(headers map[string]string, mayHoldSecrets bool) []ConfigError {
-	faults := []ConfigError{}
-	if len(headers) > maxHTTPHeaders {
-		detail := fmt.Sprintf("at most %d headers are allowed", maxHTTPHeaders)
-		faults = append(faults, engine.NewConfigError(Pointer("headers"), "http.headers", detail))
-	}
-	for _, name := range slices.Sorted(maps.Keys(headers)) {
-		if detail := headerFault(name, headers[name], mayHoldSecrets); detail != "" {
-			faults = append(faults, engine.NewConfigError(Pointer("headers", name), "http.headers", detail))
-		}
-	}
-	return faults
-}
-
 // ReadHeaders reads headers as people write them: one a line, the name and the value with a colon between them.
 func ReadHeaders(text string) map[string]string {
 	headers := make(map[string]string)
@@ -213,33 +217,6 @@ func isOurHeader(lower string) bool {
 			"accept", "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "expect",
 			"host", "idempotency-key", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "user-agent",
 		}, lower)
-}
-
-func checkParameters(parameters json.RawMessage) []ConfigError {
-	if len(parameters) == 0 {
-		return nil
-	}
-	if jsontext.Value(parameters).Kind() != '{' || len(parameters) > maxParameterBytes {
-		detail := fmt.Sprintf("use a JSON object of at most %d bytes", maxParameterBytes)
-		return engine.Refuse(Pointer("parameters"), "http.parameters", detail)
-	}
-	return nil
-}
-
-func checkSeverities(severities map[string]Severity) []ConfigError {
-	faults := []ConfigError{}
-	if len(severities) > maxSeverities {
-		detail := fmt.Sprintf("at most %d are allowed", maxSeverities)
-		faults = append(faults, engine.NewConfigError(Pointer("severities"), "http.severities", detail))
-	}
-	for _, code := range slices.Sorted(maps.Keys(severities)) {
-		if !isForeignCode(code) || !severities[code].Known() {
-			detail := "give each code of the validator, without external., one of ERROR, WARNING and INFO"
-			at := Pointer("severities", code)
-			faults = append(faults, engine.NewConfigError(at, "http.severities", detail))
-		}
-	}
-	return faults
 }
 
 // describeHTTP says what a step demands of documents.

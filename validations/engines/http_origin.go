@@ -13,7 +13,7 @@ import (
 // port. It returns false where the configuration is wrong.
 func HTTPOrigin(config json.RawMessage) (string, bool) {
 	var c httpConfig
-	if len(engine.DecodeConfig(config, &c)) > 0 || len(checkURL(c.URL)) > 0 {
+	if len(engine.DecodeConfig(config, &c)) > 0 || urlFault(c.URL) != "" {
 		return "", false
 	}
 	return origin(c.URL), true

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"syscall"
 )
 
@@ -53,11 +54,12 @@ func (p Policy) permits(address netip.AddrPort, secure bool) bool {
 		return false
 	}
 	ip = ip.Unmap()
-	if within(p.allowed, ip) {
+	has := func(network netip.Prefix) bool { return network.Contains(ip) }
+	if slices.ContainsFunc(p.allowed, has) {
 		return true
 	}
 	port := address.Port()
-	if !secure || (port != portHTTPS && port < firstFreePort) || within(p.reserved, ip) {
+	if !secure || (port != portHTTPS && port < firstFreePort) || slices.ContainsFunc(p.reserved, has) {
 		return false
 	}
 	return ip.Is4() || p.public6.Contains(ip)
@@ -74,13 +76,4 @@ func (p Policy) control(secure bool) dialControl {
 		}
 		return nil
 	}
-}
-
-func within(prefixes []netip.Prefix, ip netip.Addr) bool {
-	for _, prefix := range prefixes {
-		if prefix.Contains(ip) {
-			return true
-		}
-	}
-	return false
 }

@@ -96,12 +96,10 @@ func (c *Client) pause(ctx context.Context, attempt int, least time.Duration) bo
 	if deadline, limited := ctx.Deadline(); limited && time.Until(deadline) <= wait {
 		return false
 	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return false
-	case <-timer.C:
+	case <-time.After(wait):
 		return true
 	}
 }

@@ -24,75 +24,67 @@ const (
 	FormatCSV    Format = "csv"
 )
 
+// format is what is known of a format: the extension of its files, "" where others have the same, their media type, and
+// how it is written.
+type format struct {
+	name                 Format
+	extension, mediaType string
+	write                func(v Verdict, options TextOptions) ([]byte, error)
+}
+
+const plainText = "text/plain; charset=utf-8"
+
+// formats are all of them.
+var formats = []format{
+	{FormatText, ".txt", plainText, func(v Verdict, o TextOptions) ([]byte, error) { return Text(v, o), nil }},
+	{FormatJSON, ".json", "application/json", withoutOptions(JSON)},
+	{FormatSARIF, ".sarif", "application/sarif+json", withoutOptions(SARIF)},
+	{FormatJUnit, ".xml", "application/xml", withoutOptions(JUnit)},
+	{FormatGitHub, "", plainText, func(v Verdict, _ TextOptions) ([]byte, error) { return GitHub(v), nil }},
+	{FormatCSV, ".csv", "text/csv; charset=utf-8", withoutOptions(CSV)},
+}
+
+func withoutOptions(write func(v Verdict) ([]byte, error)) func(v Verdict, options TextOptions) ([]byte, error) {
+	return func(v Verdict, _ TextOptions) ([]byte, error) { return write(v) }
+}
+
 // Formats lists the formats.
 func Formats() []Format {
-	return []Format{FormatText, FormatJSON, FormatSARIF, FormatJUnit, FormatGitHub, FormatCSV}
+	names := make([]Format, len(formats))
+	for i, known := range formats {
+		names[i] = known.name
+	}
+	return names
 }
 
 // ParseFormat reads the name of a format.
 func ParseFormat(name string) (Format, error) {
-	if format := Format(name); slices.Contains(Formats(), format) {
-		return format, nil
+	if !slices.Contains(Formats(), Format(name)) {
+		return "", fmt.Errorf("there is no format %q; it is one of %s", name,
+			strings.Trim(strings.ReplaceAll(fmt.Sprint(Formats()), " ", ", "), "[]"))
 	}
-	names := make([]string, 0, len(Formats()))
-	for _, format := range Formats() {
-		names = append(names, string(format))
-	}
-	return "", fmt.Errorf("there is no format %q; it is one of %s", name, strings.Join(names, ", "))
+	return Format(name), nil
 }
 
 // FormatOf returns the format that the extension of a file stands for.
 func FormatOf(filename string) (Format, bool) {
-	switch strings.ToLower(path.Ext(filename)) {
-	case ".txt":
-		return FormatText, true
-	case ".json":
-		return FormatJSON, true
-	case ".sarif":
-		return FormatSARIF, true
-	case ".xml":
-		return FormatJUnit, true
-	case ".csv":
-		return FormatCSV, true
-	default:
+	extension := strings.ToLower(path.Ext(filename))
+	at := slices.IndexFunc(formats, func(f format) bool { return f.extension == extension && extension != "" })
+	if at < 0 {
 		return "", false
 	}
+	return formats[at].name, true
+}
+
+// known returns what is known of the format, which ParseFormat or FormatOf has returned.
+func (f Format) known() format {
+	return formats[slices.Index(Formats(), f)]
 }
 
 // MediaType returns the media type of the format.
-func (f Format) MediaType() string {
-	switch f {
-	case FormatJSON:
-		return "application/json"
-	case FormatSARIF:
-		return "application/sarif+json"
-	case FormatJUnit:
-		return "application/xml"
-	case FormatCSV:
-		return "text/csv; charset=utf-8"
-	case FormatText, FormatGitHub:
-		return "text/plain; charset=utf-8"
-	default:
-		return "application/octet-stream"
-	}
-}
+func (f Format) MediaType() string { return f.known().mediaType }
 
 // Write writes the verdict in the format. The options apply to text only.
 func (f Format) Write(v Verdict, options TextOptions) ([]byte, error) {
-	switch f {
-	case FormatText:
-		return Text(v, options), nil
-	case FormatJSON:
-		return JSON(v)
-	case FormatSARIF:
-		return SARIF(v)
-	case FormatJUnit:
-		return JUnit(v)
-	case FormatGitHub:
-		return GitHub(v), nil
-	case FormatCSV:
-		return CSV(v)
-	default:
-		return nil, fmt.Errorf("there is no format %q", f)
-	}
+	return f.known().write(v, options)
 }

@@ -126,41 +126,39 @@ func SARIF(v Verdict) ([]byte, error) {
 			w.add(f)
 		}
 	}
-	w.run.Invocations = []sarifInvocation{invocation(v)}
+	done := invocation(v)
 	if listed > maxSARIFResults {
-		w.notify("warning", fmt.Sprintf("%d results are left out: a log holds %d",
+		done.note("warning", fmt.Sprintf("%d results are left out: a log holds %d",
 			listed-maxSARIFResults, maxSARIFResults))
 	}
+	w.run.Invocations = []sarifInvocation{done}
 	return encodeJSON(sarifLog{Schema: sarifSchema, Version: sarifVersion, Runs: []sarifRun{w.run}})
 }
 
 // invocation reports the documents that were not checked to the end.
 func invocation(v Verdict) sarifInvocation {
 	done := sarifInvocation{ExecutionSuccessful: true, ToolExecutionNotifications: []sarifNotification{}}
-	note := func(level, text string) {
-		done.ToolExecutionNotifications = append(done.ToolExecutionNotifications,
-			sarifNotification{level, sarifText{Clean(text)}})
-	}
 	for _, document := range v.Documents {
 		if document.Result != api.RunResultPass && document.Result != api.RunResultFail {
 			done.ExecutionSuccessful = false
-			note("error", document.Name+": "+document.Error)
+			done.note("error", document.Name+": "+document.Error)
 		}
 		for _, step := range document.Steps {
 			if step.Note != "" {
-				note("note", document.Name+": step "+step.Name+" was skipped: "+step.Note)
+				done.note("note", document.Name+": step "+step.Name+" was skipped: "+step.Note)
 			}
 			if step.Truncated {
-				note("warning", document.Name+": step "+step.Name+" found more than it lists: "+countWords(step.Counts))
+				text := document.Name + ": step " + step.Name + " found more than it lists: " + countWords(step.Counts)
+				done.note("warning", text)
 			}
 		}
 	}
 	return done
 }
 
-func (w *sarifWriter) notify(level, text string) {
-	notes := &w.run.Invocations[0].ToolExecutionNotifications
-	*notes = append(*notes, sarifNotification{level, sarifText{text}})
+func (i *sarifInvocation) note(level, text string) {
+	i.ToolExecutionNotifications = append(i.ToolExecutionNotifications,
+		sarifNotification{level, sarifText{Clean(text)}})
 }
 
 func (w *sarifWriter) add(f item) {
@@ -171,7 +169,7 @@ func (w *sarifWriter) add(f item) {
 		w.run.Tool.Driver.Rules = append(w.run.Tool.Driver.Rules, sarifRule{f.Code})
 	}
 	result := sarifResult{
-		RuleID: f.Code, RuleIndex: rule, Level: sarifLevel(f.Severity), Message: sarifText{Clean(sentence(f.Finding))},
+		RuleID: f.Code, RuleIndex: rule, Level: sarifLevels[f.Severity], Message: sarifText{Clean(sentence(f.Finding))},
 		Locations:           []sarifLocation{location(f)},
 		PartialFingerprints: map[string]string{fingerprintName: w.fingerprint(f)},
 	}
@@ -213,15 +211,7 @@ func artifact(name string) sarifArtifact {
 	return sarifArtifact{URI: address.String(), URIBaseID: "%SRCROOT%"}
 }
 
-func sarifLevel(severity engines.Severity) string {
-	switch severity {
-	case engines.SeverityError:
-		return "error"
-	case engines.SeverityWarning:
-		return "warning"
-	case engines.SeverityInfo:
-		return "note"
-	default:
-		return "none"
-	}
+// sarifLevels are the levels of SARIF by the severities.
+var sarifLevels = map[engines.Severity]string{
+	engines.SeverityError: "error", engines.SeverityWarning: "warning", engines.SeverityInfo: "note",
 }

@@ -38,39 +38,30 @@ func (c Config) severities() map[string]engine.Severity {
 	return severities
 }
 
-func (c Config) checkVersions() []engine.ConfigError {
+// check says what is wrong with a configuration beside its rules.
+func (c Config) check() []engine.ConfigError {
 	faults := []engine.ConfigError{}
+	refuse := func(code, detail string, at ...string) {
+		faults = append(faults, engine.NewConfigError(engine.Pointer(at...), code, detail))
+	}
 	for i, version := range c.Versions {
 		if !configuredVersion.MatchString(version) {
-			at := engine.Pointer("versions", strconv.Itoa(i))
-			faults = append(faults, engine.NewConfigError(at, "versions.invalid", `write a version as in "23.2"`))
+			refuse("versions.invalid", `write a version as in "23.2"`, "versions", strconv.Itoa(i))
 		}
 	}
-	return faults
-}
-
-func (c Config) checkChecks() []engine.ConfigError {
-	faults := []engine.ConfigError{}
 	known := slices.Sorted(maps.Keys(model.Severities))
 	for _, name := range slices.Sorted(maps.Keys(c.Checks)) {
-		at := engine.Pointer("checks", name)
 		if !slices.Contains(known, name) {
 			detail := "there is no such check; the checks are " + strings.Join(known, ", ")
-			faults = append(faults, engine.NewConfigError(at, "checks.unknown", detail))
+			refuse("checks.unknown", detail, "checks", name)
 		}
 		if severity := c.Checks[name]; severity != checkOff && !severity.Known() {
-			faults = append(faults, engine.NewConfigError(at, "checks.severity", "use ERROR, WARNING, INFO or OFF"))
+			refuse("checks.severity", "use ERROR, WARNING, INFO or OFF", "checks", name)
 		}
 	}
-	return faults
-}
-
-func (c Config) checkRequired() []engine.ConfigError {
-	faults := []engine.ConfigError{}
 	for i, alternatives := range c.RequiredObjects {
 		if len(alternatives) == 0 || slices.Contains(alternatives, "") {
-			at := engine.Pointer("required_objects", strconv.Itoa(i))
-			faults = append(faults, engine.NewConfigError(at, "required_objects.invalid", "name at least one class"))
+			refuse("required_objects.invalid", "name at least one class", "required_objects", strconv.Itoa(i))
 		}
 	}
 	return faults

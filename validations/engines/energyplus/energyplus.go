@@ -42,9 +42,7 @@ type modelRun struct {
 
 // Compile checks the configuration of a step and returns its engine, or everything that is wrong with it.
 func Compile(c Config, limits engine.Limits) (*Engine, []engine.ConfigError) {
-	faults := append(c.checkVersions(), c.checkChecks()...)
-	faults = append(faults, c.checkRequired()...)
-	rules, found := compileModelRules(c.Rules, limits)
+	rules, faults := compileModelRules(c.Rules, limits)
 	e := &Engine{
 		limits:       limits,
 		versions:     c.Versions,
@@ -59,7 +57,7 @@ func Compile(c Config, limits engine.Limits) (*Engine, []engine.ConfigError) {
 	if len(c.Versions) == 0 {
 		e.versions = model.Versions()
 	}
-	return e, append(faults, found...)
+	return e, append(c.check(), faults...)
 }
 
 // Run checks one document.

@@ -53,21 +53,15 @@ func (c *Collector) Full(key CheckKey) bool {
 
 // Add takes a finding. Findings with the same code, severity and group are folded; tables group by column.
 func (c *Collector) Add(group string, f Finding) {
-	c.count(f.Severity, max(1, f.Count))
-	key := CheckKey{f.Code, group, f.Severity}
-	full := c.Full(key)
-	t := c.tally(key)
-	t.total++
 	f.Count = max(1, f.Count)
-	if !full {
+	key := CheckKey{f.Code, group, f.Severity}
+	if !c.Full(key) {
+		c.count(f.Severity, f.Count)
+		c.tally(key).total++
 		c.findings = append(c.findings, f)
 		return
 	}
-	c.report.Truncated = true
-	if t.folded == 0 {
-		t.first = f
-	}
-	t.folded++
+	t := c.fold(key, f, f.Count, 1)
 	if f.Row > 0 && len(t.sampleRows) < MaxSampleRows {
 		t.sampleRows = append(t.sampleRows, f.Row)
 	}
@@ -75,15 +69,21 @@ func (c *Collector) Add(group string, f Finding) {
 
 // AddFolded counts findings that are all like the given one, and remembers where some of them are.
 func (c *Collector) AddFolded(group string, f Finding, n int, paths []string) {
-	c.count(f.Severity, n)
+	t := c.fold(CheckKey{f.Code, group, f.Severity}, f, n, n)
+	t.samplePaths = append(t.samplePaths, paths[:min(len(paths), MaxSamplePaths-len(t.samplePaths))]...)
+}
+
+// fold counts a finding that is not listed, and so many failures of its check.
+func (c *Collector) fold(key CheckKey, f Finding, count, failures int) *tally {
+	c.count(key.Severity, count)
 	c.report.Truncated = true
-	t := c.tally(CheckKey{f.Code, group, f.Severity})
+	t := c.tally(key)
 	if t.folded == 0 {
 		t.first = f
 	}
-	t.total += n
-	t.folded += n
-	t.samplePaths = append(t.samplePaths, paths[:min(len(paths), MaxSamplePaths-len(t.samplePaths))]...)
+	t.total += failures
+	t.folded += failures
+	return t
 }
 
 // Finish returns the report: what was listed one by one, then one finding for each check that was folded.

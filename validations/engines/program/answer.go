@@ -125,7 +125,7 @@ func faultOf(f port.Finding) string {
 // report lists the findings. A program that counts them has folded them already.
 func (a *answer) report(doc engine.Document, limits engine.Limits) engine.Report {
 	c := engine.NewCollector(limits)
-	listed := engine.Report{Truncated: a.truncated}
+	var listed []engine.Finding
 	for _, f := range a.findings {
 		finding := engine.Finding{
 			Severity: engine.Severity(f.Severity), Code: engine.ClipTo(f.Code, maxCode),
@@ -138,20 +138,17 @@ func (a *answer) report(doc engine.Document, limits engine.Limits) engine.Report
 			finding.Excerpt = excerptAt(doc, *f.Offset, limits.MaxExcerpt)
 		}
 		c.Add("", finding)
-		listed.Findings = append(listed.Findings, finding)
+		listed = append(listed, finding)
 	}
-	if a.counts == nil {
-		report := c.Finish()
-		report.Truncated = report.Truncated || a.truncated
-		return report
+	report := c.Finish()
+	if n := a.counts; n != nil {
+		report.Truncated = len(listed) > limits.MaxFindings
+		report.Findings = listed[:min(len(listed), limits.MaxFindings)]
+		report.Errors, report.Warnings = max(report.Errors, n.Errors), max(report.Warnings, n.Warnings)
+		report.Infos = max(report.Infos, n.Infos)
 	}
-	if more := len(listed.Findings) - limits.MaxFindings; more > 0 {
-		listed.Findings, listed.Truncated = listed.Findings[:limits.MaxFindings], true
-	}
-	found := c.Finish()
-	listed.Errors, listed.Warnings = max(found.Errors, a.counts.Errors), max(found.Warnings, a.counts.Warnings)
-	listed.Infos = max(found.Infos, a.counts.Infos)
-	return listed
+	report.Truncated = report.Truncated || a.truncated
+	return report
 }
 
 // excerptAt cuts the line of an offset out of a document. It is empty where the document does not have the offset.

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -149,7 +150,7 @@ func (s *compiledSchema) describe(document any, e *jsonschema.ValidationError, m
 		names = []string{""}
 		describe = func(l *leaf, _ string) {
 			value, _ := engine.ValueAt(document, slices.Values(owner))
-			l.message = describeKind(value, e)
+			l.message = cmp.Or(describeValue(value, e), describeSize(e), describeForm(e), "does not satisfy the schema")
 		}
 	}
 	found := []leaf{}

@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"math/big"
@@ -13,11 +12,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/validations/engines/engine"
 )
 
-// describeKind says why a keyword failed in plain words.
-func describeKind(value any, e *jsonschema.ValidationError) string {
-	return cmp.Or(describeValue(value, e), describeSize(e), describeForm(e), "does not satisfy the schema")
-}
-
+// describeValue says in plain words why a keyword about a value failed, and "" of other keywords.
 func describeValue(value any, e *jsonschema.ValidationError) string {
 	switch k := e.ErrorKind.(type) {
 	case *kind.Type:

@@ -268,20 +268,12 @@ func (c *candidate) parseAgain(value tableschema.Cell) tableschema.Cell {
 // propose writes the configuration. What a sample cannot prove is a note.
 func propose(guesses []*guess, dialect tablefile.Dialect, rows int) engine.Inferred {
 	inferred := engine.Inferred{Notes: map[string]string{}}
-	var config struct {
-		Schema struct {
-			Fields []tableschema.Field `json:"fields"`
-		} `json:"schema"`
-		Dialect *tablefile.Dialect `json:"dialect,omitempty"`
-	}
+	config := Config{Dialect: dialect}
 	for i, g := range guesses {
 		config.Schema.Fields = append(config.Schema.Fields, g.field(rows))
 		if note := g.note(rows); note != "" {
 			inferred.Notes[engine.Pointer("schema", "fields", strconv.Itoa(i), "name")] = note
 		}
-	}
-	if dialect.Delimiter != "" {
-		config.Dialect = &dialect
 	}
 	inferred.Config, _ = jsonv2.Marshal(config) // It has nothing that cannot be written.
 	return inferred

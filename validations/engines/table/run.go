@@ -39,8 +39,7 @@ type run struct {
 	// members are the names of members that were reported as unknown.
 	members map[string]bool
 
-	patterns tableschema.PatternWork
-	budget   *uniqueness
+	budget *uniqueness
 	// spreads is the memory for percentiles, half of all where a rule reads some.
 	spreads    *uniqueness
 	work       *expression.Work
@@ -70,7 +69,6 @@ func newRun(e *Engine, doc engine.Document, records tablefile.Source, c *engine.
 		members:   map[string]bool{},
 		before:    map[string]any{},
 		work:      expression.NewWork(e.limits),
-		patterns:  tableschema.PatternWork{Most: e.limits.MaxPatternWork},
 		budget:    newUniqueness(e.limits.MaxUniqueBytes),
 		unique:    make([]*seen, len(e.columns)),
 		disabled:  make([]bool, len(e.rowRules)),
@@ -130,7 +128,7 @@ func (r *run) read(ctx context.Context) error {
 				engine.Plural(r.row, "row", "rows"), engine.Plural(columns, "column", "columns"))
 			return nil
 		}
-		if err := errors.Join(r.checkRow(ctx), r.patterns.Failed); err != nil {
+		if err := r.checkRow(ctx); err != nil {
 			return err
 		}
 	}
@@ -233,7 +231,9 @@ func (r *run) checkRow(ctx context.Context) error {
 	for i, field := range r.records.Values() {
 		if at := r.order[i]; at >= 0 {
 			r.starts[at] = field.Start
-			r.checkCell(at, field)
+			if err := r.checkCell(at, field); err != nil {
+				return err
+			}
 		}
 	}
 	r.checkKeys()
@@ -255,21 +255,19 @@ func (r *run) isEmpty() bool {
 	return isText && len(fields) > 1 && !slices.ContainsFunc(fields, hasText)
 }
 
-func (r *run) checkCell(i int, f tablefile.Value) {
+func (r *run) checkCell(i int, f tablefile.Value) error {
 	column := r.engine.columns[i]
-	value := column.Check(f, &r.patterns, func(code string, value tableschema.Cell, words tableschema.Wording) {
+	value, err := column.Check(f, func(code string, value tableschema.Cell, words tableschema.Wording) {
 		r.failValue(i, value, code, words)
 	})
 	r.cells[i] = value
-	if value.Missing || value.Broken {
-		return
-	}
-	if r.unique[i] != nil {
+	if r.unique[i] != nil && !value.Missing && !value.Broken {
 		r.key = column.AppendKey(r.key[:0], value)
 		r.checkDuplicate(r.unique[i], i, "csv.unique", func(row int) string {
 			return fmt.Sprintf("%s %s is a duplicate of row %d", column.Name, engine.Quote(value.Text), row)
 		})
 	}
+	return err
 }
 
 // checkDuplicate looks the key up; the message is made for the row of the first one.

@@ -17,7 +17,7 @@ type run struct {
 	*model.Model
 
 	schema    *ifc.Schema
-	work      *model.Work
+	work      *port.Work
 	collector *findings.Collector
 	// classes are the objects that each facet for classes is for, by the number of their class.
 	classes map[*entityFacet]*classes

@@ -8,9 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/simplevalidations/simplevalidations/validations/programs/port"
 	"github.com/simplevalidations/simplevalidations/validations/programs/schematron/findings"
-
-	"github.com/simplevalidations/simplevalidations/validations/programs/ids/model"
 )
 
 // constraint says which values will do: one value, or those of a restriction.
@@ -110,7 +109,7 @@ func (l literal) equals(v scalar) bool {
 }
 
 // matches says whether a value will do.
-func (c *constraint) matches(w *model.Work, v scalar) bool {
+func (c *constraint) matches(w *port.Work, v scalar) bool {
 	if v.form == formOther || !w.Spend(1+len(c.values)) {
 		return false
 	}
@@ -126,12 +125,12 @@ func (c *constraint) isList() bool {
 }
 
 // matchesText is matches for a name.
-func (c *constraint) matchesText(w *model.Work, text string) bool {
+func (c *constraint) matchesText(w *port.Work, text string) bool {
 	return c.matches(w, scalar{form: formText, text: text})
 }
 
 // matchesPatterns says whether a text is like one of the patterns. Only texts are.
-func (c *constraint) matchesPatterns(w *model.Work, v scalar) bool {
+func (c *constraint) matchesPatterns(w *port.Work, v scalar) bool {
 	if len(c.patterns) == 0 {
 		return true
 	}

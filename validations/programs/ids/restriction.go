@@ -5,10 +5,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/simplevalidations/simplevalidations/validations/programs/port/xsdpattern"
 	"github.com/simplevalidations/simplevalidations/validations/programs/schematron/findings"
 	"github.com/simplevalidations/simplevalidations/validations/programs/schematron/xpath"
-
-	"github.com/simplevalidations/simplevalidations/validations/programs/ids/xsdpattern"
 )
 
 // The bases of restrictions.

@@ -46,7 +46,7 @@ type reader struct {
 	refusals int
 	facets   int
 	patterns int64
-	work     *model.Work
+	work     *port.Work
 	// classes are those that facets ask for.
 	classes map[*entityFacet][]classSet
 	schemas schemas

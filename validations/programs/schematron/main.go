@@ -59,7 +59,7 @@ func (Program) Check(request port.Request, document io.Reader) (port.Report, err
 // Checker checks documents by one phase of a schema.
 type Checker struct {
 	// MaxWork bounds what a check may cost, in nodes visited and bytes read.
-	MaxWork int
+	MaxWork int64
 	schema  *schema
 }
 

@@ -14,7 +14,7 @@ import (
 // run is the check of one document.
 type run struct {
 	scope     *xpath.Scope
-	work      *xpath.Work
+	work      xpath.Work
 	root      *xpath.Node
 	lines     *findings.Lines
 	collector *findings.Collector

@@ -160,16 +160,12 @@ func (r *CSV) cell() (bool, error) {
 	if err != nil && (!errors.Is(err, io.EOF) || len(r.raw) == 0) {
 		return false, err
 	}
-	r.endCell(start)
+	r.cells = append(r.cells, Value{Start: start})
+	r.ends = append(r.ends, len(r.values))
 	if err == nil && b != r.dialect.delimiter {
 		r.endLine(b)
 	}
 	return err == nil && b == r.dialect.delimiter, nil
-}
-
-func (r *CSV) endCell(start int) {
-	r.cells = append(r.cells, Value{Start: start})
-	r.ends = append(r.ends, len(r.values))
 }
 
 // plain reads to the end of a field that is not quoted and returns the byte that ended it.

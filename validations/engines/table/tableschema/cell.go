@@ -27,28 +27,27 @@ type Cell struct {
 	Broken  bool
 }
 
-// Check reads a value and calls found for everything that is wrong with it.
-func (c *Column) Check(f tablefile.Value, work *PatternWork, found Found) Cell {
+// Check reads a value and calls found for everything that is wrong with it. Its error is why there is no verdict.
+func (c *Column) Check(f tablefile.Value, found Found) (Cell, error) {
 	text := string(f.Text)
 	if f.Native == tablefile.NativeNull || f.Native == tablefile.NativeText && slices.Contains(c.missing, text) {
 		value := Cell{Missing: true, Broken: c.required}
 		if c.required {
 			found("csv.required", value, missingValue)
 		}
-		return value
+		return value, nil
 	}
 	if f.Native == tablefile.NativeFault {
 		value := Cell{Text: text, Broken: true}
 		found("csv.cell_error", value, failedFormula)
-		return value
+		return value, nil
 	}
 	value := c.Read(f, text)
 	if value.Broken {
 		found(c.typeCode, value, wrongType)
-		return value
+		return value, nil
 	}
-	c.violations(value, work, found)
-	return value
+	return value, c.violations(value, found)
 }
 
 // Read reads a value as the column's type. A text of a typed file is read as one of CSV, as Table Schema has it.

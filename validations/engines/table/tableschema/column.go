@@ -78,9 +78,11 @@ type Column struct {
 	bounds    []bound
 	minLength *int
 	maxLength *int
-	// pattern must match the whole of a text, and patternText is how the schema has it.
+	// pattern must match the whole of a text, patternText is how the schema has it, and mostWork what one match in RE2
+	// may cost.
 	pattern     *engine.ECMAPattern
 	patternText string
+	mostWork    int64
 	// enum are the keys of the values that are allowed, nil for all, and enumText how the schema has them.
 	enum     map[string]bool
 	enumText string
@@ -104,6 +106,7 @@ func Compile(
 		minLength: field.Constraints.MinLength,
 		maxLength: field.Constraints.MaxLength,
 		missing:   []string{""},
+		mostWork:  limits.MaxPatternWork,
 	}
 	for _, values := range []MissingValues{missing, field.MissingValues} {
 		if values != nil {

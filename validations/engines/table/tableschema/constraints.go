@@ -112,8 +112,8 @@ func scalarText(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// violations calls found for each constraint that a value breaks.
-func (c *Column) violations(value Cell, work *PatternWork, found Found) {
+// violations calls found for each constraint that a value breaks. Its error is that of a search in ECMA-262.
+func (c *Column) violations(value Cell, found Found) error {
 	for i := range c.bounds {
 		b := &c.bounds[i]
 		order := c.Compare(value, b.value)
@@ -125,7 +125,9 @@ func (c *Column) violations(value Cell, work *PatternWork, found Found) {
 		c.lengthViolations(value, found)
 	}
 	if c.pattern != nil {
-		c.patternViolation(value, work, found)
+		if err := c.patternViolation(value, found); err != nil {
+			return err
+		}
 	}
 	var key [64]byte
 	if c.enum != nil && !c.enum[string(c.AppendKey(key[:0], value))] {
@@ -133,6 +135,7 @@ func (c *Column) violations(value Cell, work *PatternWork, found Found) {
 			return c.Name + " " + engine.Quote(value.Text) + " is not one of " + c.enumText
 		})
 	}
+	return nil
 }
 
 func (c *Column) lengthViolations(value Cell, found Found) {
@@ -151,28 +154,20 @@ func (c *Column) lengthViolations(value Cell, found Found) {
 	}
 }
 
-// patternViolation looks for the pattern in a value. Once a search has taken too much, Failed says so and there is no
-// verdict on the table.
-func (c *Column) patternViolation(value Cell, work *PatternWork, found Found) {
-	if c.pattern.Linear != nil && c.pattern.Linear.Work(value.Text) > work.Most {
+// patternViolation looks for the pattern in a value. Its error says that a search has taken too much, so that there is
+// no verdict on the table.
+func (c *Column) patternViolation(value Cell, found Found) error {
+	if c.pattern.Linear != nil && c.pattern.Linear.Work(value.Text) > c.mostWork {
 		found("csv.pattern", value, func(c *Column, _ Cell) string {
 			return c.Name + " was not evaluated: the pattern costs too much on a text of this length"
 		})
-		return
+		return nil
 	}
 	matches, err := c.pattern.Match(value.Text)
-	switch {
-	case err != nil:
-		work.Failed = err
-	case !matches:
+	if err == nil && !matches {
 		found("csv.pattern", value, func(c *Column, value Cell) string {
 			return c.Name + " " + engine.Quote(value.Text) + " does not match " + c.patternText
 		})
 	}
-}
-
-// PatternWork is what one match in RE2 may cost, and the error of a search in ECMA-262.
-type PatternWork struct {
-	Most   int64
-	Failed error
+	return err
 }

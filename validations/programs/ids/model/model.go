@@ -21,7 +21,7 @@ import (
 type Model struct {
 	file   *step.File
 	schema *ifc.Schema
-	work   *Work
+	work   *port.Work
 	edges  [kindsOfRelations]relation
 	units  map[string]conversion
 	// unknown are keywords that the schema does not have, with how often each occurs.
@@ -110,10 +110,15 @@ func relatings() []relating {
 	}
 }
 
+// NewWork returns work for a check, of which a unit is a byte that is read, or an object that is visited.
+func NewWork(units int64) *port.Work {
+	return port.NewWork(units, "needed to read more than %d bytes and objects of the model")
+}
+
 // Read reads a model and keeps so many bytes of it at most. Choose loads the schema of a name, and says for each of its
 // classes, by its number, whether objects of it are needed. The finding says why a model cannot be checked.
 func Read(
-	document io.Reader, size, maxHeld int64, w *Work, choose func(schema string) (*ifc.Schema, []bool, error),
+	document io.Reader, size, maxHeld int64, w *port.Work, choose func(schema string) (*ifc.Schema, []bool, error),
 ) (*Model, *port.Finding, error) {
 	m := &Model{
 		work: w, units: map[string]conversion{}, unknown: map[string]int{},

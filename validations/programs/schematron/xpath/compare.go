@@ -64,7 +64,7 @@ func (s *Scope) compareNodes(operator string, nodes []*Node, with Value, swapped
 	asTexts := with.typ == String && (operator == "=" || operator == "!=")
 	number := s.work.numberOf(with)
 	for _, n := range nodes {
-		if !s.work.spend(1) {
+		if !s.work.Spend(1) {
 			return false
 		}
 		text := s.work.text(n)
@@ -92,13 +92,13 @@ func (s *Scope) compareSets(operator string, left, right []*Node) bool {
 	}
 	texts := map[string]bool{}
 	for _, n := range left {
-		if !s.work.spend(1) {
+		if !s.work.Spend(1) {
 			return false
 		}
 		texts[s.work.text(n)] = true
 	}
 	for _, n := range right {
-		if !s.work.spend(1) {
+		if !s.work.Spend(1) {
 			return false
 		}
 		known := texts[s.work.text(n)]
@@ -118,7 +118,7 @@ type span struct {
 func (s *Scope) rangeOf(v Value) span {
 	found := span{math.NaN(), math.NaN()}
 	for _, n := range v.nodes {
-		if !s.work.spend(1) {
+		if !s.work.Spend(1) {
 			break
 		}
 		number := parseNumber(s.work.text(n))

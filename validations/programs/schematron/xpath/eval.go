@@ -13,7 +13,7 @@ type focus struct {
 }
 
 func (s *Scope) eval(n *node, at focus) Value {
-	if !s.work.spend(1) {
+	if !s.work.Spend(1) {
 		return zero(n.typ)
 	}
 	switch n.op {
@@ -77,7 +77,7 @@ func (s *Scope) union(n *node, at focus) []*Node {
 	var all []*Node
 	for _, kid := range n.kids {
 		for _, one := range s.eval(kid, at).nodes {
-			if !s.work.spend(1) {
+			if !s.work.Spend(1) {
 				return nil
 			}
 			if m.isNew(one) {
@@ -93,7 +93,7 @@ func (s *Scope) ordered(nodes []*Node) []*Node {
 	byOrder := func(a, b *Node) int { return cmp.Compare(a.order, b.order) }
 	if !slices.IsSortedFunc(nodes, byOrder) {
 		const perNode = 4
-		if !s.work.spend(perNode * len(nodes)) {
+		if !s.work.Spend(perNode * len(nodes)) {
 			return nil
 		}
 		slices.SortFunc(nodes, byOrder)
@@ -168,7 +168,7 @@ func (s *Scope) step(st *step, from []*Node) []*Node {
 				all = append(all, one)
 			}
 		}
-		if s.work.err != nil {
+		if s.work.Err() != nil {
 			return nil
 		}
 	}
@@ -183,7 +183,7 @@ func (s *Scope) stepFrom(st *step, from *Node) []*Node {
 		most = 1
 	}
 	st.axis.walk(from, func(n *Node) bool {
-		if !s.work.spend(1) {
+		if !s.work.Spend(1) {
 			return false
 		}
 		if st.test.matches(n) {
@@ -206,7 +206,7 @@ func (s *Scope) filter(nodes []*Node, predicates []predicate) []*Node {
 		size := len(nodes)
 		for i, n := range nodes {
 			value := s.eval(p.node, focus{n, i + 1, size})
-			if s.work.err != nil {
+			if s.work.Err() != nil {
 				return nil
 			}
 			if value.typ == Number {

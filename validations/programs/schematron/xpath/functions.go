@@ -98,7 +98,7 @@ func last(_ *Scope, _ *node, at focus) Value {
 func sum(s *Scope, n *node, at focus) Value {
 	total := 0.0
 	for _, one := range s.eval(n.kids[0], at).nodes {
-		if !s.work.spend(1) {
+		if !s.work.Spend(1) {
 			break
 		}
 		total += parseNumber(s.work.text(one))
@@ -122,7 +122,7 @@ func nameOf(part func(n *Node) string) func(s *Scope, n *node, at focus) Value {
 func ofText(f func(text string) Value) func(s *Scope, n *node, at focus) Value {
 	return func(s *Scope, n *node, at focus) Value {
 		text := s.text(n, 0, at)
-		s.work.spend(len(text))
+		s.work.Spend(len(text))
 		return f(text)
 	}
 }
@@ -130,7 +130,7 @@ func ofText(f func(text string) Value) func(s *Scope, n *node, at focus) Value {
 func ofTexts(f func(a, b string) Value) func(s *Scope, n *node, at focus) Value {
 	return func(s *Scope, n *node, at focus) Value {
 		a, b := s.text(n, 0, at), s.text(n, 1, at)
-		s.work.spend(len(a) + len(b))
+		s.work.Spend(len(a) + len(b))
 		return f(a, b)
 	}
 }
@@ -173,7 +173,7 @@ func not(s *Scope, n *node, at focus) Value {
 // lang reports whether the node is in a language by the nearest xml:lang.
 func lang(s *Scope, n *node, at focus) Value {
 	wanted := strings.ToLower(s.text(n, 0, at))
-	for e := at.node; e != nil && s.work.spend(1+len(e.attributes)); e = e.Parent {
+	for e := at.node; e != nil && s.work.Spend(1+len(e.attributes)); e = e.Parent {
 		for _, a := range e.attributes {
 			if a.written() != "xml:lang" {
 				continue

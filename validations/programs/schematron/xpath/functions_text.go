@@ -14,7 +14,7 @@ func concat(s *Scope, n *node, at focus) Value {
 	var b strings.Builder
 	for i := range n.kids {
 		text := s.text(n, i, at)
-		if !s.work.spend(len(text)) || !s.work.mayHold(b.Len()+len(text)) {
+		if !s.work.Spend(len(text)) || !s.work.mayHold(b.Len()+len(text)) {
 			break
 		}
 		b.WriteString(text)
@@ -25,7 +25,7 @@ func concat(s *Scope, n *node, at focus) Value {
 // substring counts characters from 1, and keeps those whose rounded place is within the bounds.
 func substring(s *Scope, n *node, at focus) Value {
 	text := s.text(n, 0, at)
-	s.work.spend(len(text))
+	s.work.Spend(len(text))
 	first := round(s.number(n, 1, at))
 	end := math.Inf(1)
 	if len(n.kids) == 3 {
@@ -66,7 +66,7 @@ func substringAfter(text, mark string) Value {
 // translate replaces each character of the second text by the one of the third at its place, or removes it.
 func translate(s *Scope, n *node, at focus) Value {
 	text, from, to := s.text(n, 0, at), s.text(n, 1, at), []rune(s.text(n, 2, at))
-	s.work.spend(len(text) + len(from) + len(to))
+	s.work.Spend(len(text) + len(from) + len(to))
 	const removed = -1
 	meant := map[rune]rune{}
 	for i, r := range []rune(from) {

@@ -123,11 +123,11 @@ func (n *Node) namespace() string {
 }
 
 // text is the string value of a node.
-func (w *Work) text(n *Node) string {
+func (w Work) text(n *Node) string {
 	switch n.Kind {
 	case Element, Root:
 	default:
-		w.spend(len(n.value))
+		w.Spend(len(n.value))
 		return n.value
 	}
 	if len(n.children) == 1 && n.children[0].Kind == Text {
@@ -138,14 +138,14 @@ func (w *Work) text(n *Node) string {
 	return b.String()
 }
 
-func (w *Work) write(b *strings.Builder, n *Node) {
+func (w Work) write(b *strings.Builder, n *Node) {
 	for _, child := range n.children {
-		if !w.spend(1) {
+		if !w.Spend(1) {
 			return
 		}
 		switch child.Kind {
 		case Text:
-			if w.spend(len(child.value)) {
+			if w.Spend(len(child.value)) {
 				b.WriteString(child.value)
 			}
 		case Element:

@@ -61,7 +61,7 @@ func (v Value) isTrue() bool {
 	}
 }
 
-func (w *Work) textOf(v Value) string {
+func (w Work) textOf(v Value) string {
 	switch v.typ {
 	case NodeSet:
 		if len(v.nodes) == 0 {
@@ -77,7 +77,7 @@ func (w *Work) textOf(v Value) string {
 	}
 }
 
-func (w *Work) numberOf(v Value) float64 {
+func (w Work) numberOf(v Value) float64 {
 	switch v.typ {
 	case Number:
 		return v.number

@@ -2,8 +2,6 @@ package xpath
 
 import (
 	"slices"
-
-	"github.com/simplevalidations/simplevalidations/validations/programs/port"
 )
 
 // Expr is an expression that is ready to be evaluated. Several goroutines may do so at once.
@@ -70,7 +68,7 @@ func (x *Expr) Type() Type {
 // Scope is where expressions are evaluated: a document, the values of variables, and the work that is left.
 type Scope struct {
 	document *Document
-	work     *Work
+	work     Work
 	// Variables must have all that the Env of an expression names.
 	Variables map[string]Value
 	// kept is the size of their values.
@@ -88,7 +86,7 @@ type marker struct {
 }
 
 // NewScope returns a scope without variables.
-func NewScope(document *Document, work *Work) *Scope {
+func NewScope(document *Document, work Work) *Scope {
 	return &Scope{document: document, work: work, Variables: map[string]Value{}}
 }
 
@@ -179,8 +177,8 @@ const maxKept = 64 << 20
 func (s *Scope) Define(name string, value Value) func() {
 	before, known := s.Variables[name]
 	s.kept += value.Size()
-	if s.kept > maxKept && s.work.err == nil {
-		s.work.err = &port.ExhaustedError{Reason: "needed more than 64 MiB for the values of variables"}
+	if s.kept > maxKept {
+		s.work.End("needed more than 64 MiB for the values of variables")
 	}
 	s.Variables[name] = value
 	return func() {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/simplevalidations/simplevalidations/validations/programs/ids/xsdpattern"
+	"github.com/simplevalidations/simplevalidations/validations/programs/port/xsdpattern"
 )
 
 // trial is an expression with texts that it matches and others.

@@ -1,4 +1,5 @@
-// Package xsdpattern translates the patterns of XML Schema for the regexp package, which takes linear time.
+// Package xsdpattern translates the patterns of XML Schema for the regexp package, which takes linear time. It is what
+// the service and its programs share of them.
 package xsdpattern
 
 import (
@@ -8,8 +9,6 @@ import (
 	"regexp/syntax"
 	"strings"
 	"unicode"
-
-	"github.com/simplevalidations/simplevalidations/validations/programs/schematron/findings"
 )
 
 // maxPatternChars is the length of a pattern, which may list the names of rooms. maxPatternSize is how many characters
@@ -69,6 +68,14 @@ func sizeOf(re *syntax.Regexp) int {
 		size = min(size*max(re.Min, re.Max, 1), maxPatternSize+1)
 	}
 	return size
+}
+
+// Class reads a class of an expression, which begins behind its opening bracket. It returns the members of the same
+// class of the regexp package, and how long it is with its closing bracket.
+func Class(source string) (string, int, error) {
+	t := &translator{source: []rune(source)}
+	members, err := t.class(0)
+	return members, len(string(t.source[:min(t.at, len(t.source))])), err
 }
 
 // translator reads an expression of XML Schema and writes that of the regexp package which means the same.
@@ -223,7 +230,7 @@ func (t *translator) escape() (string, error) {
 		return member(plain), nil
 	}
 	members, known := map[rune]string{
-		's': `\t\n\r `, 'd': `\p{Nd}`, 'w': settled(`\p{P}\p{Z}`+others, true), 'i': nameStart,
+		's': `\t-\n\r `, 'd': `\p{Nd}`, 'w': settled(`\p{P}\p{Z}`+others, true), 'i': nameStart,
 		'c': nameStart + `\-.0-9\x{b7}\x{300}-\x{36f}\x{203f}-\x{2040}`,
 	}[unicode.ToLower(c)]
 	switch {
@@ -268,7 +275,7 @@ func (t *translator) property() (string, error) {
 	case known:
 		return block, nil
 	case !category.MatchString(name):
-		return "", t.fault(opened, "the property "+findings.Quote(name)+" is not known here")
+		return "", t.fault(opened, fmt.Sprintf("the property %q is not known here", name))
 	case name == "C":
 		return others, nil
 	default:
