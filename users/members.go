@@ -278,7 +278,7 @@ func membershipError(err error) error {
 func auditMember(
 	ctx context.Context, tx db.GormTx, principal core.Principal, action string, userID uuid.UUID, detail string,
 ) error {
-	return account.Audit(ctx, tx.Tx, principal, core.AuditRecord{
+	return core.AuditBy(ctx, tx.Tx, principal, core.AuditRecord{
 		Action: action, TargetType: "user", TargetID: userID.String(), Detail: detail,
 	})
 }

@@ -96,9 +96,7 @@ func (a *App) renderLaunch(c echo.Context, status int, principal core.Principal,
 		return err
 	}
 	if page.Key == "" {
-		if page.Key, err = idempotency.NewFormKey(); err != nil {
-			return err
-		}
+		page.Key = idempotency.NewFormKey()
 	}
 	page.Quota, page.MaxBytes = usage, a.limits.MaxBytes
 	page.Action = pages.Base(principal.OrgSlug) + "workflows/" + page.Workflow.Slug + "/launch/?version=" +

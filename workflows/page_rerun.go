@@ -125,9 +125,7 @@ func (a *App) askAboutRuns(c echo.Context, principal core.Principal, action stri
 		}
 	}
 	view.Left = len(ids) - len(view.Chosen)
-	if view.Key, err = idempotency.NewFormKey(); err != nil {
-		return err
-	}
+	view.Key = idempotency.NewFormKey()
 	return a.pages.Render(c, http.StatusOK, "selection", pages.Page{
 		Title: "Selected runs", Section: pages.SectionRuns, Data: view,
 	})

@@ -135,9 +135,7 @@ func (a *App) workflowPage(c echo.Context, principal core.Principal, version Ver
 	if err != nil {
 		return err
 	}
-	if shown.Snippets, err = snippetsOf(version, a.address); err != nil {
-		return err
-	}
+	shown.Snippets = snippetsOf(version, a.address)
 	return a.pages.Render(c, http.StatusOK, "workflow", pages.Page{
 		Title: version.Name, Section: pages.SectionWorkflows, Data: &shown,
 	})

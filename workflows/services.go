@@ -105,13 +105,9 @@ func createOnce(principal core.Principal, draft Draft) idempotency.Work {
 
 // create adds a checked draft as a workflow with its first version.
 func create(ctx context.Context, tx db.Tx, orgID uuid.UUID, draft Draft) (Version, error) {
-	id, err := core.NewID()
-	if err != nil {
-		return Version{}, err
-	}
 	version := Version{
 		Workflow: Workflow{
-			OrgID: orgID, ID: id, Slug: draft.Slug, Name: draft.Name, Description: draft.Description,
+			OrgID: orgID, ID: core.NewID(), Slug: draft.Slug, Name: draft.Name, Description: draft.Description,
 			IsActive: draft.IsActive, LatestVersion: 1,
 		},
 		Number: 1, Definition: draft.Definition,
@@ -119,9 +115,11 @@ func create(ctx context.Context, tx db.Tx, orgID uuid.UUID, draft Draft) (Versio
 	if err := insertWorkflow(ctx, tx, &version.Workflow); err != nil {
 		return Version{}, err
 	}
-	if version.Digest, err = validations.StoreDefinition(ctx, tx, orgID, draft.Definition); err != nil {
+	digest, err := validations.StoreDefinition(ctx, tx, orgID, draft.Definition)
+	if err != nil {
 		return Version{}, err
 	}
+	version.Digest = digest
 	return version, insertVersion(ctx, tx, version)
 }
 

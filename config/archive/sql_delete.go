@@ -183,18 +183,14 @@ func emptyTenantTables(
 // deleteOrganization deletes the row of a suspended organization and what refers to it. The audit record belongs to no
 // organization, so that it stays.
 func deleteOrganization(ctx context.Context, database *db.DB, orgID uuid.UUID, detail string) error {
-	auditID, err := core.NewID()
-	if err != nil {
-		return err
-	}
-	err = db.Do(ctx, database, func(tx db.Tx) error {
+	err := db.Do(ctx, database, func(tx db.Tx) error {
 		batch := tx.NewBatch()
 		// A version refers to its definition, and the database deletes what refers to the organization in any order.
 		batch.Queue(`DELETE FROM workflows WHERE org_id = $1`, orgID)
 		batch.Queue(`DELETE FROM organizations
 			WHERE id = $1 AND (suspended_at IS NOT NULL OR moved_to IS NOT NULL)`, orgID)
 		core.Audit(batch, core.AuditRecord{
-			ID: auditID, Action: auditDeletion, TargetType: "organization", TargetID: orgID.String(),
+			Action: auditDeletion, TargetType: "organization", TargetID: orgID.String(),
 			Detail: detail,
 		})
 		return batch.Send(ctx)

@@ -316,11 +316,7 @@ func (i *importer) finish(ctx context.Context) error {
 	if err := i.verifyDocuments(ctx, nil); err != nil {
 		return err
 	}
-	auditID, err := core.NewID()
-	if err != nil {
-		return err
-	}
-	err = db.Do(ctx, i.database, func(tx db.Tx) error {
+	err := db.Do(ctx, i.database, func(tx db.Tx) error {
 		batch := tx.NewBatch()
 		for _, person := range i.asked {
 			if person.role != "" {
@@ -333,7 +329,7 @@ func (i *importer) finish(ctx context.Context) error {
 		}
 		batch.Queue(`UPDATE organizations SET import_digest = NULL WHERE id = $1`, i.header.Organization)
 		core.Audit(batch, core.AuditRecord{
-			ID: auditID, OrgID: i.header.Organization, Action: "organization.import", TargetType: "organization",
+			OrgID: i.header.Organization, Action: "organization.import", TargetType: "organization",
 			TargetID: i.header.Organization.String(), Detail: i.header.Slug,
 		})
 		return batch.Send(ctx)

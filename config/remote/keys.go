@@ -67,10 +67,7 @@ func (r *running) keep(source cli.Source, request *client.StartRequest) (keptKey
 	case found:
 		r.progress.say("an earlier start of %s did not finish; --resume resumes it, this is a new start", source.Name)
 	}
-	id, err := core.NewID()
-	if err != nil {
-		return keptKey{}, err
-	}
+	id := core.NewID()
 	request.Key = id.String()
 	return kept, kept.write(keptStart{
 		SchemaVersion: schemaVersion, Key: request.Key, Document: source.Name, Workflow: r.workflow.Slug,

@@ -85,12 +85,8 @@ func (g *Guard) unkeyed(ctx context.Context, work Work) (Response, error) {
 // ends, the key is finished or gone.
 func (g *Guard) newClaim(c echo.Context, principal core.Principal, key Key, operation Operation) (Claim, error) {
 	caller := CallerOf(c)
-	id, err := core.NewID()
-	if err != nil {
-		return Claim{}, err
-	}
 	return Claim{
-		ID: id, Caller: caller,
+		ID: core.NewID(), Caller: caller,
 		Identity: Identity{OrgID: principal.OrgID, Endpoint: operation.Endpoint, Key: key.Value},
 		Fingerprint: Request{
 			Method: caller.Method, Endpoint: string(operation.Endpoint), Target: operation.Target,

@@ -116,12 +116,8 @@ func (t Table) queueRow(batch *db.Batch, ring Ring, row sealedRow) error {
 	if t.Action == "" {
 		return nil
 	}
-	id, err := core.NewID()
-	if err != nil {
-		return err
-	}
 	core.Audit(batch, core.AuditRecord{
-		ID: id, OrgID: row.id, Action: t.Action, TargetType: "organization", TargetID: row.id.String(),
+		OrgID: row.id, Action: t.Action, TargetType: "organization", TargetID: row.id.String(),
 	})
 	return nil
 }

@@ -38,19 +38,19 @@ const unlessNeverBegun = `CASE WHEN r.epoch > 1 OR r.recovery_point > 0 OR r.lea
 var errNotWaiting = errors.New("it is being executed or charged right now")
 
 // Requeue makes a run that has not ended due for the next sweep, without its back-off.
-func (e *Executor) Requeue(ctx context.Context, orgID, id uuid.UUID, audit core.AuditRecord) error {
+func (e *Executor) Requeue(ctx context.Context, principal core.Principal, id uuid.UUID, reason string) error {
 	// A run whose charge is being decided is due at infinity: only its charge lets it start.
 	requeued, err := db.InTx(ctx, e.db, func(tx db.Tx) (bool, error) {
 		tag, err := tx.Exec(ctx, `
 			UPDATE validation_runs SET sweep_after = now(), sweeps = 0
 			WHERE org_id = $1 AND id = $2 AND state <> 'COMPLETED' AND sweep_after < 'infinity'
-				AND (lease_until IS NULL OR lease_until <= now())`, orgID, id)
+				AND (lease_until IS NULL OR lease_until <= now())`, principal.OrgID, id)
 		if err != nil || tag.RowsAffected() == 0 {
 			return false, err
 		}
-		batch := tx.NewBatch()
-		core.Audit(batch, audit)
-		return true, batch.Send(ctx)
+		return true, core.AuditBy(ctx, tx, principal, core.AuditRecord{
+			Action: "run.requeue", TargetType: "run", TargetID: id.String(), Detail: reason,
+		})
 	})
 	if err != nil {
 		return fmt.Errorf("requeue run %s: %w", id, err)
@@ -58,7 +58,7 @@ func (e *Executor) Requeue(ctx context.Context, orgID, id uuid.UUID, audit core.
 	if requeued {
 		return nil
 	}
-	run, err := e.runs.Find(ctx, orgID, id)
+	run, err := e.runs.Find(ctx, principal.OrgID, id)
 	if err != nil {
 		return err
 	}

@@ -75,10 +75,7 @@ func (s *Starter) reserved(refused *attempt) (*attempt, error) {
 	a := *refused
 	a.outcome = outcome{}
 	if !a.keyed {
-		id, err := core.NewID()
-		if err != nil {
-			return nil, err
-		}
+		id := core.NewID()
 		a.keyed, a.ownKey = true, true
 		a.claim.ID, a.claim.Key = id, "sv-"+id.String()
 		a.run.Run.IdempotencyKey, a.run.Run.IdempotencyKeyID = a.claim.Key, &id

@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"context"
 	"net/http"
 	"net/url"
 	"time"
@@ -97,23 +96,10 @@ func (a *App) release(c echo.Context, principal core.Principal) error {
 	if _, err := core.ReadJSON(c, a.check, maxReleaseBody, &body); err != nil {
 		return err
 	}
-	if err := a.releaseFor(ctx, principal, id, body.Reason); err != nil {
+	if err := a.inspector.Release(ctx, principal, id, body.Reason); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)
-}
-
-// releaseFor releases a key and audits it as the principal's action.
-func (a *App) releaseFor(ctx context.Context, principal core.Principal, id uuid.UUID, reason string) error {
-	auditID, err := core.NewID()
-	if err != nil {
-		return err
-	}
-	return a.inspector.Release(ctx, principal.OrgID, id, core.AuditRecord{
-		ID: auditID, OrgID: principal.OrgID, ActorID: principal.UserID, TokenID: principal.TokenID,
-		Action: "idempotency_key.release", TargetType: "idempotency_key", TargetID: id.String(),
-		RequestID: core.RequestID(ctx), Detail: reason,
-	})
 }
 
 func entryID(c echo.Context) (uuid.UUID, error) { return core.PathID(c, "idempotency key") }

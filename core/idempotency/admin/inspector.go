@@ -148,13 +148,13 @@ func (i *Inspector) Refusals(ctx context.Context, orgID uuid.UUID, days int) ([]
 }
 
 // Release frees a stuck key as idempotency.Release does, and writes the audit record in the same transaction.
-func (i *Inspector) Release(ctx context.Context, orgID, id uuid.UUID, audit core.AuditRecord) error {
+func (i *Inspector) Release(ctx context.Context, principal core.Principal, id uuid.UUID, reason string) error {
 	return db.Do(ctx, i.db, func(tx db.Tx) error {
-		if err := idempotency.Release(ctx, tx, orgID, id); err != nil {
+		if err := idempotency.Release(ctx, tx, principal.OrgID, id); err != nil {
 			return err
 		}
-		batch := tx.NewBatch()
-		core.Audit(batch, audit)
-		return batch.Send(ctx)
+		return core.AuditBy(ctx, tx, principal, core.AuditRecord{
+			Action: "idempotency_key.release", TargetType: "idempotency_key", TargetID: id.String(), Detail: reason,
+		})
 	})
 }

@@ -50,7 +50,7 @@ func (a *App) releaseForm(c echo.Context, principal core.Principal) error {
 	}
 	var form releaseBody
 	if err = core.BindForm(c, a.check, &form); err == nil {
-		err = a.releaseFor(c.Request().Context(), principal, id, form.Reason)
+		err = a.inspector.Release(c.Request().Context(), principal, id, form.Reason)
 	}
 	// A key that is gone has no page any more, on which the form could be shown again.
 	if problem := pages.Refusal(err); problem != nil && problem.Code != api.CodeNotFound {
