@@ -66,11 +66,7 @@ func (a *App) listInvitations(c echo.Context, principal core.Principal) error {
 }
 
 // linkInvitation is POST /api/members/invitations/{id}/link/. It takes no key: the answer holds a secret.
-func (a *App) linkInvitation(c echo.Context, principal core.Principal) error {
-	id, err := core.PathID(c, "invitation")
-	if err != nil {
-		return err
-	}
+func (a *App) linkInvitation(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	if err := a.mayMail(c, principal); err != nil {
 		return err
 	}
@@ -85,11 +81,7 @@ func (a *App) linkInvitation(c echo.Context, principal core.Principal) error {
 }
 
 // revokeInvitation is DELETE /api/members/invitations/{id}/. Repeating it is not an error.
-func (a *App) revokeInvitation(c echo.Context, principal core.Principal) error {
-	id, err := core.PathID(c, "invitation")
-	if err != nil {
-		return err
-	}
+func (a *App) revokeInvitation(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	if err := a.service.revokeInvitation(c.Request().Context(), principal, id); err != nil {
 		return err
 	}
@@ -109,11 +101,7 @@ func (a *App) ownInvitations(c echo.Context, principal core.Principal) error {
 }
 
 // acceptInvitation is POST /api/invitations/{id}/accept/. Repeating it changes nothing.
-func (a *App) acceptInvitation(c echo.Context, principal core.Principal) error {
-	id, err := core.PathID(c, "invitation")
-	if err != nil {
-		return err
-	}
+func (a *App) acceptInvitation(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	accepted, err := a.service.accept(c.Request().Context(), invitationKey{id: id}, principal.UserID)
 	if err != nil {
 		return err
@@ -124,11 +112,7 @@ func (a *App) acceptInvitation(c echo.Context, principal core.Principal) error {
 }
 
 // declineInvitation is POST /api/invitations/{id}/decline/.
-func (a *App) declineInvitation(c echo.Context, principal core.Principal) error {
-	id, err := core.PathID(c, "invitation")
-	if err != nil {
-		return err
-	}
+func (a *App) declineInvitation(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	if _, err := a.service.decline(c.Request().Context(), invitationKey{id: id}, principal.UserID); err != nil {
 		return err
 	}

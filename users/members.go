@@ -109,11 +109,7 @@ func (a *App) inviteMember(c echo.Context, principal core.Principal) error {
 }
 
 // changeMember is PATCH /api/members/{id}/. Repeating it changes nothing.
-func (a *App) changeMember(c echo.Context, principal core.Principal) error {
-	id, err := core.PathID(c, "member")
-	if err != nil {
-		return err
-	}
+func (a *App) changeMember(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	var wanted memberChange
 	if _, err := core.ReadJSON(c, a.check, maxAccountBytes, &wanted); err != nil {
 		return err
@@ -126,11 +122,7 @@ func (a *App) changeMember(c echo.Context, principal core.Principal) error {
 }
 
 // removeMember is DELETE /api/members/{id}/. Repeating it is not an error.
-func (a *App) removeMember(c echo.Context, principal core.Principal) error {
-	id, err := core.PathID(c, "member")
-	if err != nil {
-		return err
-	}
+func (a *App) removeMember(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	if err := a.service.removeMember(c.Request().Context(), principal, id); err != nil {
 		return err
 	}

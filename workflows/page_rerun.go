@@ -19,11 +19,7 @@ import (
 )
 
 // rerunForm is POST /app/orgs/{org}/runs/{id}/rerun/. However often a form is sent, it starts one run.
-func (a *App) rerunForm(c echo.Context, principal core.Principal) error {
-	id, err := core.PathID(c, "run")
-	if err != nil {
-		return err
-	}
+func (a *App) rerunForm(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	runs := pages.Base(principal.OrgSlug) + "runs/"
 	key, err := a.guard.FormKey(principal, c.FormValue(idempotency.FormField))
 	idempotency.EchoFormKey(c, key)

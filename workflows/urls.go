@@ -52,7 +52,7 @@ func (a *App) Pages(web *echo.Group) {
 	org.GET("/workflows/:id/launch/", a.onVersion(executor, "start runs", a.showLaunch))
 	org.POST("/workflows/:id/launch/", a.onVersion(executor, "start runs", a.launch))
 	org.GET("/workflows/:id/launch/:key/", a.onVersion(executor, "start runs", a.showLaunched))
-	org.POST("/runs/:id/rerun/", core.As(executor, "start runs", a.rerunForm))
+	org.POST("/runs/:id/rerun/", core.As(executor, "start runs", core.OfID("run", a.rerunForm)))
 	org.POST("/select-runs/", core.As(executor, "start runs", a.selectRuns))
 }
 

@@ -125,11 +125,7 @@ func (a *App) createTokenForm(c echo.Context, principal core.Principal) error {
 }
 
 // rotateTokenForm is POST /app/orgs/{org}/tokens/{id}/rotate/.
-func (a *App) rotateTokenForm(c echo.Context, principal core.Principal) error {
-	id, err := core.PathID(c, "token")
-	if err != nil {
-		return err
-	}
+func (a *App) rotateTokenForm(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	issued, err := a.service.rotateToken(c.Request().Context(), principal, id, defaultOverlap)
 	if err != nil {
 		return err
@@ -146,11 +142,7 @@ func (a *App) renderSecret(c echo.Context, issued issuedToken, overlap string) e
 }
 
 // revokeTokenForm is POST /app/orgs/{org}/tokens/{id}/revoke/.
-func (a *App) revokeTokenForm(c echo.Context, principal core.Principal) error {
-	id, err := core.PathID(c, "token")
-	if err != nil {
-		return err
-	}
+func (a *App) revokeTokenForm(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	if err := a.service.revokeToken(c.Request().Context(), principal, id); err != nil {
 		return err
 	}

@@ -64,11 +64,7 @@ func (a *App) activity(c echo.Context, principal core.Principal) error {
 }
 
 // read is GET /api/idempotency-keys/{id}/.
-func (a *App) read(c echo.Context, principal core.Principal) error {
-	id, err := entryID(c)
-	if err != nil {
-		return err
-	}
+func (a *App) read(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	entry, err := a.inspector.Find(c.Request().Context(), principal.OrgID, id)
 	if err != nil {
 		return err
@@ -79,11 +75,7 @@ func (a *App) read(c echo.Context, principal core.Principal) error {
 }
 
 // release is POST /api/idempotency-keys/{id}/release/.
-func (a *App) release(c echo.Context, principal core.Principal) error {
-	id, err := entryID(c)
-	if err != nil {
-		return err
-	}
+func (a *App) release(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	ctx := c.Request().Context()
 	// A key of another organization is not found, whatever the caller's role.
 	if _, err := a.inspector.Find(ctx, principal.OrgID, id); err != nil {
@@ -101,8 +93,6 @@ func (a *App) release(c echo.Context, principal core.Principal) error {
 	}
 	return c.NoContent(http.StatusNoContent)
 }
-
-func entryID(c echo.Context) (uuid.UUID, error) { return core.PathID(c, "idempotency key") }
 
 func renderEntry(e Entry) api.Key {
 	body := api.Key{
