@@ -123,14 +123,10 @@ func deleteAll(ctx context.Context, database *db.DB, orgID uuid.UUID, detail str
 // process had kept in memory, for a moment or while it was frozen, and what a deletion has left that was killed at its
 // end.
 func PurgeDeleted(ctx context.Context, database *db.DB) (int64, error) {
-	rows, err := database.Pool.Query(ctx, `
+	deleted, err := db.All(ctx, database.Pool, pgx.RowTo[uuid.UUID], `
 		SELECT DISTINCT target_id::uuid FROM audit_records
 		WHERE org_id = $1 AND action = $2 AND created_at > now() - $3::interval`,
 		uuid.Nil, auditDeletion, remnantPeriod)
-	if err != nil {
-		return 0, fmt.Errorf("list deleted organizations: %w", err)
-	}
-	deleted, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 	if err != nil {
 		return 0, fmt.Errorf("list deleted organizations: %w", err)
 	}

@@ -342,13 +342,9 @@ func (i *importer) finish(ctx context.Context) error {
 
 // columnsOf returns the columns of a table as they are here.
 func columnsOf(ctx context.Context, tx pgx.Tx, table string) ([]string, error) {
-	rows, err := tx.Query(ctx, `
+	columns, err := db.All(ctx, tx, pgx.RowTo[string], `
 		SELECT attname::text FROM pg_attribute
 		WHERE attrelid = $1::text::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum`, table)
-	if err != nil {
-		return nil, fmt.Errorf("read the columns of %s: %w", table, err)
-	}
-	columns, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
 		return nil, fmt.Errorf("read the columns of %s: %w", table, err)
 	}

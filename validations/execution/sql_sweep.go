@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
@@ -96,7 +95,18 @@ type swept struct {
 
 func (e *Executor) sweepBatch(ctx context.Context) func(db.Tx) (swept, error) {
 	return func(tx db.Tx) (swept, error) {
-		rows, err := tx.Query(ctx, `
+		var found swept
+		var list []jobs.Job
+		var waits bool
+		job := jobs.Job{Kind: validations.JobExecute}
+		err := db.Each(ctx, tx, []any{&waits, &job.OrgID, &job.SubjectID, &job.Epoch}, func() error {
+			if waits {
+				found.waiting++
+			} else {
+				list = append(list, job)
+			}
+			return nil
+		}, `
 			WITH due AS (
 				SELECT ctid AS place, EXISTS (SELECT FROM staged_jobs AS j WHERE j.org_id = r.org_id
 					AND j.subject_id = r.id AND j.epoch = r.epoch AND j.kind = $1 AND j.due_at <= now()) AS waits
@@ -115,21 +125,6 @@ func (e *Executor) sweepBatch(ctx context.Context) func(db.Tx) (swept, error) {
 			RETURNING waits, r.org_id, r.id, r.epoch`,
 			validations.JobExecute, sweepBatch, maxSweepDoublings, e.cfg.SweepAfter.Milliseconds(),
 			(longestWaits * e.cfg.SweepAfter).Milliseconds())
-		if err != nil {
-			return swept{}, fmt.Errorf("find runs to sweep: %w", err)
-		}
-		var found swept
-		var list []jobs.Job
-		var waits bool
-		job := jobs.Job{Kind: validations.JobExecute}
-		_, err = pgx.ForEachRow(rows, []any{&waits, &job.OrgID, &job.SubjectID, &job.Epoch}, func() error {
-			if waits {
-				found.waiting++
-			} else {
-				list = append(list, job)
-			}
-			return nil
-		})
 		if err != nil {
 			return swept{}, fmt.Errorf("find runs to sweep: %w", err)
 		}
