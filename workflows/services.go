@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/google/uuid"
-	"gorm.io/gorm"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
@@ -163,17 +162,6 @@ func createVersion(
 
 // versionsAtOnce is how many versions a list has.
 const versionsAtOnce = 50
-
-// versions lists the versions of a workflow below a number, newest first, and one more than asked for.
-func (s *Service) versions(ctx context.Context, orgID, workflowID uuid.UUID, below, count int) ([]versionEntry, error) {
-	entries, err := gorm.G[versionEntry](s.db.Gorm).
-		Where("org_id = ? AND workflow_id = ? AND number < ?", orgID, workflowID, below).
-		Order("number DESC").Limit(count + 1).Find(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("list versions of workflow %s: %w", workflowID, err)
-	}
-	return entries, nil
-}
 
 // Search finds a workflow by its id or its slug.
 func (s *Service) Search(ctx context.Context, principal core.Principal, text string) ([]pages.Found, error) {

@@ -105,6 +105,17 @@ func (s *Service) list(ctx context.Context, orgID uuid.UUID, cursor core.Cursor)
 	return versions, nil
 }
 
+// versions lists the versions of a workflow below a number, newest first, and one more than asked for.
+func (s *Service) versions(ctx context.Context, orgID, workflowID uuid.UUID, below, count int) ([]versionEntry, error) {
+	entries, err := db.All(ctx, s.db.Pool, pgx.RowToStructByPos[versionEntry], `
+		SELECT number, created_at FROM workflow_versions WHERE org_id = $1 AND workflow_id = $2 AND number < $3
+		ORDER BY number DESC LIMIT $4`, orgID, workflowID, below, count+1)
+	if err != nil {
+		return nil, fmt.Errorf("list versions of workflow %s: %w", workflowID, err)
+	}
+	return entries, nil
+}
+
 // maxNames bounds the workflows that a form offers.
 const maxNames = 200
 

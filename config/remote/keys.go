@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -45,7 +46,7 @@ func (r *running) keep(source cli.Source, request *client.StartRequest) (keptKey
 	if err != nil {
 		return keptKey{}, err
 	}
-	request.Key = first(r.key, r.namedKey(digest))
+	request.Key = cmp.Or(r.key, r.namedKey(digest))
 	if request.Key != "" {
 		return keptKey{}, nil
 	}
@@ -94,7 +95,7 @@ func (r *running) digest(source cli.Source, request client.StartRequest) (string
 // namedKey is the key of a document where a name for the work is known: --key-prefix, or the job of GitHub Actions or
 // GitLab CI. A new attempt of a job is a new key.
 func (r *running) namedKey(digest string) string {
-	prefix := first(r.keyPrefix, r.jobName())
+	prefix := cmp.Or(r.keyPrefix, r.jobName())
 	if prefix == "" {
 		return ""
 	}

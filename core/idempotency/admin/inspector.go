@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"gorm.io/gorm"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
@@ -98,37 +97,6 @@ func (i *Inspector) Stuck(ctx context.Context, orgID uuid.UUID) (int64, error) {
 		return 0, fmt.Errorf("count stuck keys: %w", err)
 	}
 	return n, nil
-}
-
-// StuckEverywhere lists stuck keys of all organizations for operators, longest stuck first.
-func (i *Inspector) StuckEverywhere(ctx context.Context, limit int) ([]StuckKey, error) {
-	keys, err := gorm.G[StuckKey](i.db.Gorm).
-		Select("org_id", "id", "key", "endpoint", "attempts", "last_error", "created_at").
-		// The partial index of unfinished keys serves only this very condition.
-		Where("recovery_point <> 'finished' AND locked_until <= now()").
-		Order("locked_until").Limit(limit).Find(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("list stuck keys: %w", err)
-	}
-	for n := range keys {
-		keys[n].Dead = keys[n].Attempts >= int64(i.maxAttempts)
-	}
-	return keys, nil
-}
-
-// RunsStartedWith returns the organization's runs that were started with a key that is still kept: one for each
-// operation that the key was used for.
-func (i *Inspector) RunsStartedWith(ctx context.Context, orgID uuid.UUID, key string) ([]uuid.UUID, error) {
-	subjects, err := gorm.G[keySubject](i.db.Gorm).Select("validation_run_id").
-		Where("org_id = ? AND key = ? AND validation_run_id IS NOT NULL", orgID, key).Find(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("look up the runs of a key: %w", err)
-	}
-	runs := make([]uuid.UUID, len(subjects))
-	for n, subject := range subjects {
-		runs[n] = subject.ValidationRunID
-	}
-	return runs, nil
 }
 
 // Days reads the activity of the organization's keys day by day, today first.

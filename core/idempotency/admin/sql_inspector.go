@@ -178,6 +178,31 @@ func queueStuck(reads *db.Reads, orgID uuid.UUID, n *int64) {
 		orgID, MaxStuck, countedUnfinished)
 }
 
+// StuckEverywhere lists stuck keys of all organizations for operators, longest stuck first. The partial index of
+// unfinished keys serves only this very condition.
+func (i *Inspector) StuckEverywhere(ctx context.Context, limit int) ([]StuckKey, error) {
+	keys, err := db.All(ctx, i.db.Pool, pgx.RowToStructByPos[StuckKey], `
+		SELECT org_id, id, key, endpoint, attempts, last_error, created_at, attempts >= $1 FROM idempotency_keys
+		WHERE recovery_point <> 'finished' AND locked_until <= now() ORDER BY locked_until LIMIT $2`,
+		i.maxAttempts, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list stuck keys: %w", err)
+	}
+	return keys, nil
+}
+
+// RunsStartedWith returns the organization's runs that were started with a key that is still kept: one for each
+// operation that the key was used for.
+func (i *Inspector) RunsStartedWith(ctx context.Context, orgID uuid.UUID, key string) ([]uuid.UUID, error) {
+	runs, err := db.All(ctx, i.db.Pool, pgx.RowTo[uuid.UUID], `
+		SELECT validation_run_id FROM idempotency_keys
+		WHERE org_id = $1 AND key = $2 AND validation_run_id IS NOT NULL`, orgID, key)
+	if err != nil {
+		return nil, fmt.Errorf("look up the runs of a key: %w", err)
+	}
+	return runs, nil
+}
+
 // activityDays is how many days are kept and shown, today included.
 const activityDays = 30
 
