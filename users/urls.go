@@ -58,13 +58,13 @@ func (a *App) visitorPages(web *echo.Group) {
 	web.GET("/account/", a.accountPage)
 	web.POST("/account/password/", a.changePassword)
 	web.POST("/account/organizations/:org/leave/", a.leaveForm)
-	web.POST("/account/invitations/:id/accept/", a.acceptForm)
-	web.POST("/account/invitations/:id/decline/", a.declineForm)
+	web.POST("/account/invitations/:id/accept/", a.answerForm(byID, a.service.accept, toAccepted))
+	web.POST("/account/invitations/:id/decline/", a.answerForm(byID, a.service.decline, toDeclined))
 	web.POST("/account/second-factor/", a.SignIn.RequireRecentSignInOfVisitor(a.beginFactorForm))
 	web.GET("/invitations/:token/", a.invitationPage)
 	web.POST("/invitations/:token/join/", a.joinForm)
-	web.POST("/invitations/:token/accept/", a.acceptLinkForm)
-	web.POST("/invitations/:token/decline/", a.declineLinkForm)
+	web.POST("/invitations/:token/accept/", a.answerForm(byLink, a.service.accept, toAccepted))
+	web.POST("/invitations/:token/decline/", a.answerForm(byLink, a.service.decline, toDeclined))
 }
 
 // orgPages adds the pages of an organization.
