@@ -87,58 +87,40 @@ func (p *Project) handle(register func(jobs.Kind, jobs.Handler)) {
 
 // periodic is the work that is due by the calendar.
 func (p *Project) periodic() []tasks.Periodic {
-	all := []tasks.Periodic{{
-		Name: "idempotency.purge",
-		Spec: p.settings.PurgeSchedule,
-		Run: func(ctx context.Context) (int64, error) {
+	all := []tasks.Periodic{
+		{Name: "idempotency.purge", Run: func(ctx context.Context) (int64, error) {
 			n, err := admin.Purge(ctx, p.db, PurgeBatch)
 			p.metrics.Purges.Deleted(metrics.KindKey, n)
 			return n, err
-		},
-	}, {
-		Name: "runs.purge",
-		Spec: p.settings.PurgeSchedule,
-		Run: func(ctx context.Context) (int64, error) {
+		}},
+		{Name: "runs.purge", Run: func(ctx context.Context) (int64, error) {
 			purged, err := p.runService.Purge(ctx, p.settings.Retention())
 			p.metrics.Purges.Deleted(metrics.KindDocument, purged.Contents)
 			p.metrics.Purges.Deleted(metrics.KindFindings, purged.Findings)
 			return purged.Contents + purged.Findings, err
-		},
-	}, {
-		Name: "sessions.purge",
-		Spec: p.settings.PurgeSchedule,
-		Run:  p.userService.SignIn.PurgeSessions,
-	}, {
-		Name: "invitations.purge",
-		Spec: p.settings.PurgeSchedule,
-		Run:  p.userService.PurgeInvitations,
-	}, {
-		Name: "sign_ins.purge",
-		Spec: p.settings.PurgeSchedule,
-		Run:  p.userService.SignIn.PurgeSignIns,
-	}, {
-		Name: "organizations.purge",
-		Spec: p.settings.PurgeSchedule,
-		Run:  func(ctx context.Context) (int64, error) { return archive.PurgeDeleted(ctx, p.db) },
-	}, {
-		Name: "events.purge",
-		Spec: p.settings.PurgeSchedule,
-		Run:  func(ctx context.Context) (int64, error) { return webhooks.Purge(ctx, p.db, PurgeBatch) },
-	}, {
-		Name: "requests.purge",
-		Spec: p.settings.PurgeSchedule,
-		Run: func(ctx context.Context) (int64, error) {
+		}},
+		{Name: "sessions.purge", Run: p.userService.SignIn.PurgeSessions},
+		{Name: "invitations.purge", Run: p.userService.PurgeInvitations},
+		{Name: "sign_ins.purge", Run: p.userService.SignIn.PurgeSignIns},
+		{Name: "organizations.purge", Run: func(ctx context.Context) (int64, error) {
+			return archive.PurgeDeleted(ctx, p.db)
+		}},
+		{Name: "events.purge", Run: func(ctx context.Context) (int64, error) {
+			return webhooks.Purge(ctx, p.db, PurgeBatch)
+		}},
+		{Name: "requests.purge", Run: func(ctx context.Context) (int64, error) {
 			n, err := p.purgeRequests(ctx)
 			p.metrics.Purges.Deleted(metrics.KindRequest, n)
 			return n, err
-		},
-	}}
+		}},
+	}
 	if p.store != nil {
-		all = append(all, tasks.Periodic{
-			Name: "objects.sweep",
-			Spec: p.settings.PurgeSchedule,
-			Run:  func(ctx context.Context) (int64, error) { return p.store.Sweep(ctx, p.db) },
-		})
+		all = append(all, tasks.Periodic{Name: "objects.sweep", Run: func(ctx context.Context) (int64, error) {
+			return p.store.Sweep(ctx, p.db)
+		}})
+	}
+	for i := range all {
+		all[i].Spec = p.settings.PurgeSchedule
 	}
 	return all
 }

@@ -1,6 +1,8 @@
 package core
 
 import (
+	"context"
+
 	"github.com/google/uuid"
 
 	"github.com/simplevalidations/simplevalidations/core/db"
@@ -9,7 +11,6 @@ import (
 // AuditRecord says who did what to which thing of an organization. It is written in the transaction of
 // the action, so there is never one without the other.
 type AuditRecord struct {
-	ID         uuid.UUID
 	OrgID      uuid.UUID
 	ActorID    uuid.UUID // the zero UUID is the operator or the service itself
 	TokenID    uuid.UUID
@@ -18,6 +19,20 @@ type AuditRecord struct {
 	TargetID   string
 	RequestID  string
 	Detail     string
+}
+
+// AuditBy writes what the principal does, in the transaction of the action. A principal without a user is the operator.
+func AuditBy(ctx context.Context, tx db.Tx, principal Principal, record AuditRecord) error {
+	record.OrgID, record.RequestID = principal.OrgID, RequestID(ctx)
+	record.ActorID, record.TokenID = principal.UserID, principal.TokenID
+	return AuditIn(ctx, tx, record)
+}
+
+// AuditIn writes the records in a transaction.
+func AuditIn(ctx context.Context, tx db.Tx, records ...AuditRecord) error {
+	batch := tx.NewBatch()
+	Audit(batch, records...)
+	return batch.Send(ctx)
 }
 
 // Audit adds the writing of the records to a batch.
@@ -36,7 +51,7 @@ func audit(batch *db.Batch, condition string, records []AuditRecord) {
 		SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[],
 			$5::text[], $6::text[], $7::text[], $8::text[], $9::text[])
 			AS r (id, org_id, actor_id, token_id, action, target_type, target_id, request_id, detail)`+condition,
-		db.Column(records, func(r *AuditRecord) *uuid.UUID { return &r.ID }),
+		db.Column(records, func(*AuditRecord) *uuid.UUID { return new(NewID()) }),
 		db.Column(records, func(r *AuditRecord) *uuid.UUID { return &r.OrgID }),
 		db.Column(records, func(r *AuditRecord) *uuid.UUID { return db.NonZero(r.ActorID) }),
 		db.Column(records, func(r *AuditRecord) *uuid.UUID { return db.NonZero(r.TokenID) }),

@@ -66,6 +66,20 @@ func WithWholeRole(view View) View {
 	}
 }
 
+// ViewOf is a View of the one thing whose id is in the address.
+type ViewOf func(c echo.Context, principal Principal, id uuid.UUID) error
+
+// OfID reads the id for the view, as PathID does.
+func OfID(what string, view ViewOf) View {
+	return func(c echo.Context, principal Principal) error {
+		id, err := PathID(c, what)
+		if err != nil {
+			return err
+		}
+		return view(c, principal, id)
+	}
+}
+
 // PathID reads the id in the address. An address without a well-formed one is answered with not_found, which names
 // what was asked for.
 func PathID(c echo.Context, what string) (uuid.UUID, error) {

@@ -41,10 +41,7 @@ type Heartbeat struct {
 
 // NewHeartbeat makes the Heartbeat of this process.
 func NewHeartbeat(database *db.DB, process Process) (*Heartbeat, error) {
-	id, err := core.NewID()
-	if err != nil {
-		return nil, err
-	}
+	id := core.NewID()
 	return &Heartbeat{db: database, id: id, process: process, started: time.Now()}, nil
 }
 

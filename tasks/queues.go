@@ -138,8 +138,6 @@ func auditDeadLetter(
 		if err := changeDeadLetter(ctx, tx, id, statement); err != nil {
 			return err
 		}
-		batch := tx.NewBatch()
-		core.Audit(batch, record)
-		return batch.Send(ctx)
+		return core.AuditIn(ctx, tx, record)
 	})
 }

@@ -92,7 +92,11 @@ func collectTurn(rows pgx.Rows) (turn, error) {
 // lockDue locks the oldest due jobs of each organization, as many as its share: the ids of subjects grow with time. The
 // first job of each organization comes before any second one.
 func lockDue(ctx context.Context, tx db.Tx, orgs []uuid.UUID, shares []int) ([]stagedJob, error) {
-	rows, err := tx.Query(ctx, `
+	due, err := db.All(ctx, tx, func(row pgx.CollectableRow) (stagedJob, error) {
+		var s stagedJob
+		err := row.Scan(&s.id, &s.attempts, &s.job.Kind, &s.job.OrgID, &s.job.SubjectID, &s.job.Epoch)
+		return s, err
+	}, `
 		SELECT due.id, due.attempts, due.kind, turn.org_id, due.subject_id, due.epoch
 		FROM unnest((SELECT $1::uuid[]), (SELECT $2::integer[])) WITH ORDINALITY AS turn (org_id, share, place)
 		CROSS JOIN LATERAL (
@@ -100,14 +104,6 @@ func lockDue(ctx context.Context, tx db.Tx, orgs []uuid.UUID, shares []int) ([]s
 			WHERE org_id = turn.org_id AND due_at <= now() ORDER BY subject_id LIMIT turn.share
 			FOR UPDATE SKIP LOCKED) AS due
 		ORDER BY row_number() OVER (PARTITION BY turn.place ORDER BY due.subject_id), turn.place`, orgs, shares)
-	if err != nil {
-		return nil, fmt.Errorf("lock due jobs: %w", err)
-	}
-	due, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (stagedJob, error) {
-		var s stagedJob
-		err := row.Scan(&s.id, &s.attempts, &s.job.Kind, &s.job.OrgID, &s.job.SubjectID, &s.job.Epoch)
-		return s, err
-	})
 	if err != nil {
 		return nil, fmt.Errorf("lock due jobs: %w", err)
 	}
@@ -130,14 +126,10 @@ func settle(batch *db.Batch, done handOver) {
 
 // DeadLetters lists dead letters, the oldest first. They are old, so the oldest jobs hold them all.
 func DeadLetters(ctx context.Context, database *db.DB, limit int) ([]DeadLetter, error) {
-	rows, err := database.Pool.Query(ctx, `
+	letters, err := db.All(ctx, database.Pool, pgx.RowToStructByPos[DeadLetter], `
 		SELECT id, kind, org_id, subject_id, attempts, last_error, created_at
 		FROM (SELECT * FROM staged_jobs ORDER BY id LIMIT $1) AS oldest
 		WHERE attempts >= $2 ORDER BY id LIMIT $3`, backlogLimit, maxHandOvers, limit)
-	if err != nil {
-		return nil, fmt.Errorf("list dead letters: %w", err)
-	}
-	letters, err := pgx.CollectRows(rows, pgx.RowToStructByPos[DeadLetter])
 	if err != nil {
 		return nil, fmt.Errorf("list dead letters: %w", err)
 	}

@@ -97,21 +97,3 @@ func (a *App) leaveForm(c echo.Context) error {
 	}
 	return pages.Redirect(c, signin.AccountAddress, "You have left "+principal.OrgName+".")
 }
-
-// acceptForm is POST /app/account/invitations/{id}/accept/.
-func (a *App) acceptForm(c echo.Context) error {
-	id, err := core.PathID(c, "invitation")
-	if err != nil {
-		return err
-	}
-	return a.acceptWith(c, invitationKey{id: id})
-}
-
-// declineForm is POST /app/account/invitations/{id}/decline/.
-func (a *App) declineForm(c echo.Context) error {
-	id, err := core.PathID(c, "invitation")
-	if err != nil {
-		return err
-	}
-	return a.declineWith(c, invitationKey{id: id})
-}

@@ -143,8 +143,9 @@ func newInvitation(principal core.Principal, draft memberDraft) (Invitation, err
 	if err := mayManage(principal, draft.Role); err != nil {
 		return Invitation{}, err
 	}
-	id, err := core.NewID()
-	return Invitation{ID: id, Email: account.NormalizeEmail(draft.Email), Name: draft.Name, Role: draft.Role}, err
+	return Invitation{
+		ID: core.NewID(), Email: account.NormalizeEmail(draft.Email), Name: draft.Name, Role: draft.Role,
+	}, nil
 }
 
 // invite adds an invitation. It looks only at the members of the organization, so its answer does not depend on whether
@@ -356,7 +357,7 @@ func asMember(i Invitation, userID uuid.UUID) core.Principal {
 func auditInvitation(
 	ctx context.Context, tx db.GormTx, principal core.Principal, action string, id uuid.UUID, detail string,
 ) error {
-	return account.Audit(ctx, tx.Tx, principal, core.AuditRecord{
+	return core.AuditBy(ctx, tx.Tx, principal, core.AuditRecord{
 		Action: action, TargetType: "invitation", TargetID: id.String(), Detail: detail,
 	})
 }

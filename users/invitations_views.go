@@ -66,11 +66,7 @@ func (a *App) listInvitations(c echo.Context, principal core.Principal) error {
 }
 
 // linkInvitation is POST /api/members/invitations/{id}/link/. It takes no key: the answer holds a secret.
-func (a *App) linkInvitation(c echo.Context, principal core.Principal) error {
-	id, err := core.PathID(c, "invitation")
-	if err != nil {
-		return err
-	}
+func (a *App) linkInvitation(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	if err := a.mayMail(c, principal); err != nil {
 		return err
 	}
@@ -85,11 +81,7 @@ func (a *App) linkInvitation(c echo.Context, principal core.Principal) error {
 }
 
 // revokeInvitation is DELETE /api/members/invitations/{id}/. Repeating it is not an error.
-func (a *App) revokeInvitation(c echo.Context, principal core.Principal) error {
-	id, err := core.PathID(c, "invitation")
-	if err != nil {
-		return err
-	}
+func (a *App) revokeInvitation(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	if err := a.service.revokeInvitation(c.Request().Context(), principal, id); err != nil {
 		return err
 	}
@@ -109,11 +101,7 @@ func (a *App) ownInvitations(c echo.Context, principal core.Principal) error {
 }
 
 // acceptInvitation is POST /api/invitations/{id}/accept/. Repeating it changes nothing.
-func (a *App) acceptInvitation(c echo.Context, principal core.Principal) error {
-	id, err := core.PathID(c, "invitation")
-	if err != nil {
-		return err
-	}
+func (a *App) acceptInvitation(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	accepted, err := a.service.accept(c.Request().Context(), invitationKey{id: id}, principal.UserID)
 	if err != nil {
 		return err
@@ -124,11 +112,7 @@ func (a *App) acceptInvitation(c echo.Context, principal core.Principal) error {
 }
 
 // declineInvitation is POST /api/invitations/{id}/decline/.
-func (a *App) declineInvitation(c echo.Context, principal core.Principal) error {
-	id, err := core.PathID(c, "invitation")
-	if err != nil {
-		return err
-	}
+func (a *App) declineInvitation(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	if _, err := a.service.decline(c.Request().Context(), invitationKey{id: id}, principal.UserID); err != nil {
 		return err
 	}
@@ -223,37 +207,40 @@ func (a *App) joinForm(c echo.Context) error {
 	return toAccepted(c, accepted)
 }
 
-// acceptLinkForm is POST /app/invitations/{token}/accept/.
-func (a *App) acceptLinkForm(c echo.Context) error {
-	return a.acceptWith(c, invitationKey{secret: c.Param("token")})
+// byID and byLink read which invitation the address of a form names.
+func byID(c echo.Context) (invitationKey, error) {
+	id, err := core.PathID(c, "invitation")
+	return invitationKey{id: id}, err
 }
 
-// declineLinkForm is POST /app/invitations/{token}/decline/.
-func (a *App) declineLinkForm(c echo.Context) error {
-	return a.declineWith(c, invitationKey{secret: c.Param("token")})
+func byLink(c echo.Context) (invitationKey, error) {
+	return invitationKey{secret: c.Param("token")}, nil
 }
 
-func (a *App) acceptWith(c echo.Context, key invitationKey) error {
-	visitor, err := signin.SignedIn(c)
-	if err != nil {
-		return err
+// answerForm accepts or declines an invitation for a visitor who has signed in.
+func (a *App) answerForm(
+	named func(echo.Context) (invitationKey, error),
+	answer func(context.Context, invitationKey, uuid.UUID) (Invitation, error),
+	done func(echo.Context, Invitation) error,
+) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		key, err := named(c)
+		if err != nil {
+			return err
+		}
+		visitor, err := signin.SignedIn(c)
+		if err != nil {
+			return err
+		}
+		answered, err := answer(c.Request().Context(), key, visitor.UserID)
+		if err != nil {
+			return err
+		}
+		return done(c, answered)
 	}
-	accepted, err := a.service.accept(c.Request().Context(), key, visitor.UserID)
-	if err != nil {
-		return err
-	}
-	return toAccepted(c, accepted)
 }
 
-func (a *App) declineWith(c echo.Context, key invitationKey) error {
-	visitor, err := signin.SignedIn(c)
-	if err != nil {
-		return err
-	}
-	declined, err := a.service.decline(c.Request().Context(), key, visitor.UserID)
-	if err != nil {
-		return err
-	}
+func toDeclined(c echo.Context, declined Invitation) error {
 	return pages.Redirect(c, signin.AccountAddress, "You have declined the invitation to "+declined.OrgName+".")
 }
 

@@ -109,11 +109,7 @@ func (a *App) inviteMember(c echo.Context, principal core.Principal) error {
 }
 
 // changeMember is PATCH /api/members/{id}/. Repeating it changes nothing.
-func (a *App) changeMember(c echo.Context, principal core.Principal) error {
-	id, err := core.PathID(c, "member")
-	if err != nil {
-		return err
-	}
+func (a *App) changeMember(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	var wanted memberChange
 	if _, err := core.ReadJSON(c, a.check, maxAccountBytes, &wanted); err != nil {
 		return err
@@ -126,11 +122,7 @@ func (a *App) changeMember(c echo.Context, principal core.Principal) error {
 }
 
 // removeMember is DELETE /api/members/{id}/. Repeating it is not an error.
-func (a *App) removeMember(c echo.Context, principal core.Principal) error {
-	id, err := core.PathID(c, "member")
-	if err != nil {
-		return err
-	}
+func (a *App) removeMember(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	if err := a.service.removeMember(c.Request().Context(), principal, id); err != nil {
 		return err
 	}
@@ -278,7 +270,7 @@ func membershipError(err error) error {
 func auditMember(
 	ctx context.Context, tx db.GormTx, principal core.Principal, action string, userID uuid.UUID, detail string,
 ) error {
-	return account.Audit(ctx, tx.Tx, principal, core.AuditRecord{
+	return core.AuditBy(ctx, tx.Tx, principal, core.AuditRecord{
 		Action: action, TargetType: "user", TargetID: userID.String(), Detail: detail,
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
@@ -132,11 +133,7 @@ type linkPage struct {
 }
 
 // renewLinkForm is POST /app/orgs/{org}/members/invitations/{id}/link/.
-func (a *App) renewLinkForm(c echo.Context, principal core.Principal) error {
-	id, err := core.PathID(c, "invitation")
-	if err != nil {
-		return err
-	}
+func (a *App) renewLinkForm(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	invited, err := openInvitation(a.service.db.Gorm.WithContext(c.Request().Context()), principal.OrgID, id)
 	if err != nil {
 		return err
@@ -166,11 +163,7 @@ func (a *App) renderLink(c echo.Context, issued issuedLink) error {
 }
 
 // revokeInvitationForm is POST /app/orgs/{org}/members/invitations/{id}/revoke/.
-func (a *App) revokeInvitationForm(c echo.Context, principal core.Principal) error {
-	id, err := core.PathID(c, "invitation")
-	if err != nil {
-		return err
-	}
+func (a *App) revokeInvitationForm(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	if err := a.service.revokeInvitation(c.Request().Context(), principal, id); err != nil {
 		return err
 	}
@@ -178,11 +171,7 @@ func (a *App) revokeInvitationForm(c echo.Context, principal core.Principal) err
 }
 
 // changeMemberForm is POST /app/orgs/{org}/members/{id}/role/.
-func (a *App) changeMemberForm(c echo.Context, principal core.Principal) error {
-	id, err := core.PathID(c, "member")
-	if err != nil {
-		return err
-	}
+func (a *App) changeMemberForm(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	var form memberChange
 	if err := core.BindForm(c, a.check, &form); err != nil {
 		return err
@@ -195,11 +184,7 @@ func (a *App) changeMemberForm(c echo.Context, principal core.Principal) error {
 }
 
 // removeMemberForm is POST /app/orgs/{org}/members/{id}/remove/.
-func (a *App) removeMemberForm(c echo.Context, principal core.Principal) error {
-	id, err := core.PathID(c, "member")
-	if err != nil {
-		return err
-	}
+func (a *App) removeMemberForm(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	if err := a.service.removeMember(c.Request().Context(), principal, id); err != nil {
 		return err
 	}
@@ -211,11 +196,7 @@ func toMembers(c echo.Context, principal core.Principal, notice string) error {
 }
 
 // removeMembersFactorForm is POST /app/orgs/{org}/members/{id}/second-factor/remove/.
-func (a *App) removeMembersFactorForm(c echo.Context, principal core.Principal) error {
-	id, err := core.PathID(c, "member")
-	if err != nil {
-		return err
-	}
+func (a *App) removeMembersFactorForm(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	if err := a.service.removeMembersFactor(c.Request().Context(), principal, id); err != nil {
 		return err
 	}
@@ -236,11 +217,7 @@ type passwordLinkPage struct {
 }
 
 // linkPasswordForm is POST /app/orgs/{org}/members/{id}/password/.
-func (a *App) linkPasswordForm(c echo.Context, principal core.Principal) error {
-	id, err := core.PathID(c, "member")
-	if err != nil {
-		return err
-	}
+func (a *App) linkPasswordForm(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	var form linkForm
 	if err := core.BindForm(c, a.check, &form); err != nil {
 		return err

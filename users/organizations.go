@@ -31,19 +31,15 @@ type Organization struct {
 
 // CreateOrganization adds a tenant whose quota is the limit; nil is unlimited.
 func (s *Service) CreateOrganization(ctx context.Context, slug, name string, limit *int64) (Organization, error) {
-	id, err := core.NewID()
-	if err != nil {
-		return Organization{}, err
-	}
-	org := Organization{ID: id, Slug: slug, Name: name, RunQuota: limit}
+	org := Organization{ID: core.NewID(), Slug: slug, Name: name, RunQuota: limit}
 	if err := s.check.Body(org); err != nil {
 		return Organization{}, err
 	}
-	err = db.DoGorm(ctx, s.db, func(tx db.GormTx) error {
+	err := db.DoGorm(ctx, s.db, func(tx db.GormTx) error {
 		if err := gorm.G[Organization](tx.Gorm(ctx)).Create(ctx, &org); err != nil {
 			return err
 		}
-		return auditOperator(ctx, tx.NewBatch(), id, "organization.create", slug+", "+DescribeQuota(limit))
+		return auditOperator(ctx, tx.NewBatch(), org.ID, "organization.create", slug+", "+DescribeQuota(limit))
 	})
 	switch db.ViolatedConstraint(err) {
 	case "uq_organizations_slug":
@@ -145,12 +141,8 @@ func interval(period *time.Duration) any {
 
 // auditOperator sends a batch together with the record of what the operator has done.
 func auditOperator(ctx context.Context, batch *db.Batch, orgID uuid.UUID, action, detail string) error {
-	id, err := core.NewID()
-	if err != nil {
-		return err
-	}
 	core.Audit(batch, core.AuditRecord{
-		ID: id, OrgID: orgID, Action: action, TargetType: "organization", TargetID: orgID.String(), Detail: detail,
+		OrgID: orgID, Action: action, TargetType: "organization", TargetID: orgID.String(), Detail: detail,
 	})
 	return batch.Send(ctx)
 }

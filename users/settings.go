@@ -16,7 +16,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
-	"github.com/simplevalidations/simplevalidations/users/account"
 	"github.com/simplevalidations/simplevalidations/users/factors"
 )
 
@@ -95,7 +94,7 @@ func (s *Service) changeOrganization(
 		if err != nil {
 			return orgSettings{}, fmt.Errorf("change the settings of organization %s: %w", settings.ID, err)
 		}
-		return settings, account.Audit(ctx, tx.Tx, principal, core.AuditRecord{
+		return settings, core.AuditBy(ctx, tx.Tx, principal, core.AuditRecord{
 			Action: "organization.change", TargetType: "organization", TargetID: principal.OrgID.String(),
 			Detail: before + " -> " + after,
 		})

@@ -90,14 +90,9 @@ func Prepare(order Order, earlier *Run, now time.Time) (Prepared, error) {
 		if document.Content.UploadID != uuid.Nil {
 			submission.UploadID = &document.Content.UploadID
 		}
-		if submission.ID, err = core.NewID(); err != nil {
-			return Prepared{}, err
-		}
+		submission.ID = core.NewID()
 	}
-	runID, err := core.NewID()
-	if err != nil {
-		return Prepared{}, err
-	}
+	runID := core.NewID()
 	prepared := Prepared{
 		Submission: submission,
 		Run: Run{

@@ -92,9 +92,10 @@ func (in *Intake) Discard(ctx context.Context) {
 }
 
 func (in *Intake) store(ctx context.Context, document io.Reader) (Content, error) {
-	id, err := in.begin()
-	if err != nil {
-		return Content{}, err
+	id := uuid.Nil
+	if in.db != nil {
+		id = core.NewID()
+		in.uploads = append(in.uploads, id)
 	}
 	content := Content{UploadID: id}
 	sum := sha256.New()
@@ -131,15 +132,4 @@ func (in *Intake) keep(ctx context.Context, id uuid.UUID, firstByte int64, chunk
 	default:
 		return uploadFailed(in.put(ctx, id, firstByte, chunk))
 	}
-}
-
-func (in *Intake) begin() (uuid.UUID, error) {
-	if in.db == nil {
-		return uuid.Nil, nil
-	}
-	id, err := core.NewID()
-	if err == nil {
-		in.uploads = append(in.uploads, id)
-	}
-	return id, err
 }

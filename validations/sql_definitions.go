@@ -57,17 +57,9 @@ func StoreDefinition(ctx context.Context, tx db.Tx, orgID uuid.UUID, definition 
 // workflows call, in order.
 func (s *Service) ValidatorOrigins(ctx context.Context, orgID uuid.UUID) ([]string, error) {
 	// A step's type is written as this string, so a definition without it has no such step and need not be read.
-	rows, err := s.db.Pool.Query(ctx, `
-		SELECT d.body FROM workflows AS w
-		JOIN workflow_versions AS v ON v.org_id = w.org_id AND v.workflow_id = w.id AND v.number = w.latest_version
-		JOIN definitions AS d ON d.org_id = v.org_id AND d.digest = v.definition_digest
-		WHERE w.org_id = $1 AND position($2::bytea IN d.body) > 0`, orgID, []byte(`"`+engines.KindHTTP+`"`))
-	if err != nil {
-		return nil, fmt.Errorf("look for external validators: %w", err)
-	}
 	var origins []string
 	var body []byte
-	_, err = pgx.ForEachRow(rows, []any{&body}, func() error {
+	err := db.Each(ctx, s.db.Pool, []any{&body}, func() error {
 		definition, err := decodeDefinition(body)
 		if err != nil {
 			return err
@@ -78,7 +70,11 @@ func (s *Service) ValidatorOrigins(ctx context.Context, orgID uuid.UUID) ([]stri
 			}
 		}
 		return nil
-	})
+	}, `
+		SELECT d.body FROM workflows AS w
+		JOIN workflow_versions AS v ON v.org_id = w.org_id AND v.workflow_id = w.id AND v.number = w.latest_version
+		JOIN definitions AS d ON d.org_id = v.org_id AND d.digest = v.definition_digest
+		WHERE w.org_id = $1 AND position($2::bytea IN d.body) > 0`, orgID, []byte(`"`+engines.KindHTTP+`"`))
 	if err != nil {
 		return nil, fmt.Errorf("read external validators: %w", err)
 	}

@@ -152,11 +152,8 @@ type dueContent struct {
 func (s *Service) purgeContents(ctx context.Context, kept time.Duration, from purgePlace) (int64, []purgePlace, error) {
 	var places []purgePlace
 	purged, err := db.InTx(ctx, s.db, func(tx db.Tx) (int64, error) {
-		rows, err := tx.Query(ctx, lockContents(), kept.Seconds(), purgeBatch, from.OrgID, from.EndedAt)
-		if err != nil {
-			return 0, err
-		}
-		due, err := pgx.CollectRows(rows, pgx.RowToStructByPos[dueContent])
+		due, err := db.All(ctx, tx, pgx.RowToStructByPos[dueContent], lockContents(),
+			kept.Seconds(), purgeBatch, from.OrgID, from.EndedAt)
 		places = db.Column(due, func(d *dueContent) purgePlace { return d.purgePlace })
 		if err != nil || len(due) == 0 {
 			return 0, err
@@ -196,11 +193,8 @@ func deleteFindings() string {
 
 func (s *Service) purgeFindings(ctx context.Context, kept time.Duration, from purgePlace) (int64, []purgePlace, error) {
 	places, err := db.InTx(ctx, s.db, func(tx db.Tx) ([]purgePlace, error) {
-		rows, err := tx.Query(ctx, deleteFindings(), kept.Seconds(), purgeBatch, from.OrgID, from.EndedAt)
-		if err != nil {
-			return nil, err
-		}
-		return pgx.CollectRows(rows, pgx.RowToStructByPos[purgePlace])
+		return db.All(ctx, tx, pgx.RowToStructByPos[purgePlace], deleteFindings(),
+			kept.Seconds(), purgeBatch, from.OrgID, from.EndedAt)
 	})
 	return int64(len(places)), places, err
 }

@@ -27,17 +27,10 @@ func announce(
 
 // audit records who did what to the workflow, and which version is the latest since.
 func audit(ctx context.Context, tx db.Tx, principal core.Principal, action string, version Version) error {
-	id, err := core.NewID()
-	if err != nil {
-		return err
-	}
-	batch := tx.NewBatch()
-	core.Audit(batch, core.AuditRecord{
-		ID: id, OrgID: principal.OrgID, ActorID: principal.UserID, TokenID: principal.TokenID, Action: action,
-		TargetType: "workflow", TargetID: version.ID.String(), RequestID: core.RequestID(ctx),
+	return core.AuditBy(ctx, tx, principal, core.AuditRecord{
+		Action: action, TargetType: "workflow", TargetID: version.ID.String(),
 		Detail: fmt.Sprintf("version %d", version.Number),
 	})
-	return batch.Send(ctx)
 }
 
 // respond renders an answer about the workflow, which is stored with the key of the request.

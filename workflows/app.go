@@ -13,7 +13,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 	"github.com/simplevalidations/simplevalidations/users/quota"
-	"github.com/simplevalidations/simplevalidations/validations"
 	"github.com/simplevalidations/simplevalidations/validations/insights"
 	"github.com/simplevalidations/simplevalidations/validations/progress"
 	"github.com/simplevalidations/simplevalidations/workflows/files"
@@ -32,28 +31,10 @@ type RunPages interface {
 	Cancel(c echo.Context, principal core.Principal, id uuid.UUID) error
 }
 
-// App is the app: its services and the views on them.
-type App struct {
-	service *Service
-	usage   *quota.Service
-	runs    *validations.Service
-	// insights reads the results of workflows for their pages.
-	insights *insights.Reader
-	starter  *start.Starter
-	starts   *start.API
-	guard    *idempotency.Guard
-	check    *core.Validator
-	limits   body.Limits
-	// address is the URL of the service, for snippets and files that are used elsewhere.
-	address  string
-	runPages RunPages
-	pages    *pages.Set
-	files    *files.Parser
-}
-
 // Deps are what the app needs.
 type Deps struct {
-	Service  *Service
+	Service *Service
+	// Insights reads the results of workflows for their pages.
 	Insights *insights.Reader
 	Usage    *quota.Service
 	Starter  *start.Starter
@@ -69,6 +50,14 @@ type Deps struct {
 	Files    *files.Parser
 }
 
+// App is the app: its services and the views on them.
+type App struct {
+	Deps
+
+	starts *start.API
+	pages  *pages.Set
+}
+
 // New makes the app.
 func New(deps Deps) (*App, error) {
 	set, err := pages.Parse(templates, "templates/workflows")
@@ -80,11 +69,7 @@ func New(deps Deps) (*App, error) {
 		return nil, err
 	}
 	return &App{
-		service: deps.Service, usage: deps.Usage, runs: deps.Service.runs, insights: deps.Insights,
-		starter: deps.Starter,
-		starts:  start.NewAPI(deps.Starter, versions, deps.Waiters, deps.Limiter, deps.Limits),
-		guard:   deps.Guard, check: deps.Validator, limits: deps.Limits, address: deps.Address, runPages: deps.RunPages,
-		pages: set, files: deps.Files,
+		Deps: deps, starts: start.NewAPI(deps.Starter, versions, deps.Waiters, deps.Limiter, deps.Limits), pages: set,
 	}, nil
 }
 

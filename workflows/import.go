@@ -15,7 +15,7 @@ import (
 
 // exportFile is GET /api/workflows/{id}/export/, and the same on the dashboard.
 func (a *App) exportFile(c echo.Context, _ core.Principal, version Version) error {
-	content, err := version.YAML(a.address)
+	content, err := version.YAML(a.Address)
 	if err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func (a *App) importFile(c echo.Context, principal core.Principal) error {
 		return err
 	}
 	operation := idempotency.Operation{Endpoint: EndpointImport, Content: content}
-	return a.guard.Once(c, operation, ImportOnce(principal, file, warnings))
+	return a.Guard.Once(c, operation, ImportOnce(principal, file, warnings))
 }
 
 // readFile reads the request's workflow file with the warnings about it, and digests its meaning.
@@ -39,7 +39,7 @@ func (a *App) readFile(c echo.Context) (files.File, []files.Fault, idempotency.D
 	if err != nil {
 		return files.File{}, nil, idempotency.Digest{}, err
 	}
-	file, faults, err := a.files.Parse(c.Request().Context(), body)
+	file, faults, err := a.Files.Parse(c.Request().Context(), body)
 	if err != nil {
 		return files.File{}, nil, idempotency.Digest{}, err
 	}
@@ -52,5 +52,5 @@ func (a *App) readFile(c echo.Context) (files.File, []files.Fault, idempotency.D
 		return files.File{}, nil, idempotency.Digest{}, fmt.Errorf("digest a workflow file: %w", err)
 	}
 	digest, err := idempotency.DigestJSON(text, files.MaxDepth)
-	return file, a.files.Warnings(file, body), digest, err
+	return file, a.Files.Warnings(file, body), digest, err
 }

@@ -36,14 +36,9 @@ type Version struct {
 
 // versionEntry is a version in a list.
 type versionEntry struct {
-	OrgID      uuid.UUID `gorm:"primaryKey"`
-	WorkflowID uuid.UUID `gorm:"primaryKey"`
-	Number     int       `gorm:"primaryKey"`
-	CreatedAt  time.Time
+	Number    int
+	CreatedAt time.Time
 }
-
-// TableName returns the table of the model.
-func (versionEntry) TableName() string { return "workflow_versions" }
 
 // ref is the part of the version that runs need.
 func (v Version) ref() validations.WorkflowRef {

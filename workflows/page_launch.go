@@ -70,7 +70,7 @@ type launchedPage struct {
 // launchAny is GET /app/orgs/{org}/launch/: to the one workflow that starts runs, or to the choice of one.
 func (a *App) launchAny(c echo.Context, principal core.Principal) error {
 	base := pages.Base(principal.OrgSlug)
-	versions, err := a.service.list(c.Request().Context(), principal.OrgID, core.Cursor{Size: core.DefaultPageSize})
+	versions, err := a.Service.list(c.Request().Context(), principal.OrgID, core.Cursor{Size: core.DefaultPageSize})
 	if err != nil {
 		return err
 	}
@@ -91,16 +91,14 @@ func (a *App) showLaunch(c echo.Context, principal core.Principal, version Versi
 
 // renderLaunch shows the form. One that was not sent yet gets its key.
 func (a *App) renderLaunch(c echo.Context, status int, principal core.Principal, page launchPage) error {
-	usage, err := a.usage.RunUsage(c.Request().Context(), principal.OrgID)
+	usage, err := a.Usage.RunUsage(c.Request().Context(), principal.OrgID)
 	if err != nil {
 		return err
 	}
 	if page.Key == "" {
-		if page.Key, err = idempotency.NewFormKey(); err != nil {
-			return err
-		}
+		page.Key = idempotency.NewFormKey()
 	}
-	page.Quota, page.MaxBytes = usage, a.limits.MaxBytes
+	page.Quota, page.MaxBytes = usage, a.Limits.MaxBytes
 	page.Action = pages.Base(principal.OrgSlug) + "workflows/" + page.Workflow.Slug + "/launch/?version=" +
 		strconv.Itoa(page.Workflow.Number)
 	accepts := page.Workflow.Definition.Accepts
@@ -115,13 +113,13 @@ func (a *App) renderLaunch(c echo.Context, status int, principal core.Principal,
 func (a *App) launch(c echo.Context, principal core.Principal, version Version) error {
 	page := launchPage{Workflow: version}
 	ctx := c.Request().Context()
-	intake := a.runs.NewIntake(principal.OrgID)
-	form, document, err := body.ReadForm(c.Request(), a.limits, version.Definition, intake)
+	intake := a.Service.runs.NewIntake(principal.OrgID)
+	form, document, err := body.ReadForm(c.Request(), a.Limits, version.Definition, intake)
 	page.Entries = launchEntries{
 		Name: form.Text("name"), ShortDescription: form.Text("short_description"), Filename: form.Text("filename"),
 	}
 	page.Entries.Text, page.Entries.TextTooLong = form.Pasted()
-	key, keyErr := a.guard.FormKey(principal, form.Text(idempotency.FormField))
+	key, keyErr := a.Guard.FormKey(principal, form.Text(idempotency.FormField))
 	page.Key = key.Value
 	idempotency.EchoFormKey(c, key)
 	if err == nil {
@@ -170,7 +168,7 @@ func (a *App) refuseLaunch(c echo.Context, principal core.Principal, page launch
 
 // showLaunched is GET /app/orgs/{org}/workflows/{id}/launch/{key}/: what a form whose answer was lost has started.
 func (a *App) showLaunched(c echo.Context, principal core.Principal, version Version) error {
-	key, err := a.guard.FormKey(principal, c.Param("key"))
+	key, err := a.Guard.FormKey(principal, c.Param("key"))
 	if err != nil {
 		return core.NotFound("form").Because(err)
 	}
@@ -200,7 +198,7 @@ func (a *App) renderLaunched(
 
 // launched returns the run that a form has started, and whether the form is still being worked on.
 func (a *App) launched(ctx context.Context, principal core.Principal, key string) (*uuid.UUID, bool, error) {
-	record, err := a.starter.Lookup(ctx, principal.OrgID, start.Endpoint, idempotency.Key{Value: key, Given: true})
+	record, err := a.Starter.Lookup(ctx, principal.OrgID, start.Endpoint, idempotency.Key{Value: key, Given: true})
 	if err != nil || record == nil {
 		return nil, false, err
 	}

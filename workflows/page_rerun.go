@@ -19,13 +19,9 @@ import (
 )
 
 // rerunForm is POST /app/orgs/{org}/runs/{id}/rerun/. However often a form is sent, it starts one run.
-func (a *App) rerunForm(c echo.Context, principal core.Principal) error {
-	id, err := core.PathID(c, "run")
-	if err != nil {
-		return err
-	}
+func (a *App) rerunForm(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	runs := pages.Base(principal.OrgSlug) + "runs/"
-	key, err := a.guard.FormKey(principal, c.FormValue(idempotency.FormField))
+	key, err := a.Guard.FormKey(principal, c.FormValue(idempotency.FormField))
 	idempotency.EchoFormKey(c, key)
 	if errors.Is(err, api.CodeKeyInvalid) {
 		core.NoteRefusal(c, core.AsError(err))
@@ -37,7 +33,7 @@ func (a *App) rerunForm(c echo.Context, principal core.Principal) error {
 	}
 	answer, err := a.starts.RerunOnce(c, principal, key, api.SourceDashboard)
 	if err != nil {
-		return a.runPages.ShowRefused(c, principal, id, err)
+		return a.RunPages.ShowRefused(c, principal, id, err)
 	}
 	answer.WriteOrigin(c)
 	notice := "This run checks the document again."
@@ -104,7 +100,7 @@ func (a *App) selectRuns(c echo.Context, principal core.Principal) error {
 
 // askAboutRuns shows which runs an action is about.
 func (a *App) askAboutRuns(c echo.Context, principal core.Principal, action string, ids []uuid.UUID) error {
-	found, err := a.runs.FindAll(c.Request().Context(), principal.OrgID, ids)
+	found, err := a.Service.runs.FindAll(c.Request().Context(), principal.OrgID, ids)
 	if err != nil {
 		return err
 	}
@@ -112,7 +108,7 @@ func (a *App) askAboutRuns(c echo.Context, principal core.Principal, action stri
 	for _, run := range found {
 		submissions = append(submissions, run.SubmissionID)
 	}
-	names, err := a.runs.Filenames(c.Request().Context(), principal.OrgID, submissions)
+	names, err := a.Service.runs.Filenames(c.Request().Context(), principal.OrgID, submissions)
 	if err != nil {
 		return err
 	}
@@ -125,9 +121,7 @@ func (a *App) askAboutRuns(c echo.Context, principal core.Principal, action stri
 		}
 	}
 	view.Left = len(ids) - len(view.Chosen)
-	if view.Key, err = idempotency.NewFormKey(); err != nil {
-		return err
-	}
+	view.Key = idempotency.NewFormKey()
 	return a.pages.Render(c, http.StatusOK, "selection", pages.Page{
 		Title: "Selected runs", Section: pages.SectionRuns, Data: view,
 	})
@@ -139,7 +133,7 @@ func (a *App) rerunEach(c echo.Context, principal core.Principal, ids []uuid.UUI
 	form := c.FormValue(idempotency.FormField)
 	started, repeated := 0, 0
 	for _, id := range ids {
-		key, err := a.guard.FormKeyFor(principal, form, id)
+		key, err := a.Guard.FormKeyFor(principal, form, id)
 		var answer start.Answer
 		if err == nil {
 			answer, err = a.starts.RerunOf(c, principal, id, key, api.SourceDashboard)
@@ -163,7 +157,7 @@ func (a *App) rerunEach(c echo.Context, principal core.Principal, ids []uuid.UUI
 func (a *App) cancelEach(c echo.Context, principal core.Principal, ids []uuid.UUID) (string, error) {
 	canceled, ended := 0, 0
 	for _, id := range ids {
-		err := a.runPages.Cancel(c, principal, id)
+		err := a.RunPages.Cancel(c, principal, id)
 		switch {
 		case errors.Is(err, api.CodeRunCompleted):
 			ended++

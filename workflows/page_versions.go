@@ -46,11 +46,11 @@ func (a *App) versionsPage(c echo.Context, principal core.Principal) error {
 		}
 	}
 	ctx := c.Request().Context()
-	version, err := a.service.Find(ctx, principal.OrgID, c.Param("id"), 0)
+	version, err := a.Service.Find(ctx, principal.OrgID, c.Param("id"), 0)
 	if err != nil {
 		return err
 	}
-	entries, err := a.service.versions(ctx, principal.OrgID, version.ID, below, versionsAtOnce)
+	entries, err := a.Service.versions(ctx, principal.OrgID, version.ID, below, versionsAtOnce)
 	if err != nil {
 		return err
 	}
@@ -71,11 +71,11 @@ func (a *App) versionPage(c echo.Context, principal core.Principal) error {
 	if err != nil || number < 1 {
 		return core.NotFound("version")
 	}
-	version, err := a.service.Find(c.Request().Context(), principal.OrgID, c.Param("id"), int(number))
+	version, err := a.Service.Find(c.Request().Context(), principal.OrgID, c.Param("id"), int(number))
 	if err != nil {
 		return err
 	}
-	text, err := version.YAML(a.address)
+	text, err := version.YAML(a.Address)
 	if err != nil {
 		return err
 	}

@@ -114,30 +114,28 @@ func viewSteps(definition validations.Definition) []stepView {
 func (a *App) workflowPage(c echo.Context, principal core.Principal, version Version) error {
 	ctx := c.Request().Context()
 	shown := workflowPage{
-		Version: version, Steps: viewSteps(version.Definition), Address: a.address, MaxBytes: a.limits.MaxBytes,
+		Version: version, Steps: viewSteps(version.Definition), Address: a.Address, MaxBytes: a.Limits.MaxBytes,
 		MayRun: principal.Role.Allows(api.RoleExecutor), MayEdit: principal.Role.Allows(api.RoleAuthor),
 	}
-	results, err := a.insights.RecentResults(ctx, principal.OrgID, []uuid.UUID{version.ID}, recentCount)
+	results, err := a.Insights.RecentResults(ctx, principal.OrgID, []uuid.UUID{version.ID}, recentCount)
 	if err != nil {
 		return err
 	}
 	shown.Recent = newRecentRuns(results[version.ID])
-	days, err := a.insights.ResultsByDay(ctx, principal.OrgID, version.ID, chartDays)
+	days, err := a.Insights.ResultsByDay(ctx, principal.OrgID, version.ID, chartDays)
 	if err != nil {
 		return err
 	}
 	shown.Days = dayBars(days, pages.Base(principal.OrgSlug)+"runs/", version.Slug)
-	shown.FailingRules, shown.FailedRuns, err = a.insights.FailingRules(ctx, principal.OrgID, version.ID)
+	shown.FailingRules, shown.FailedRuns, err = a.Insights.FailingRules(ctx, principal.OrgID, version.ID)
 	if err != nil {
 		return err
 	}
-	shown.Versions, err = a.service.versions(ctx, principal.OrgID, version.ID, math.MaxInt32, shownVersions)
+	shown.Versions, err = a.Service.versions(ctx, principal.OrgID, version.ID, math.MaxInt32, shownVersions)
 	if err != nil {
 		return err
 	}
-	if shown.Snippets, err = snippetsOf(version, a.address); err != nil {
-		return err
-	}
+	shown.Snippets = snippetsOf(version, a.Address)
 	return a.pages.Render(c, http.StatusOK, "workflow", pages.Page{
 		Title: version.Name, Section: pages.SectionWorkflows, Data: &shown,
 	})
@@ -147,7 +145,7 @@ func (a *App) workflowPage(c echo.Context, principal core.Principal, version Ver
 func (a *App) activeForm(active bool) VersionView {
 	return func(c echo.Context, principal core.Principal, workflow Version) error {
 		ctx := c.Request().Context()
-		changed, err := a.service.setActive(ctx, principal, workflow.ID, active, core.Precondition{})
+		changed, err := a.Service.setActive(ctx, principal, workflow.ID, active, core.Precondition{})
 		if err != nil {
 			return err
 		}

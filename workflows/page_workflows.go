@@ -74,7 +74,7 @@ func (a *App) workflowsPage(c echo.Context, principal core.Principal) error {
 	for i, version := range page.Results {
 		ids[i] = version.ID
 	}
-	results, err := a.insights.RecentResults(c.Request().Context(), principal.OrgID, ids, recentCount)
+	results, err := a.Insights.RecentResults(c.Request().Context(), principal.OrgID, ids, recentCount)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/google/uuid"
-	"gorm.io/gorm"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
@@ -105,13 +104,9 @@ func createOnce(principal core.Principal, draft Draft) idempotency.Work {
 
 // create adds a checked draft as a workflow with its first version.
 func create(ctx context.Context, tx db.Tx, orgID uuid.UUID, draft Draft) (Version, error) {
-	id, err := core.NewID()
-	if err != nil {
-		return Version{}, err
-	}
 	version := Version{
 		Workflow: Workflow{
-			OrgID: orgID, ID: id, Slug: draft.Slug, Name: draft.Name, Description: draft.Description,
+			OrgID: orgID, ID: core.NewID(), Slug: draft.Slug, Name: draft.Name, Description: draft.Description,
 			IsActive: draft.IsActive, LatestVersion: 1,
 		},
 		Number: 1, Definition: draft.Definition,
@@ -119,9 +114,11 @@ func create(ctx context.Context, tx db.Tx, orgID uuid.UUID, draft Draft) (Versio
 	if err := insertWorkflow(ctx, tx, &version.Workflow); err != nil {
 		return Version{}, err
 	}
-	if version.Digest, err = validations.StoreDefinition(ctx, tx, orgID, draft.Definition); err != nil {
+	digest, err := validations.StoreDefinition(ctx, tx, orgID, draft.Definition)
+	if err != nil {
 		return Version{}, err
 	}
+	version.Digest = digest
 	return version, insertVersion(ctx, tx, version)
 }
 
@@ -165,17 +162,6 @@ func createVersion(
 
 // versionsAtOnce is how many versions a list has.
 const versionsAtOnce = 50
-
-// versions lists the versions of a workflow below a number, newest first, and one more than asked for.
-func (s *Service) versions(ctx context.Context, orgID, workflowID uuid.UUID, below, count int) ([]versionEntry, error) {
-	entries, err := gorm.G[versionEntry](s.db.Gorm).
-		Where("org_id = ? AND workflow_id = ? AND number < ?", orgID, workflowID, below).
-		Order("number DESC").Limit(count + 1).Find(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("list versions of workflow %s: %w", workflowID, err)
-	}
-	return entries, nil
-}
 
 // Search finds a workflow by its id or its slug.
 func (s *Service) Search(ctx context.Context, principal core.Principal, text string) ([]pages.Found, error) {

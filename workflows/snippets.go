@@ -44,32 +44,24 @@ func exampleOf(accepts []string) example {
 
 // snippetsOf are the ways to run a workflow from elsewhere. Each has a key of its own, so a copy that
 // is sent twice starts one run.
-func snippetsOf(version Version, address string) ([]snippet, error) {
-	var keys [3]string
-	for i := range keys {
-		key, err := idempotency.NewFormKey()
-		if err != nil {
-			return nil, err
-		}
-		keys[i] = key
-	}
+func snippetsOf(version Version, address string) []snippet {
 	file := exampleOf(version.Definition.Accepts)
-	fill := func(text, key string) string {
-		return strings.NewReplacer("ADDRESS", address, "SLUG", version.Slug, "KEY", key, "FILE", file.filename,
-			"TYPE", file.mediaType).Replace(text)
+	fill := func(text string) string {
+		return strings.NewReplacer("ADDRESS", address, "SLUG", version.Slug, "KEY", idempotency.NewFormKey(),
+			"FILE", file.filename, "TYPE", file.mediaType).Replace(text)
 	}
 	return []snippet{
 		{
 			"curl", "TOKEN is an API token. If you repeat the command, you get the same run.",
-			fill(curlSnippet, keys[0]),
+			fill(curlSnippet),
 		},
-		{"Command line", "Waits for the findings. SV_TOKEN is an API token.", fill(commandSnippet, keys[1])},
-		{"Go", "The client is a package of this module.", fill(goSnippet, keys[2])},
+		{"Command line", "Waits for the findings. SV_TOKEN is an API token.", fill(commandSnippet)},
+		{"Go", "The client is a package of this module.", fill(goSnippet)},
 		{
 			"GitHub Actions", "The key is made of the job and the document, so a repeated step finds its run.",
-			fill(actionsSnippet, ""),
+			fill(actionsSnippet),
 		},
-	}, nil
+	}
 }
 
 // firstWorkflows bounds the search for a workflow that can be run.
@@ -86,11 +78,7 @@ func (s *Service) FirstStart(ctx context.Context, orgID uuid.UUID, address strin
 	if i < 0 {
 		return "", nil
 	}
-	snippets, err := snippetsOf(versions[i], address)
-	if err != nil {
-		return "", err
-	}
-	return snippets[0].Text, nil
+	return snippetsOf(versions[i], address)[0].Text, nil
 }
 
 const curlSnippet = `curl -i ADDRESS/api/workflows/SLUG/start/ \

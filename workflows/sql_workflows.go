@@ -90,14 +90,10 @@ func lookUpVersion(
 // list reads one page of the organization's workflows and one row more.
 func (s *Service) list(ctx context.Context, orgID uuid.UUID, cursor core.Cursor) ([]Version, error) {
 	comparison, order, from := cursor.Window()
-	rows, err := s.db.Pool.Query(ctx, `SELECT `+versionColumns+`
+	versions, err := db.All(ctx, s.db.Pool, scanVersion, `SELECT `+versionColumns+`
 		FROM workflows AS w
 		JOIN workflow_versions AS v ON v.org_id = w.org_id AND v.workflow_id = w.id AND v.number = w.latest_version
 		WHERE w.org_id = $1 AND w.id `+comparison+` $2 ORDER BY w.id `+order+` LIMIT $3`, orgID, from, cursor.Size+1)
-	if err != nil {
-		return nil, fmt.Errorf("list workflows: %w", err)
-	}
-	versions, err := pgx.CollectRows(rows, scanVersion)
 	if err != nil {
 		return nil, fmt.Errorf("list workflows: %w", err)
 	}
@@ -107,6 +103,17 @@ func (s *Service) list(ctx context.Context, orgID uuid.UUID, cursor core.Cursor)
 		}
 	}
 	return versions, nil
+}
+
+// versions lists the versions of a workflow below a number, newest first, and one more than asked for.
+func (s *Service) versions(ctx context.Context, orgID, workflowID uuid.UUID, below, count int) ([]versionEntry, error) {
+	entries, err := db.All(ctx, s.db.Pool, pgx.RowToStructByPos[versionEntry], `
+		SELECT number, created_at FROM workflow_versions WHERE org_id = $1 AND workflow_id = $2 AND number < $3
+		ORDER BY number DESC LIMIT $4`, orgID, workflowID, below, count+1)
+	if err != nil {
+		return nil, fmt.Errorf("list versions of workflow %s: %w", workflowID, err)
+	}
+	return entries, nil
 }
 
 // maxNames bounds the workflows that a form offers.

@@ -18,22 +18,22 @@ func (a *App) Routes(routes *core.Routes) {
 	const viewer, author = api.RoleViewer, api.RoleAuthor
 	routes.GET("/workflows/", core.As(viewer, "list workflows", a.list))
 	routes.GET("/workflows/:id/", a.onVersion(viewer, "see workflows", a.read))
-	routes.POST("/workflows/", core.As(author, EditWorkflows, a.create), a.guard.Keyed)
+	routes.POST("/workflows/", core.As(author, EditWorkflows, a.create), a.Guard.Keyed)
 	routes.PATCH("/workflows/:id/", a.editing(a.update))
 	routes.POST("/workflows/:id/activate/", a.editing(a.setActive(true)))
 	routes.POST("/workflows/:id/deactivate/", a.editing(a.setActive(false)))
 	routes.GET("/workflows/:id/export/", a.onVersion(viewer, "export workflows", a.exportFile))
-	routes.POST("/workflows/import/", core.As(author, EditWorkflows, a.importFile), a.guard.Keyed)
-	routes.POST("/workflows/:id/versions/", a.editing(a.createVersion), a.guard.Keyed)
-	routes.POST("/runs/:id/rerun/", core.As(viewer, "start runs", a.starts.Rerun), a.guard.Keyed)
+	routes.POST("/workflows/import/", core.As(author, EditWorkflows, a.importFile), a.Guard.Keyed)
+	routes.POST("/workflows/:id/versions/", a.editing(a.createVersion), a.Guard.Keyed)
+	routes.POST("/runs/:id/rerun/", core.As(viewer, "start runs", a.starts.Rerun), a.Guard.Keyed)
 	routes.GET("/v1/orgs/:org/workflows/", core.As(viewer, "list workflows", a.list), core.OwnOrganization)
 	routes.GET("/v1/orgs/:org/workflows/:id/", a.onVersion(viewer, "see workflows", a.read), core.OwnOrganization)
 
 	current, existing := a.starts.Start(a.starts.Current()), a.starts.Start(a.starts.Existing())
-	routes.Prefetch(routes.POST("/workflows/:id/start/", current, a.guard.Keyed), a.starts.Prefetch)
+	routes.Prefetch(routes.POST("/workflows/:id/start/", current, a.Guard.Keyed), a.starts.Prefetch)
 	// The existing clients send no keys and cannot be made to.
 	routes.Prefetch(routes.POST("/v1/orgs/:org/workflows/:id/runs/",
-		existing, core.OwnOrganization, a.guard.KeyOptional), a.starts.Prefetch)
+		existing, core.OwnOrganization, a.Guard.KeyOptional), a.starts.Prefetch)
 }
 
 // Pages adds the app's pages to the dashboard. Those of one workflow come below its slug or id, so that no slug can be
@@ -52,7 +52,7 @@ func (a *App) Pages(web *echo.Group) {
 	org.GET("/workflows/:id/launch/", a.onVersion(executor, "start runs", a.showLaunch))
 	org.POST("/workflows/:id/launch/", a.onVersion(executor, "start runs", a.launch))
 	org.GET("/workflows/:id/launch/:key/", a.onVersion(executor, "start runs", a.showLaunched))
-	org.POST("/runs/:id/rerun/", core.As(executor, "start runs", a.rerunForm))
+	org.POST("/runs/:id/rerun/", core.As(executor, "start runs", core.OfID("run", a.rerunForm)))
 	org.POST("/select-runs/", core.As(executor, "start runs", a.selectRuns))
 }
 
@@ -62,10 +62,10 @@ type VersionView func(c echo.Context, principal core.Principal, version Version)
 // onVersion is core.As for a view of the version that a request pins, or of the latest. A workflow that the
 // organization does not have is not_found for every role.
 func (a *App) onVersion(needed api.Role, action string, view VersionView) echo.HandlerFunc {
-	return a.service.on(start.VersionNumber, needed, action, view)
+	return a.Service.on(start.VersionNumber, needed, action, view)
 }
 
-func (a *App) editing(view VersionView) echo.HandlerFunc { return a.service.Editing(view) }
+func (a *App) editing(view VersionView) echo.HandlerFunc { return a.Service.Editing(view) }
 
 // Editing is for authors who change a workflow, whose latest version the view gets.
 func (s *Service) Editing(view VersionView) echo.HandlerFunc {

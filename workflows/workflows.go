@@ -64,9 +64,9 @@ func (a *App) list(c echo.Context, principal core.Principal) error {
 
 // readWorkflows reads a page of the organization's workflows, for the API and for the dashboard.
 func (a *App) readWorkflows(c echo.Context, principal core.Principal) (api.Page[Version], error) {
-	return core.ReadPage(c, a.check, &core.PageQuery{}, func(v Version) uuid.UUID { return v.ID },
+	return core.ReadPage(c, a.Validator, &core.PageQuery{}, func(v Version) uuid.UUID { return v.ID },
 		func(ctx context.Context, cursor core.Cursor) ([]Version, error) {
-			return a.service.list(ctx, principal.OrgID, cursor)
+			return a.Service.list(ctx, principal.OrgID, cursor)
 		})
 }
 
@@ -78,15 +78,15 @@ func (a *App) read(c echo.Context, principal core.Principal, version Version) er
 // create is POST /api/workflows/.
 func (a *App) create(c echo.Context, principal core.Principal) error {
 	var draft Draft
-	content, err := readDefinition(c, a.check, &draft)
+	content, err := readDefinition(c, a.Validator, &draft)
 	if err != nil {
 		return err
 	}
-	if err := a.service.validate(c.Request().Context(), draft); err != nil {
+	if err := a.Service.validate(c.Request().Context(), draft); err != nil {
 		return err
 	}
 	operation := idempotency.Operation{Endpoint: EndpointCreate, Content: content}
-	return a.guard.Once(c, operation, createOnce(principal, draft))
+	return a.Guard.Once(c, operation, createOnce(principal, draft))
 }
 
 // versionDraft is the body of a new version.
@@ -97,15 +97,15 @@ type versionDraft struct {
 // createVersion is POST /api/workflows/{id}/versions/.
 func (a *App) createVersion(c echo.Context, principal core.Principal, workflow Version) error {
 	var draft versionDraft
-	content, err := readDefinition(c, a.check, &draft)
+	content, err := readDefinition(c, a.Validator, &draft)
 	if err != nil {
 		return err
 	}
-	if err := a.service.checkDefinition(c.Request().Context(), draft.Definition); err != nil {
+	if err := a.Service.checkDefinition(c.Request().Context(), draft.Definition); err != nil {
 		return err
 	}
 	operation := idempotency.Operation{Endpoint: EndpointVersion, Target: workflow.ID.String(), Content: content}
-	return a.guard.Once(c, operation, createVersionOnce(principal, workflow, draft.Definition, core.IfMatch(c)))
+	return a.Guard.Once(c, operation, createVersionOnce(principal, workflow, draft.Definition, core.IfMatch(c)))
 }
 
 // readDefinition reads a body that has a definition, and digests it by its structure.
@@ -125,11 +125,11 @@ func readDefinition(c echo.Context, check *core.Validator, value any) (idempoten
 // update is PATCH /api/workflows/{id}/. Repeating it changes nothing.
 func (a *App) update(c echo.Context, principal core.Principal, workflow Version) error {
 	var wanted change
-	if _, err := core.ReadJSON(c, a.check, maxChangeBytes, &wanted); err != nil {
+	if _, err := core.ReadJSON(c, a.Validator, maxChangeBytes, &wanted); err != nil {
 		return err
 	}
 	wanted.Expected = core.IfMatch(c)
-	changed, err := a.service.Change(c.Request().Context(), principal, workflow.ID, wanted, "workflow.update")
+	changed, err := a.Service.Change(c.Request().Context(), principal, workflow.ID, wanted, "workflow.update")
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (a *App) update(c echo.Context, principal core.Principal, workflow Version)
 // setActive is POST /api/workflows/{id}/activate/ and /deactivate/.
 func (a *App) setActive(active bool) VersionView {
 	return func(c echo.Context, principal core.Principal, workflow Version) error {
-		changed, err := a.service.setActive(c.Request().Context(), principal, workflow.ID, active, core.IfMatch(c))
+		changed, err := a.Service.setActive(c.Request().Context(), principal, workflow.ID, active, core.IfMatch(c))
 		if err != nil {
 			return err
 		}

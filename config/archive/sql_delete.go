@@ -123,14 +123,10 @@ func deleteAll(ctx context.Context, database *db.DB, orgID uuid.UUID, detail str
 // process had kept in memory, for a moment or while it was frozen, and what a deletion has left that was killed at its
 // end.
 func PurgeDeleted(ctx context.Context, database *db.DB) (int64, error) {
-	rows, err := database.Pool.Query(ctx, `
+	deleted, err := db.All(ctx, database.Pool, pgx.RowTo[uuid.UUID], `
 		SELECT DISTINCT target_id::uuid FROM audit_records
 		WHERE org_id = $1 AND action = $2 AND created_at > now() - $3::interval`,
 		uuid.Nil, auditDeletion, remnantPeriod)
-	if err != nil {
-		return 0, fmt.Errorf("list deleted organizations: %w", err)
-	}
-	deleted, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 	if err != nil {
 		return 0, fmt.Errorf("list deleted organizations: %w", err)
 	}
@@ -183,18 +179,14 @@ func emptyTenantTables(
 // deleteOrganization deletes the row of a suspended organization and what refers to it. The audit record belongs to no
 // organization, so that it stays.
 func deleteOrganization(ctx context.Context, database *db.DB, orgID uuid.UUID, detail string) error {
-	auditID, err := core.NewID()
-	if err != nil {
-		return err
-	}
-	err = db.Do(ctx, database, func(tx db.Tx) error {
+	err := db.Do(ctx, database, func(tx db.Tx) error {
 		batch := tx.NewBatch()
 		// A version refers to its definition, and the database deletes what refers to the organization in any order.
 		batch.Queue(`DELETE FROM workflows WHERE org_id = $1`, orgID)
 		batch.Queue(`DELETE FROM organizations
 			WHERE id = $1 AND (suspended_at IS NOT NULL OR moved_to IS NOT NULL)`, orgID)
 		core.Audit(batch, core.AuditRecord{
-			ID: auditID, Action: auditDeletion, TargetType: "organization", TargetID: orgID.String(),
+			Action: auditDeletion, TargetType: "organization", TargetID: orgID.String(),
 			Detail: detail,
 		})
 		return batch.Send(ctx)

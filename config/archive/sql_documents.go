@@ -27,12 +27,9 @@ type document struct {
 // verifyDocuments compares the documents in chunks with their digests, chunk by chunk, but for those that were compared
 // before.
 func (i *importer) verifyDocuments(ctx context.Context, compared []uuid.UUID) error {
-	rows, err := i.database.Pool.Query(ctx, `SELECT id, upload_id, size, sha256 FROM submissions
+	documents, err := db.All(ctx, i.database.Pool, pgx.RowToStructByPos[document], `
+		SELECT id, upload_id, size, sha256 FROM submissions
 		WHERE org_id = $1 AND upload_id IS NOT NULL AND id <> ALL ($2)`, i.header.Organization, db.IDs(compared))
-	if err != nil {
-		return fmt.Errorf("list documents: %w", err)
-	}
-	documents, err := pgx.CollectRows(rows, pgx.RowToStructByPos[document])
 	if err != nil {
 		return fmt.Errorf("list documents: %w", err)
 	}

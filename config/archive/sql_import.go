@@ -316,11 +316,7 @@ func (i *importer) finish(ctx context.Context) error {
 	if err := i.verifyDocuments(ctx, nil); err != nil {
 		return err
 	}
-	auditID, err := core.NewID()
-	if err != nil {
-		return err
-	}
-	err = db.Do(ctx, i.database, func(tx db.Tx) error {
+	err := db.Do(ctx, i.database, func(tx db.Tx) error {
 		batch := tx.NewBatch()
 		for _, person := range i.asked {
 			if person.role != "" {
@@ -333,7 +329,7 @@ func (i *importer) finish(ctx context.Context) error {
 		}
 		batch.Queue(`UPDATE organizations SET import_digest = NULL WHERE id = $1`, i.header.Organization)
 		core.Audit(batch, core.AuditRecord{
-			ID: auditID, OrgID: i.header.Organization, Action: "organization.import", TargetType: "organization",
+			OrgID: i.header.Organization, Action: "organization.import", TargetType: "organization",
 			TargetID: i.header.Organization.String(), Detail: i.header.Slug,
 		})
 		return batch.Send(ctx)
@@ -346,13 +342,9 @@ func (i *importer) finish(ctx context.Context) error {
 
 // columnsOf returns the columns of a table as they are here.
 func columnsOf(ctx context.Context, tx pgx.Tx, table string) ([]string, error) {
-	rows, err := tx.Query(ctx, `
+	columns, err := db.All(ctx, tx, pgx.RowTo[string], `
 		SELECT attname::text FROM pg_attribute
 		WHERE attrelid = $1::text::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum`, table)
-	if err != nil {
-		return nil, fmt.Errorf("read the columns of %s: %w", table, err)
-	}
-	columns, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
 		return nil, fmt.Errorf("read the columns of %s: %w", table, err)
 	}

@@ -42,10 +42,6 @@ func (m Move) documentsThere(ctx context.Context) ([]uuid.UUID, error) {
 
 // stop lets the organization only read, for a while.
 func (m Move) stop(ctx context.Context) (time.Time, error) {
-	id, err := core.NewID()
-	if err != nil {
-		return time.Time{}, err
-	}
 	until, err := db.InTx(ctx, m.From.DB, func(tx db.Tx) (time.Time, error) {
 		var until time.Time
 		err := tx.QueryRow(ctx, `
@@ -55,9 +51,7 @@ func (m Move) stop(ctx context.Context) (time.Time, error) {
 		if err != nil {
 			return until, err
 		}
-		batch := tx.NewBatch()
-		core.Audit(batch, m.record(id, "organization.move", "to the cell "+m.Cell))
-		return until, batch.Send(ctx)
+		return until, core.AuditIn(ctx, tx, m.record("organization.move", "to the cell "+m.Cell))
 	})
 	if err != nil {
 		return time.Time{}, fmt.Errorf("stop the organization: %w", err)
@@ -148,10 +142,6 @@ func (m Move) activate(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("look at the former cell: %w", err)
 	}
-	id, err := core.NewID()
-	if err != nil {
-		return err
-	}
 	err = db.Do(ctx, m.To.DB, func(tx db.Tx) error {
 		var isThere, isComplete bool
 		err := tx.QueryRow(ctx, `
@@ -169,7 +159,7 @@ func (m Move) activate(ctx context.Context) error {
 		// Those of an organization that comes back.
 		batch.Queue(`DELETE FROM moved_tokens WHERE digest IN (SELECT digest FROM api_tokens WHERE org_id = $1)`,
 			m.OrgID)
-		core.Audit(batch, m.record(id, "organization.import", m.Slug))
+		core.Audit(batch, m.record("organization.import", m.Slug))
 		return batch.Send(ctx)
 	})
 	if err != nil {
@@ -178,9 +168,9 @@ func (m Move) activate(ctx context.Context) error {
 	return nil
 }
 
-func (m Move) record(id uuid.UUID, action, detail string) core.AuditRecord {
+func (m Move) record(action, detail string) core.AuditRecord {
 	return core.AuditRecord{
-		ID: id, OrgID: m.OrgID, Action: action, TargetType: "organization", TargetID: m.OrgID.String(), Detail: detail,
+		OrgID: m.OrgID, Action: action, TargetType: "organization", TargetID: m.OrgID.String(), Detail: detail,
 	}
 }
 

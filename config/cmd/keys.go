@@ -185,15 +185,7 @@ func (p Program) releaseKeyCommand() *cobra.Command {
 	var reason string
 	command := p.onOne("release ID --org SLUG --reason TEXT", "Free a key whose request was abandoned",
 		func(ctx context.Context, of tenant, id uuid.UUID) error {
-			auditID, err := core.NewID()
-			if err != nil {
-				return err
-			}
-			err = of.Inspector.Release(ctx, of.who.OrgID, id, core.AuditRecord{
-				ID: auditID, OrgID: of.who.OrgID, Action: "idempotency_key.release", TargetType: "idempotency_key",
-				TargetID: id.String(), Detail: reason,
-			})
-			return report(p.Stdout, err, "released %s\n", id)
+			return report(p.Stdout, of.Inspector.Release(ctx, of.who, id, reason), "released %s\n", id)
 		})
 	command.Flags().StringVar(&reason, "reason", "", "why the key is released")
 	command.PreRunE = func(*cobra.Command, []string) error {

@@ -78,14 +78,7 @@ func (p Program) printRuns(runs []validations.Run) error {
 func (p Program) requeueRunCommand() *cobra.Command {
 	return p.onOne("requeue ID --org SLUG", "Queue a stuck run again",
 		func(ctx context.Context, of tenant, id uuid.UUID) error {
-			auditID, err := core.NewID()
-			if err != nil {
-				return err
-			}
-			err = of.Executor.Requeue(ctx, of.who.OrgID, id, core.AuditRecord{
-				ID: auditID, OrgID: of.who.OrgID, Action: "run.requeue", TargetType: "run", TargetID: id.String(),
-			})
-			return report(p.Stdout, err, "requeued %s\n", id)
+			return report(p.Stdout, of.Executor.Requeue(ctx, of.who, id, ""), "requeued %s\n", id)
 		})
 }
 

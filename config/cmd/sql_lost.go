@@ -12,7 +12,7 @@ import (
 
 // knownRuns returns which of the runs are in the database.
 func knownRuns(ctx context.Context, database *db.DB, told []acknowledged) (map[uuid.UUID]bool, error) {
-	rows, err := database.Pool.Query(ctx, `
+	return asSet[uuid.UUID](ctx, database, `
 		SELECT r.id FROM unnest($1::text[], $2::uuid[]) AS told (slug, run)
 		JOIN organizations o ON o.slug = told.slug
 		JOIN LATERAL (
@@ -20,26 +20,18 @@ func knownRuns(ctx context.Context, database *db.DB, told []acknowledged) (map[u
 		) AS r ON true`,
 		db.Column(told, func(one *acknowledged) string { return one.Org }),
 		db.Column(told, func(one *acknowledged) *uuid.UUID { return &one.Run }))
-	if err != nil {
-		return nil, fmt.Errorf("look runs up: %w", err)
-	}
-	return asSet[uuid.UUID](rows)
 }
 
 // knownKeys returns which keys of an organization have started a run that is in the database. No index leads from a key
 // to its run for longer than the key lives, so it reads the organization's runs, once for all keys.
 func knownKeys(ctx context.Context, database *db.DB, orgID uuid.UUID, keys []string) (map[string]bool, error) {
-	rows, err := database.Pool.Query(ctx, `
+	return asSet[string](ctx, database, `
 		SELECT DISTINCT idempotency_key FROM validation_runs WHERE org_id = $1 AND idempotency_key = ANY($2::text[])`,
 		orgID, keys)
-	if err != nil {
-		return nil, fmt.Errorf("look keys up: %w", err)
-	}
-	return asSet[string](rows)
 }
 
-func asSet[T comparable](rows pgx.Rows) (map[T]bool, error) {
-	found, err := pgx.CollectRows(rows, pgx.RowTo[T])
+func asSet[T comparable](ctx context.Context, database *db.DB, query string, args ...any) (map[T]bool, error) {
+	found, err := db.All(ctx, database.Pool, pgx.RowTo[T], query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read what is known: %w", err)
 	}

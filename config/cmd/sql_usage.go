@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
@@ -60,14 +59,10 @@ func exportUsageByWorkflow(ctx context.Context, database *db.DB, period months, 
 func streamUsage(
 	ctx context.Context, database *db.DB, query string, period months, write func(*usageRow) error,
 ) error {
-	rows, err := database.Pool.Query(db.Unlimited(ctx), query, period.from, period.to)
-	if err != nil {
-		return fmt.Errorf("export the usage: %w", err)
-	}
 	var row usageRow
-	_, err = pgx.ForEachRow(rows, []any{
+	err := db.Each(db.Unlimited(ctx), database.Pool, []any{
 		&row.Month, &row.Organization, &row.ID, &row.Metric, &row.Workflow, &row.WorkflowID, &row.Used, &row.Quota,
-	}, func() error { return write(&row) })
+	}, func() error { return write(&row) }, query, period.from, period.to)
 	if err != nil {
 		return fmt.Errorf("export the usage: %w", err)
 	}

@@ -109,11 +109,7 @@ func (t *Trial) render(c echo.Context, status int, operation *docs.Operation, pa
 		field := trialField{Parameter: parameter, ID: fieldID(parameter)}
 		field.Value = c.Request().PostFormValue(field.ID)
 		if parameter.Name == echoKeyName {
-			key, err := idempotency.NewFormKey()
-			if err != nil {
-				return err
-			}
-			field.Fresh, field.Value = true, key
+			field.Fresh, field.Value = true, idempotency.NewFormKey()
 		}
 		page.Fields = append(page.Fields, field)
 	}

@@ -210,13 +210,9 @@ func parseTarget(text string) (target, bool) {
 
 // do retries or discards one target, and audits who did it and why.
 func (a *App) do(ctx context.Context, action operation, t target, reason string) error {
-	auditID, err := core.NewID()
-	if err != nil {
-		return err
-	}
 	visitor, _ := pages.VisitorFrom(ctx)
 	record := core.AuditRecord{
-		ID: auditID, ActorID: visitor.UserID, Action: "job." + string(action), TargetType: "job", TargetID: t.id,
+		ActorID: visitor.UserID, Action: "job." + string(action), TargetType: "job", TargetID: t.id,
 		RequestID: core.RequestID(ctx), Detail: reason,
 	}
 	if t.kind == kindTask {
@@ -234,13 +230,12 @@ func (a *App) do(ctx context.Context, action operation, t target, reason string)
 	if !ok || action != operationRetry {
 		return core.NotFound(string(t.kind))
 	}
+	operator := core.Principal{OrgID: orgID, UserID: visitor.UserID}
 	switch t.kind {
 	case kindKey:
-		record.Action, record.TargetType = "idempotency_key.release", "idempotency_key"
-		return a.Keys.Release(ctx, orgID, id, record)
+		return a.Keys.Release(ctx, operator, id, reason)
 	case kindRun:
-		record.Action, record.TargetType = "run.requeue", "run"
-		return a.Executor.Requeue(ctx, orgID, id, record)
+		return a.Executor.Requeue(ctx, operator, id, reason)
 	default:
 		return core.NotFound(string(t.kind))
 	}
@@ -278,19 +273,12 @@ func (a *App) doTask(ctx context.Context, action operation, t target, record cor
 	// The record is written even if the client has gone.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
-	id, err := core.NewID()
-	if err != nil {
-		return errors.Join(cause, err)
-	}
-	record.ID, record.Action = id, record.Action+"_failed"
-	record.Detail = "not confirmed: " + core.Storable(cause.Error())
+	record.Action, record.Detail = record.Action+"_failed", "not confirmed: "+core.Storable(cause.Error())
 	return errors.Join(cause, a.record(ctx, record))
 }
 
 func (a *App) record(ctx context.Context, record core.AuditRecord) error {
 	return db.Do(ctx, a.DB, func(tx db.Tx) error {
-		batch := tx.NewBatch()
-		core.Audit(batch, record)
-		return batch.Send(ctx)
+		return core.AuditIn(ctx, tx, record)
 	})
 }

@@ -2,6 +2,7 @@ package remote
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"io/fs"
@@ -20,8 +21,6 @@ const (
 	folderName = "simplevalidations"
 	// othersMay are the permissions that users other than the owner must not have on a file with a token.
 	othersMay = 0o077
-	// maxFile bounds the small files that the commands read.
-	maxFile = 1 << 20
 )
 
 // connection is how a command reaches the service. A flag wins over the environment, that over the file.
@@ -49,7 +48,7 @@ func (c *connection) open(options ...client.Option) (*client.Client, error) {
 		return nil, err
 	}
 	// Where the settings of the service are, it is the service of this machine that is meant.
-	address := first(c.url, c.Getenv("SV_URL"), file.URL, c.Getenv("SV_BASE_URL"), defaultURL)
+	address := cmp.Or(c.url, c.Getenv("SV_URL"), file.URL, c.Getenv("SV_BASE_URL"), defaultURL)
 	token := c.tokenOf(file)
 	agent := validations.CommandLineAgent + c.Version
 	options = append([]client.Option{client.WithToken(token), client.WithUserAgent(agent)},
@@ -74,26 +73,22 @@ func (c *connection) authorized(options ...client.Option) (*client.Client, error
 }
 
 func (c *connection) tokenOf(file configuration) string {
-	return first(c.Getenv("SV_TOKEN"), file.Token)
+	return cmp.Or(c.Getenv("SV_TOKEN"), file.Token)
 }
 
 func (c *connection) configuration() (configuration, error) {
 	var read configuration
 	name := c.configurationFile()
-	file, err := os.Open(name) //nolint:gosec // the user's own file
+	found, err := os.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) || name == "" {
 		return read, nil
 	}
 	if err != nil {
 		return read, misuse("the configuration file: %v", err)
 	}
-	found, err := file.Stat()
+	content, err := readSmall(name)
 	if err != nil {
-		return read, errors.Join(err, file.Close())
-	}
-	content, err := io.ReadAll(io.LimitReader(file, maxFile))
-	if err := errors.Join(err, file.Close()); err != nil {
-		return read, misuse("the configuration file: %v", err)
+		return read, err
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(content))
 	decoder.KnownFields(true)
@@ -122,14 +117,4 @@ func (s Env) userFile(variable, folder string, names ...string) string {
 		base = filepath.Join(home, folder)
 	}
 	return filepath.Join(append([]string{base, folderName}, names...)...)
-}
-
-// first is the first text that is not empty.
-func first(texts ...string) string {
-	for _, text := range texts {
-		if text != "" {
-			return text
-		}
-	}
-	return ""
 }

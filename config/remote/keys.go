@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -45,7 +46,7 @@ func (r *running) keep(source cli.Source, request *client.StartRequest) (keptKey
 	if err != nil {
 		return keptKey{}, err
 	}
-	request.Key = first(r.key, r.namedKey(digest))
+	request.Key = cmp.Or(r.key, r.namedKey(digest))
 	if request.Key != "" {
 		return keptKey{}, nil
 	}
@@ -67,10 +68,7 @@ func (r *running) keep(source cli.Source, request *client.StartRequest) (keptKey
 	case found:
 		r.progress.say("an earlier start of %s did not finish; --resume resumes it, this is a new start", source.Name)
 	}
-	id, err := core.NewID()
-	if err != nil {
-		return keptKey{}, err
-	}
+	id := core.NewID()
 	request.Key = id.String()
 	return kept, kept.write(keptStart{
 		SchemaVersion: schemaVersion, Key: request.Key, Document: source.Name, Workflow: r.workflow.Slug,
@@ -97,7 +95,7 @@ func (r *running) digest(source cli.Source, request client.StartRequest) (string
 // namedKey is the key of a document where a name for the work is known: --key-prefix, or the job of GitHub Actions or
 // GitLab CI. A new attempt of a job is a new key.
 func (r *running) namedKey(digest string) string {
-	prefix := first(r.keyPrefix, r.jobName())
+	prefix := cmp.Or(r.keyPrefix, r.jobName())
 	if prefix == "" {
 		return ""
 	}

@@ -192,29 +192,43 @@ func (r *running) validate(ctx context.Context, source cli.Source) (formats.Docu
 
 // await waits for the run and reads what it has found. From here on the run is known, and its key is not needed.
 func (r *running) await(ctx context.Context, run api.Run, name string, kept keptKey) (formats.Document, error) {
-	waiting, stop := ctx, context.CancelFunc(func() {})
-	if r.timeout > 0 {
-		waiting, stop = context.WithTimeout(ctx, r.timeout)
-	}
-	defer stop()
-	ended, err := r.client.Wait(waiting, run.ID, func(e client.Event) { r.progress.event(e, len(r.workflow.Steps)) })
-	switch {
-	case ctx.Err() != nil:
-		return formats.Document{}, &cli.ExitError{
-			Code: cli.ExitInterrupted, Reason: "interrupted; the run continues: " + watch(run.ID),
+	ended, err := awaitRun(ctx, r.client, run.ID, r.timeout, func(e client.Event) {
+		r.progress.event(e, len(r.workflow.Steps))
+	})
+	if exit, stopped := errors.AsType[*cli.ExitError](err); stopped {
+		switch exit.Code {
+		case cli.ExitInterrupted:
+			return formats.Document{}, err
+		case cli.ExitGoesOn:
+			return formats.Document{}, errors.Join(kept.forget(), err)
+		default:
+			return formats.Document{}, alsoSaying(err, "the run was started: "+watch(run.ID))
 		}
-	case errors.Is(err, context.DeadlineExceeded):
-		return formats.Document{}, errors.Join(kept.forget(), &cli.ExitError{
-			Code: cli.ExitGoesOn, Reason: "stopped waiting; the run continues: " + watch(run.ID),
-		})
-	case err != nil:
-		return formats.Document{}, alsoSaying(failure(ctx, err), "the run was started: "+watch(run.ID))
 	}
 	shown, err := document(ctx, r.client, ended, name)
 	if err != nil {
 		return shown, err
 	}
 	return shown, kept.forget()
+}
+
+// awaitRun waits for the end of a run, up to the timeout if that is not 0. Its errors have their exit codes.
+func awaitRun(
+	ctx context.Context, service *client.Client, id string, timeout time.Duration, told func(client.Event),
+) (api.Run, error) {
+	waiting, stop := ctx, context.CancelFunc(func() {})
+	if timeout > 0 {
+		waiting, stop = context.WithTimeout(ctx, timeout)
+	}
+	defer stop()
+	ended, err := service.Wait(waiting, id, told)
+	switch {
+	case ctx.Err() != nil:
+		return ended, &cli.ExitError{Code: cli.ExitInterrupted, Reason: "interrupted; the run continues: " + watch(id)}
+	case errors.Is(err, context.DeadlineExceeded):
+		return ended, &cli.ExitError{Code: cli.ExitGoesOn, Reason: "stopped waiting; the run continues: " + watch(id)}
+	}
+	return ended, failure(ctx, err)
 }
 
 func watch(id string) string { return "simplevalidations runs watch " + formats.Clean(id) }

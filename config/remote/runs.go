@@ -2,7 +2,6 @@ package remote
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"time"
 
@@ -127,20 +126,10 @@ func (r *reporting) watch(cmd *cobra.Command, id string, noWait bool, timeout ti
 		return r.show(cmd, service, run)
 	}
 	told.begin(id, 0)
-	waiting, stop := ctx, context.CancelFunc(func() {})
-	if timeout > 0 {
-		waiting, stop = context.WithTimeout(ctx, timeout)
-	}
-	defer stop()
-	run, err = service.Wait(waiting, id, func(e client.Event) { told.event(e, len(run.Steps)) })
+	run, err = awaitRun(ctx, service, id, timeout, func(e client.Event) { told.event(e, len(run.Steps)) })
 	told.close()
-	switch {
-	case ctx.Err() != nil:
-		return &cli.ExitError{Code: cli.ExitInterrupted, Reason: "interrupted; the run continues: " + watch(id)}
-	case errors.Is(err, context.DeadlineExceeded):
-		return &cli.ExitError{Code: cli.ExitGoesOn, Reason: "stopped waiting; the run continues: " + watch(id)}
-	case err != nil:
-		return failure(ctx, err)
+	if err != nil {
+		return err
 	}
 	return r.show(cmd, service, run)
 }

@@ -76,15 +76,15 @@ func importWorkflowCommand(s Env) *cobra.Command {
 	return command
 }
 
-// maxWorkflowFile is above what a service takes, which says so itself.
-const maxWorkflowFile = 8 << 20
+// maxSmallFile is above what a service takes of a workflow file, which says so itself.
+const maxSmallFile = 8 << 20
 
 func readSmall(name string) ([]byte, error) {
 	file, err := os.Open(name) //nolint:gosec // the caller's own file
 	if err != nil {
 		return nil, misuse("%v", err)
 	}
-	content, err := io.ReadAll(io.LimitReader(file, maxWorkflowFile))
+	content, err := io.ReadAll(io.LimitReader(file, maxSmallFile))
 	if err := errors.Join(err, file.Close()); err != nil {
 		return nil, misuse("%v", err)
 	}

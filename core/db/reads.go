@@ -45,6 +45,30 @@ func All[T any](
 	return pgx.CollectRows(rows, scan)
 }
 
+// Each reads the rows of one query one after the other into what the targets point to, and calls do for each.
+func Each(
+	ctx context.Context, on Querier, targets []any, do func() error, query string, args ...any,
+) error {
+	rows, err := on.Query(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	_, err = pgx.ForEachRow(rows, targets, do)
+	return err
+}
+
+// Map reads the rows of a query with two columns into a map, by the first one.
+func Map[K comparable, V any](ctx context.Context, on Querier, query string, args ...any) (map[K]V, error) {
+	found := make(map[K]V)
+	var key K
+	var value V
+	err := Each(ctx, on, []any{&key, &value}, func() error {
+		found[key] = value
+		return nil
+	}, query, args...)
+	return found, err
+}
+
 // AllInto returns a collect that stores all rows of a look-up in found, which is valid once Read has returned.
 func AllInto[T any](found *[]T, scan pgx.RowToFunc[T]) func(pgx.Rows) error {
 	return func(rows pgx.Rows) error {

@@ -15,13 +15,7 @@ const FormField = "key"
 
 // NewFormKey makes the key of a form that is about to be shown. The form's work is then done once, however often it is
 // sent: by a double click, or from a page that the browser has kept.
-func NewFormKey() (string, error) {
-	id, err := core.NewID()
-	if err != nil {
-		return "", err
-	}
-	return id.String(), nil
-}
+func NewFormKey() string { return core.NewID().String() }
 
 // FormKey reads the key that a form was sent with. A key contains the time at which its form was made. A form is
 // refused when its key may have expired, because a second sending could no longer be recognized.

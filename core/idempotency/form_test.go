@@ -15,10 +15,7 @@ import (
 func TestFormKey(t *testing.T) {
 	t.Parallel()
 	guard := idempotency.NewGuard(nil, 10*time.Hour, nil, discard{}, metrics.New("").Keys)
-	fresh, err := idempotency.NewFormKey()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fresh := idempotency.NewFormKey()
 	madeBefore := func(age time.Duration) string {
 		id := core.FirstIDAt(time.Now().Add(-age))
 		id[6], id[8] = 0x70, 0x80

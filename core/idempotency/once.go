@@ -65,11 +65,7 @@ func (g *Guard) Do(c echo.Context, key Key, operation Operation, work Work) (Ans
 		response, err := g.unkeyed(ctx, work)
 		return Answer{Response: response}, err
 	}
-	claim, err := g.newClaim(c, principal, key, operation)
-	if err != nil {
-		return Answer{}, err
-	}
-	return g.once(ctx, claim, work)
+	return g.once(ctx, g.newClaim(c, principal, key, operation), work)
 }
 
 // unkeyed does the work of a request without a key, as often as it is sent.
@@ -83,21 +79,17 @@ func (g *Guard) unkeyed(ctx context.Context, work Work) (Response, error) {
 
 // newClaim makes the claim of an operation. No other transaction ever sees its recovery point and lock: when this one
 // ends, the key is finished or gone.
-func (g *Guard) newClaim(c echo.Context, principal core.Principal, key Key, operation Operation) (Claim, error) {
+func (g *Guard) newClaim(c echo.Context, principal core.Principal, key Key, operation Operation) Claim {
 	caller := CallerOf(c)
-	id, err := core.NewID()
-	if err != nil {
-		return Claim{}, err
-	}
 	return Claim{
-		ID: id, Caller: caller,
+		ID: core.NewID(), Caller: caller,
 		Identity: Identity{OrgID: principal.OrgID, Endpoint: operation.Endpoint, Key: key.Value},
 		Fingerprint: Request{
 			Method: caller.Method, Endpoint: string(operation.Endpoint), Target: operation.Target,
 			MediaType: "application/json", Content: operation.Content,
 		}.Fingerprint(),
 		Lifetime: g.Lifetime(principal), Point: pointClaimed, Lock: time.Minute,
-	}, nil
+	}
 }
 
 // once answers from the key where it is there, and otherwise does the work under a claim. The look-up before the claim

@@ -149,17 +149,13 @@ func ReadExisting(ctx context.Context, database *db.DB, claims []Claim) (map[Ide
 }
 
 func readExisting(ctx context.Context, in db.Querier, claims []Claim) (map[Identity]Record, error) {
-	rows, err := in.Query(ctx, `
+	found, err := db.All(ctx, in, scanRecord, `
 		SELECT k.* FROM unnest($1::uuid[], $2::text[], $3::text[]) AS asked (org, name, operation)
 		CROSS JOIN LATERAL (SELECT `+recordColumns+` FROM idempotency_keys
 			WHERE org_id = asked.org AND key = asked.name AND endpoint = asked.operation LIMIT 1) AS k`,
 		db.Column(claims, func(c *Claim) *uuid.UUID { return &c.OrgID }),
 		db.Column(claims, func(c *Claim) string { return c.Key }),
 		db.Column(claims, func(c *Claim) string { return string(c.Endpoint) }))
-	if err != nil {
-		return nil, fmt.Errorf("read keys of other requests: %w", err)
-	}
-	found, err := pgx.CollectRows(rows, scanRecord)
 	if err != nil {
 		return nil, fmt.Errorf("read keys of other requests: %w", err)
 	}

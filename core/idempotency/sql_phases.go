@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
@@ -113,7 +111,7 @@ func (e *Engine) storeError(ctx context.Context, record Record, reason string) e
 // other's rows.
 func (c *Completer) takeAbandoned(ctx context.Context) ([]Record, error) {
 	return db.InTx(ctx, c.engine.db, func(tx db.Tx) ([]Record, error) {
-		rows, err := tx.Query(ctx, `
+		records, err := db.All(ctx, tx, scanRecord, `
 			WITH abandoned AS (
 				SELECT ctid AS place FROM idempotency_keys
 				WHERE recovery_point <> 'finished' AND locked_until <= now() AND attempts < $1
@@ -126,10 +124,6 @@ func (c *Completer) takeAbandoned(ctx context.Context) ([]Record, error) {
 			RETURNING `+recordColumns,
 			c.maxAttempts, completeBatch, c.engine.cfg.Lock.Milliseconds(),
 			completeBackOff.Seconds(), completeMaxBackOff.Seconds())
-		if err != nil {
-			return nil, fmt.Errorf("find abandoned keys: %w", err)
-		}
-		records, err := pgx.CollectRows(rows, scanRecord)
 		if err != nil {
 			return nil, fmt.Errorf("find abandoned keys: %w", err)
 		}

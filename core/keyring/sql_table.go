@@ -28,18 +28,14 @@ type Table struct {
 
 // Count adds to used how many rows are encrypted under which key.
 func (t Table) Count(ctx context.Context, database *db.DB, used map[ID]int) error {
-	rows, err := database.Pool.Query(ctx, fmt.Sprintf(`
-		SELECT substring(%s FOR $1), count(*) FROM %s WHERE %[1]s IS NOT NULL GROUP BY 1`,
-		t.Columns[0], t.Name), IDBytes)
-	if err != nil {
-		return fmt.Errorf("count the keys of %s: %w", t.Name, err)
-	}
 	var id []byte
 	var secrets int
-	_, err = pgx.ForEachRow(rows, []any{&id, &secrets}, func() error {
+	err := db.Each(ctx, database.Pool, []any{&id, &secrets}, func() error {
 		used[ID(id)] += secrets
 		return nil
-	})
+	}, fmt.Sprintf(`
+		SELECT substring(%s FOR $1), count(*) FROM %s WHERE %[1]s IS NOT NULL GROUP BY 1`,
+		t.Columns[0], t.Name), IDBytes)
 	if err != nil {
 		return fmt.Errorf("count the keys of %s: %w", t.Name, err)
 	}
@@ -71,16 +67,12 @@ type sealedRow struct {
 // resealBatch encrypts some rows. It waits for one that another process has locked, and skips it if that process has
 // encrypted it.
 func (t Table) resealBatch(ctx context.Context, tx db.Tx, ring Ring) (int, error) {
-	rows, err := tx.Query(ctx, fmt.Sprintf(`
-		SELECT %s, ARRAY[%s] FROM %s WHERE substring(%s FOR $2) <> $1 ORDER BY %[1]s LIMIT $3 FOR UPDATE`,
-		t.ID, strings.Join(t.Columns, ", "), t.Name, t.Columns[0]), ring.keys[0].id[:], IDBytes, resealedRows)
-	if err != nil {
-		return 0, fmt.Errorf("look for secrets under other keys in %s: %w", t.Name, err)
-	}
-	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (sealedRow, error) {
+	found, err := db.All(ctx, tx, func(row pgx.CollectableRow) (sealedRow, error) {
 		var r sealedRow
 		return r, row.Scan(&r.id, &r.sealed)
-	})
+	}, fmt.Sprintf(`
+		SELECT %s, ARRAY[%s] FROM %s WHERE substring(%s FOR $2) <> $1 ORDER BY %[1]s LIMIT $3 FOR UPDATE`,
+		t.ID, strings.Join(t.Columns, ", "), t.Name, t.Columns[0]), ring.keys[0].id[:], IDBytes, resealedRows)
 	if err != nil {
 		return 0, fmt.Errorf("look for secrets under other keys in %s: %w", t.Name, err)
 	}
@@ -116,12 +108,8 @@ func (t Table) queueRow(batch *db.Batch, ring Ring, row sealedRow) error {
 	if t.Action == "" {
 		return nil
 	}
-	id, err := core.NewID()
-	if err != nil {
-		return err
-	}
 	core.Audit(batch, core.AuditRecord{
-		ID: id, OrgID: row.id, Action: t.Action, TargetType: "organization", TargetID: row.id.String(),
+		OrgID: row.id, Action: t.Action, TargetType: "organization", TargetID: row.id.String(),
 	})
 	return nil
 }

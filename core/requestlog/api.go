@@ -44,11 +44,7 @@ func (a *App) list(c echo.Context, principal core.Principal) error {
 }
 
 // read is GET /api/requests/{id}/.
-func (a *App) read(c echo.Context, principal core.Principal) error {
-	id, err := core.PathID(c, "request")
-	if err != nil {
-		return err
-	}
+func (a *App) read(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	found, err := a.reader.Find(c.Request().Context(), principal, id)
 	if err != nil {
 		return err

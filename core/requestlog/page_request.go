@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
@@ -13,11 +14,7 @@ import (
 )
 
 // requestPage is GET /app/orgs/{org}/requests/{id}/.
-func (a *App) requestPage(c echo.Context, principal core.Principal) error {
-	id, err := core.PathID(c, "request")
-	if err != nil {
-		return err
-	}
+func (a *App) requestPage(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	ctx := c.Request().Context()
 	found, err := a.reader.Find(ctx, principal, id)
 	if err != nil {

@@ -156,11 +156,7 @@ func (r *Reader) requests(ctx context.Context, q *listQuery) ([]Request, error) 
 	}
 	statement := `SELECT ` + columns + ` FROM (` + page.window("*", "LIMIT "+strconv.Itoa(limit)) + `) AS near
 		WHERE ` + page.condition() + ` ORDER BY id` + order + ` LIMIT ` + strconv.Itoa(page.size+1)
-	rows, err := r.db.Pool.Query(ctx, statement, page.args...)
-	if err != nil {
-		return nil, fmt.Errorf("list requests: %w", err)
-	}
-	found, err := pgx.CollectRows(rows, scanRequest)
+	found, err := db.All(ctx, r.db.Pool, scanRequest, statement, page.args...)
 	if err != nil {
 		return nil, fmt.Errorf("list requests: %w", err)
 	}
@@ -252,14 +248,10 @@ const refusalDays = 30
 
 // Refusals reads the refusals of the last days, today first, those with the most starts first.
 func (r *Reader) Refusals(ctx context.Context, orgID uuid.UUID, days int) ([]Refusal, error) {
-	rows, err := r.db.Pool.Query(ctx, `
+	found, err := db.All(ctx, r.db.Pool, pgx.RowToStructByPos[Refusal], `
 		SELECT day, code, starts, others FROM refusal_days
 		WHERE org_id = $1 AND day > (now() AT TIME ZONE 'UTC')::date - $2::integer
 		ORDER BY day DESC, starts DESC, others DESC, code`, orgID, min(days, refusalDays))
-	if err != nil {
-		return nil, fmt.Errorf("read the refusals: %w", err)
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Refusal])
 	if err != nil {
 		return nil, fmt.Errorf("read the refusals: %w", err)
 	}

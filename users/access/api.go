@@ -79,11 +79,7 @@ func (a *App) createToken(c echo.Context, principal core.Principal) error {
 }
 
 // rotateToken is POST /api/tokens/{id}/rotate/.
-func (a *App) rotateToken(c echo.Context, principal core.Principal) error {
-	id, err := core.PathID(c, "token")
-	if err != nil {
-		return err
-	}
+func (a *App) rotateToken(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	draft := rotationDraft{OverlapMS: defaultOverlap.Milliseconds()}
 	// The body may be left out: its only member has a default.
 	if c.Request().ContentLength != 0 {
@@ -100,11 +96,7 @@ func (a *App) rotateToken(c echo.Context, principal core.Principal) error {
 }
 
 // revokeToken is DELETE /api/tokens/{id}/. Repeating it is not an error.
-func (a *App) revokeToken(c echo.Context, principal core.Principal) error {
-	id, err := core.PathID(c, "token")
-	if err != nil {
-		return err
-	}
+func (a *App) revokeToken(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	if err := a.service.revokeToken(c.Request().Context(), principal, id); err != nil {
 		return err
 	}

@@ -67,8 +67,8 @@ func New(service *Service, signIn *signin.App, check *core.Validator) (*App, err
 func (a *App) Routes(routes *core.Routes) {
 	routes.GET("/tokens/", core.As(api.RoleViewer, "list tokens", a.listTokens))
 	routes.POST("/tokens/", core.Changing("create tokens", a.createToken))
-	routes.POST("/tokens/:id/rotate/", core.Changing("rotate tokens", a.rotateToken))
-	routes.DELETE("/tokens/:id/", core.Changing("revoke tokens", a.revokeToken))
+	routes.POST("/tokens/:id/rotate/", core.Changing("rotate tokens", core.OfID("token", a.rotateToken)))
+	routes.DELETE("/tokens/:id/", core.Changing("revoke tokens", core.OfID("token", a.revokeToken)))
 }
 
 // Pages adds the app's pages to the dashboard.
@@ -78,6 +78,6 @@ func (a *App) Pages(web *echo.Group) {
 	// A token outlives its session, so whoever has stolen a session must not make one.
 	org.POST("/tokens/", core.As(api.RoleViewer, "create tokens", a.signIn.RequireRecentSignIn(a.createTokenForm)))
 	org.POST("/tokens/:id/rotate/",
-		core.As(api.RoleViewer, "rotate tokens", a.signIn.RequireRecentSignIn(a.rotateTokenForm)))
-	org.POST("/tokens/:id/revoke/", core.As(api.RoleViewer, "revoke tokens", a.revokeTokenForm))
+		core.As(api.RoleViewer, "rotate tokens", a.signIn.RequireRecentSignIn(core.OfID("token", a.rotateTokenForm))))
+	org.POST("/tokens/:id/revoke/", core.As(api.RoleViewer, "revoke tokens", core.OfID("token", a.revokeTokenForm)))
 }

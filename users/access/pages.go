@@ -27,10 +27,7 @@ type tokenForm struct {
 }
 
 // newTokenForm is the form as it is shown first.
-func newTokenForm() (tokenForm, error) {
-	id, err := core.NewID()
-	return tokenForm{ID: id, Role: api.RoleExecutor, Days: 90}, err
-}
+func newTokenForm() tokenForm { return tokenForm{ID: core.NewID(), Role: api.RoleExecutor, Days: 90} }
 
 func tokenLives(chosen int64) []pages.Choice {
 	return pages.Choices(strconv.FormatInt(chosen, 10), "7", "7 days", "30", "30 days", "90", "90 days",
@@ -81,11 +78,7 @@ type secretPage struct {
 
 // tokensPage is GET /app/orgs/{org}/tokens/.
 func (a *App) tokensPage(c echo.Context, principal core.Principal) error {
-	form, err := newTokenForm()
-	if err != nil {
-		return err
-	}
-	return a.renderTokens(c, http.StatusOK, principal, form, nil)
+	return a.renderTokens(c, http.StatusOK, principal, newTokenForm(), nil)
 }
 
 // renderTokens shows the list, with the form as it was filled in.
@@ -121,9 +114,7 @@ func (a *App) createTokenForm(c echo.Context, principal core.Principal) error {
 	}
 	if problem := pages.Refusal(err); problem != nil {
 		if errors.Is(err, errTokenMade) {
-			if form.ID, err = core.NewID(); err != nil {
-				return err
-			}
+			form.ID = core.NewID()
 		}
 		return a.renderTokens(c, pages.RefusalStatus(c, problem), principal, form, problem)
 	}
@@ -134,11 +125,7 @@ func (a *App) createTokenForm(c echo.Context, principal core.Principal) error {
 }
 
 // rotateTokenForm is POST /app/orgs/{org}/tokens/{id}/rotate/.
-func (a *App) rotateTokenForm(c echo.Context, principal core.Principal) error {
-	id, err := core.PathID(c, "token")
-	if err != nil {
-		return err
-	}
+func (a *App) rotateTokenForm(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	issued, err := a.service.rotateToken(c.Request().Context(), principal, id, defaultOverlap)
 	if err != nil {
 		return err
@@ -155,11 +142,7 @@ func (a *App) renderSecret(c echo.Context, issued issuedToken, overlap string) e
 }
 
 // revokeTokenForm is POST /app/orgs/{org}/tokens/{id}/revoke/.
-func (a *App) revokeTokenForm(c echo.Context, principal core.Principal) error {
-	id, err := core.PathID(c, "token")
-	if err != nil {
-		return err
-	}
+func (a *App) revokeTokenForm(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	if err := a.service.revokeToken(c.Request().Context(), principal, id); err != nil {
 		return err
 	}

@@ -7,9 +7,9 @@ import (
 	"net/http"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 	"github.com/labstack/echo/v4"
 
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/requestlog"
 )
 
@@ -23,19 +23,16 @@ func TokenDigest(header http.Header) (requestlog.Digest, bool) {
 func (s *Service) TokenOwners(
 	ctx context.Context, digests [][]byte,
 ) (map[requestlog.Digest]requestlog.TokenOwner, error) {
-	rows, err := s.db.Pool.Query(ctx, `
-		SELECT t.digest, t.org_id, t.id FROM unnest($1::bytea[]) AS asked (digest) CROSS JOIN LATERAL (
-			SELECT digest, org_id, id FROM api_tokens WHERE digest = asked.digest LIMIT 1) AS t`, digests)
-	if err != nil {
-		return nil, fmt.Errorf("find the owners of tokens: %w", err)
-	}
 	found := make(map[requestlog.Digest]requestlog.TokenOwner)
 	var digest []byte
 	var owner requestlog.TokenOwner
-	if _, err := pgx.ForEachRow(rows, []any{&digest, &owner.OrgID, &owner.TokenID}, func() error {
+	err := db.Each(ctx, s.db.Pool, []any{&digest, &owner.OrgID, &owner.TokenID}, func() error {
 		found[requestlog.Digest(digest)] = owner
 		return nil
-	}); err != nil {
+	}, `
+		SELECT t.digest, t.org_id, t.id FROM unnest($1::bytea[]) AS asked (digest) CROSS JOIN LATERAL (
+			SELECT digest, org_id, id FROM api_tokens WHERE digest = asked.digest LIMIT 1) AS t`, digests)
+	if err != nil {
 		return nil, fmt.Errorf("find the owners of tokens: %w", err)
 	}
 	return found, nil
@@ -43,27 +40,11 @@ func (s *Service) TokenOwners(
 
 // TokenLabels returns what the organization calls its tokens.
 func (s *Service) TokenLabels(ctx context.Context, orgID uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]string, error) {
-	rows, err := s.db.Pool.Query(ctx, `
+	labels, err := db.Map[uuid.UUID, string](ctx, s.db.Pool, `
 		SELECT t.id, t.label FROM unnest($2::uuid[]) AS asked (id) CROSS JOIN LATERAL (
 			SELECT id, label FROM api_tokens WHERE org_id = $1 AND id = asked.id LIMIT 1) AS t`, orgID, ids)
 	if err != nil {
 		return nil, fmt.Errorf("read the labels of tokens: %w", err)
 	}
-	labels, err := readTexts(rows)
-	if err != nil {
-		return nil, fmt.Errorf("read the labels of tokens: %w", err)
-	}
 	return labels, nil
-}
-
-// readTexts reads rows of an id and a text.
-func readTexts(rows pgx.Rows) (map[uuid.UUID]string, error) {
-	texts := make(map[uuid.UUID]string)
-	var id uuid.UUID
-	var text string
-	_, err := pgx.ForEachRow(rows, []any{&id, &text}, func() error {
-		texts[id] = text
-		return nil
-	})
-	return texts, err
 }

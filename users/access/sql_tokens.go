@@ -31,15 +31,11 @@ func (s *Service) tokens(
 	ctx context.Context, principal core.Principal, filter TokenFilter, cursor core.Cursor,
 ) ([]Token, error) {
 	comparison, order, from := cursor.Window()
-	rows, err := s.db.Pool.Query(ctx, `SELECT `+tokenColumns+tokenTables+`
+	found, err := db.All(ctx, s.db.Pool, pgx.RowToStructByPos[Token], `SELECT `+tokenColumns+tokenTables+`
 			AND t.id `+comparison+` $2 AND ($3 OR t.user_id = $4)
 			AND ($5 = '' OR t.user_id = nullif($5, '')::uuid) AND ($6 = '' OR `+tokenState+` = $6)
 		ORDER BY t.id `+order+` LIMIT $7`,
 		principal.OrgID, from, seesAllTokens(principal), principal.UserID, filter.User, filter.State, cursor.Size+1)
-	if err != nil {
-		return nil, fmt.Errorf("list tokens: %w", err)
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Token])
 	if err != nil {
 		return nil, fmt.Errorf("list tokens: %w", err)
 	}
@@ -70,12 +66,9 @@ func readToken(ctx context.Context, tx db.Tx, condition string, args ...any) (To
 
 // FindToken returns no token where there is none with the id that the principal may see.
 func (s *Service) FindToken(ctx context.Context, principal core.Principal, id uuid.UUID) ([]Token, error) {
-	rows, err := s.db.Pool.Query(ctx, `SELECT `+tokenColumns+tokenTables+` AND t.id = $2 AND ($3 OR t.user_id = $4)`,
+	found, err := db.All(ctx, s.db.Pool, pgx.RowToStructByPos[Token],
+		`SELECT `+tokenColumns+tokenTables+` AND t.id = $2 AND ($3 OR t.user_id = $4)`,
 		principal.OrgID, id, seesAllTokens(principal), principal.UserID)
-	if err != nil {
-		return nil, fmt.Errorf("find a token: %w", err)
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Token])
 	if err != nil {
 		return nil, fmt.Errorf("find a token: %w", err)
 	}

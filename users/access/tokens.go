@@ -12,7 +12,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/db"
-	"github.com/simplevalidations/simplevalidations/users/account"
 	"github.com/simplevalidations/simplevalidations/users/mails"
 )
 
@@ -231,10 +230,7 @@ func (s *Service) issueToken(
 	ctx context.Context, tx db.Tx, principal core.Principal, request TokenRequest,
 ) (issuedToken, error) {
 	if request.ID == uuid.Nil {
-		var err error
-		if request.ID, err = core.NewID(); err != nil {
-			return issuedToken{}, err
-		}
+		request.ID = core.NewID()
 	}
 	if len(request.Random) == 0 {
 		request.Random = make([]byte, randomBytes)
@@ -261,7 +257,7 @@ func (s *Service) issueToken(
 func auditToken(
 	ctx context.Context, tx db.Tx, principal core.Principal, action string, id uuid.UUID, detail string,
 ) error {
-	return account.Audit(ctx, tx, principal, core.AuditRecord{
+	return core.AuditBy(ctx, tx, principal, core.AuditRecord{
 		Action: action, TargetType: "token", TargetID: id.String(), Detail: detail,
 	})
 }

@@ -10,20 +10,6 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
-// Audit records an action of the principal in the transaction of the action. A principal without a user is the
-// operator.
-func Audit(ctx context.Context, tx db.Tx, principal core.Principal, record core.AuditRecord) error {
-	id, err := core.NewID()
-	if err != nil {
-		return err
-	}
-	record.ID, record.OrgID, record.RequestID = id, principal.OrgID, core.RequestID(ctx)
-	record.ActorID, record.TokenID = principal.UserID, principal.TokenID
-	batch := tx.NewBatch()
-	core.Audit(batch, record)
-	return batch.Send(ctx)
-}
-
 // AuditUser records an action on a user's account in the transaction of the action: once in each organization that the
 // user belongs to. If there is none, the record's organization is the zero UUID. The zero actor is the operator.
 func AuditUser(ctx context.Context, tx db.GormTx, actor, userID uuid.UUID, action, detail string) error {
@@ -37,18 +23,12 @@ func AuditUser(ctx context.Context, tx db.GormTx, actor, userID uuid.UUID, actio
 	}
 	records := make([]core.AuditRecord, len(orgs))
 	for i, orgID := range orgs {
-		id, err := core.NewID()
-		if err != nil {
-			return err
-		}
 		records[i] = core.AuditRecord{
-			ID: id, OrgID: orgID, ActorID: actor, Action: action, TargetType: "user", TargetID: userID.String(),
+			OrgID: orgID, ActorID: actor, Action: action, TargetType: "user", TargetID: userID.String(),
 			RequestID: core.RequestID(ctx), Detail: detail,
 		}
 	}
-	batch := tx.NewBatch()
-	core.Audit(batch, records...)
-	return batch.Send(ctx)
+	return core.AuditIn(ctx, tx.Tx, records...)
 }
 
 // RecordAction audits an action that has changed nothing else.

@@ -66,15 +66,12 @@ func (s *Service) CreateUser(ctx context.Context, email, name, password string) 
 
 // NewUser checks the user and hashes the password, which takes too long for a transaction.
 func (s *Service) NewUser(ctx context.Context, email, name, password string) (User, error) {
-	id, err := core.NewID()
-	if err != nil {
-		return User{}, err
-	}
-	user := User{ID: id, Email: NormalizeEmail(email), Name: name, AddressConfirmed: true}
+	user := User{ID: core.NewID(), Email: NormalizeEmail(email), Name: name, AddressConfirmed: true}
 	if err := s.check.Body(user); err != nil {
 		return User{}, err
 	}
 	if password != "" {
+		var err error
 		if user.PasswordHash, err = s.Hash(ctx, password); err != nil {
 			return User{}, err
 		}

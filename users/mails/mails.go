@@ -115,10 +115,7 @@ func (s *Service) Stage(ctx context.Context, tx db.GormTx, kind, recipient strin
 	if !s.AreSent() {
 		return nil
 	}
-	id, err := core.NewID()
-	if err != nil {
-		return err
-	}
+	id := core.NewID()
 	waiting := waitingMail{ID: id, Kind: kind, Recipient: recipient}
 	if content != nil {
 		text, err := json.Marshal(content)

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 )
 
 // TokenRuns counts the runs that a token has started; the zero UUID stands for the dashboard.
@@ -24,17 +25,13 @@ const maxCountedStarts = 100_000
 // startsByToken counts the starts of a period by token. It needs no index of its own, which starts would pay for: ids
 // begin with their time, so the primary key leads to the newest records.
 func (s *Service) startsByToken(ctx context.Context, orgID uuid.UUID, period time.Time) ([]TokenRuns, error) {
-	rows, err := s.db.Pool.Query(ctx, `
+	found, err := db.All(ctx, s.db.Pool, pgx.RowToStructByPos[TokenRuns], `
 		WITH starts AS (
 			SELECT token_id FROM audit_records WHERE org_id = $1 AND id >= $2 AND action IN ('run.start', 'run.rerun')
 			ORDER BY id DESC LIMIT $3)
 		SELECT coalesce(s.token_id, '00000000-0000-0000-0000-000000000000'::uuid), coalesce(max(t.label), ''), count(*)
 		FROM starts AS s LEFT JOIN api_tokens AS t ON t.org_id = $1 AND t.id = s.token_id
 		GROUP BY s.token_id ORDER BY count(*) DESC, 1`, orgID, core.FirstIDAt(period), maxCountedStarts)
-	if err != nil {
-		return nil, fmt.Errorf("count starts: %w", err)
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[TokenRuns])
 	if err != nil {
 		return nil, fmt.Errorf("count starts: %w", err)
 	}

@@ -71,10 +71,7 @@ func (s *Service) userOf(ctx context.Context, who person) (challenge, error) {
 	if err != nil || known != uuid.Nil {
 		return challenge{UserID: known}, err
 	}
-	id, err := core.NewID()
-	if err != nil {
-		return challenge{}, err
-	}
+	id := core.NewID()
 	return db.InGormTx(ctx, s.db, func(tx db.GormTx) (challenge, error) {
 		lock := clause.Locking{Strength: clause.LockingStrengthUpdate}
 		holder, err := gorm.G[account.User](tx.Gorm(ctx), lock).Where("email = ?", who.Email).Take(ctx)

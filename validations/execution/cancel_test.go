@@ -17,7 +17,7 @@ import (
 )
 
 func (b *testBundle) cancel(ctx context.Context, job jobs.Job) error {
-	return b.executor.Cancel(ctx, core.Principal{OrgID: b.orgID, UserID: uuid.New()}, job.SubjectID, "r")
+	return b.executor.Cancel(ctx, core.Principal{OrgID: b.orgID, UserID: uuid.New()}, job.SubjectID)
 }
 
 func (b *testBundle) canceledAudits(tb testing.TB) int {

@@ -33,10 +33,7 @@ func (e *Executor) commitStep(
 	ctx context.Context, run *validations.Run, definition validations.Definition, ordinal int,
 	report engines.Report, began time.Time,
 ) (bool, error) {
-	id, err := core.NewID()
-	if err != nil {
-		return false, err
-	}
+	id := core.NewID()
 	step := definition.Steps[ordinal]
 	failed := report.Errors > 0
 	repeats, err := e.repeats(ctx, run, report)

@@ -109,7 +109,7 @@ func TestLocalIsFencedWhenTheRunIsCanceled(t *testing.T) {
 			return engines.Report{}, nil
 		}))
 	<-begun
-	if err := c.executor.Cancel(t.Context(), core.Principal{OrgID: c.orgID}, r.Run.ID, "r"); err != nil {
+	if err := c.executor.Cancel(t.Context(), core.Principal{OrgID: c.orgID}, r.Run.ID); err != nil {
 		t.Fatal(err)
 	}
 	close(free)

@@ -370,7 +370,7 @@ func TestProgressIsAnnounced(t *testing.T) {
 	steps := []engine{passing, passing}
 	job, canceled := b.start(t, steps...), b.start(t, passing)
 	b.execute(t, job)
-	if err := b.executor.Cancel(t.Context(), core.Principal{OrgID: b.orgID}, canceled.SubjectID, "r"); err != nil {
+	if err := b.executor.Cancel(t.Context(), core.Principal{OrgID: b.orgID}, canceled.SubjectID); err != nil {
 		t.Error(err)
 	}
 	want := map[uuid.UUID][]validations.Progress{

@@ -290,7 +290,7 @@ func (w *runWorld) sweepAll(t *rapid.T) {
 // cancel ends a run, whoever holds it.
 func (w *runWorld) cancel(t *rapid.T) {
 	id := w.drawRun(t)
-	err := w.executor.Cancel(t.Context(), core.Principal{OrgID: w.orgID}, id, "r")
+	err := w.executor.Cancel(t.Context(), core.Principal{OrgID: w.orgID}, id)
 	run := w.model[id]
 	if run.ended() {
 		if want := run.Point == modelSteps; (err != nil) != want {

@@ -46,10 +46,7 @@ type stepWritten struct {
 // commitSteps writes the ends of steps of different runs, each fenced by its own epoch and recovery point. Findings are
 // joined to the row of their step, which exists only if the fence has let the step pass.
 func (e *Executor) commitSteps(ctx context.Context, ends []stepEnd) ([]stepWritten, error) {
-	found, err := findingsOf(ends)
-	if err != nil {
-		return nil, err
-	}
+	found := findingsOf(ends)
 	written, err := db.InBatch(ctx, e.db, func(batch *db.Batch) *db.Future[[]stepWritten] {
 		written := db.QueueInto(batch,
 			func(rows pgx.Rows) ([]stepWritten, error) { return readWritten(rows, len(ends)) },
@@ -157,18 +154,14 @@ type foundBy struct {
 	ordinal int
 }
 
-func findingsOf(ends []stepEnd) ([]foundBy, error) {
+func findingsOf(ends []stepEnd) []foundBy {
 	var found []foundBy
 	for i := range ends {
 		for ordinal, finding := range ends[i].findings {
-			id, err := core.NewID()
-			if err != nil {
-				return nil, err
-			}
-			found = append(found, foundBy{finding, id, &ends[i].stepRun, ordinal})
+			found = append(found, foundBy{finding, core.NewID(), &ends[i].stepRun, ordinal})
 		}
 	}
-	return found, nil
+	return found
 }
 
 const writeFindings = `
@@ -276,11 +269,7 @@ const CanceledText = "The run was canceled."
 //
 // Canceling a canceled run again is no error. The errors are run_completed for a run that has ended otherwise, and
 // run_reserved for a run whose charge is being decided.
-func (e *Executor) Cancel(ctx context.Context, principal core.Principal, id uuid.UUID, requestID string) error {
-	auditID, err := core.NewID()
-	if err != nil {
-		return err
-	}
+func (e *Executor) Cancel(ctx context.Context, principal core.Principal, id uuid.UUID) error {
 	canceled, err := db.InTx(ctx, e.db, func(tx db.Tx) (bool, error) {
 		tag, err := tx.Exec(ctx, `
 			UPDATE validation_runs SET state = 'COMPLETED', result = 'CANCELED', error = $3, epoch = epoch + 1,
@@ -290,12 +279,9 @@ func (e *Executor) Cancel(ctx context.Context, principal core.Principal, id uuid
 		if err != nil || tag.RowsAffected() == 0 {
 			return false, err
 		}
-		batch := tx.NewBatch()
-		core.Audit(batch, core.AuditRecord{
-			ID: auditID, OrgID: principal.OrgID, ActorID: principal.UserID, TokenID: principal.TokenID,
-			Action: "run.cancel", TargetType: "run", TargetID: id.String(), RequestID: requestID,
+		return true, core.AuditBy(ctx, tx, principal, core.AuditRecord{
+			Action: "run.cancel", TargetType: "run", TargetID: id.String(),
 		})
-		return true, batch.Send(ctx)
 	})
 	if err != nil {
 		return fmt.Errorf("cancel run %s: %w", id, err)

@@ -46,12 +46,9 @@ type externalCall struct {
 // beginCall inserts the row of the call or reads it. The execution that inserts it is the first to send a request. Only
 // the holder of the lease gets the row.
 func (e *Executor) beginCall(ctx context.Context, run validations.Run, ordinal int) (externalCall, error) {
-	id, err := core.NewID()
-	if err != nil {
-		return externalCall{}, err
-	}
+	id := core.NewID()
 	call := externalCall{OrgID: run.OrgID}
-	err = e.db.Pool.QueryRow(ctx, `
+	err := e.db.Pool.QueryRow(ctx, `
 		INSERT INTO external_calls AS c (org_id, id, run_id, ordinal)
 		SELECT org_id, $4, id, $5 FROM validation_runs
 		WHERE org_id = $1 AND id = $2 AND epoch = $3 AND state = 'RUNNING'

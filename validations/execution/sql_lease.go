@@ -163,7 +163,12 @@ func (e *Executor) handOver(ctx context.Context, run validations.Run) {
 // handOverAll hands over the runs whose leases were not lost.
 func (e *Executor) handOverAll(ctx context.Context, runs []validations.Run) ([]struct{}, error) {
 	err := db.Do(ctx, e.db, func(tx db.Tx) error {
-		rows, err := tx.Query(ctx, `
+		job := jobs.Job{Kind: validations.JobExecute}
+		var staged []jobs.Job
+		err := db.Each(ctx, tx, []any{&job.OrgID, &job.SubjectID, &job.Epoch}, func() error {
+			staged = append(staged, job)
+			return nil
+		}, `
 			UPDATE validation_runs AS r SET lease_until = NULL, epoch = r.epoch + 1, attempts = r.attempts - 1,
 				started_at = `+unlessUnbegun+`,
 				sweep_after = now() + $4::bigint * interval '1 millisecond'
@@ -174,15 +179,6 @@ func (e *Executor) handOverAll(ctx context.Context, runs []validations.Run) ([]s
 			db.Column(runs, func(run *validations.Run) *uuid.UUID { return &run.OrgID }),
 			db.Column(runs, func(run *validations.Run) *uuid.UUID { return &run.ID }),
 			db.Column(runs, func(run *validations.Run) int { return run.Epoch }), e.cfg.SweepAfter.Milliseconds())
-		if err != nil {
-			return fmt.Errorf("hand over runs: %w", err)
-		}
-		job := jobs.Job{Kind: validations.JobExecute}
-		var staged []jobs.Job
-		_, err = pgx.ForEachRow(rows, []any{&job.OrgID, &job.SubjectID, &job.Epoch}, func() error {
-			staged = append(staged, job)
-			return nil
-		})
 		if err != nil || len(staged) == 0 {
 			return err
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
@@ -38,19 +37,19 @@ const unlessNeverBegun = `CASE WHEN r.epoch > 1 OR r.recovery_point > 0 OR r.lea
 var errNotWaiting = errors.New("it is being executed or charged right now")
 
 // Requeue makes a run that has not ended due for the next sweep, without its back-off.
-func (e *Executor) Requeue(ctx context.Context, orgID, id uuid.UUID, audit core.AuditRecord) error {
+func (e *Executor) Requeue(ctx context.Context, principal core.Principal, id uuid.UUID, reason string) error {
 	// A run whose charge is being decided is due at infinity: only its charge lets it start.
 	requeued, err := db.InTx(ctx, e.db, func(tx db.Tx) (bool, error) {
 		tag, err := tx.Exec(ctx, `
 			UPDATE validation_runs SET sweep_after = now(), sweeps = 0
 			WHERE org_id = $1 AND id = $2 AND state <> 'COMPLETED' AND sweep_after < 'infinity'
-				AND (lease_until IS NULL OR lease_until <= now())`, orgID, id)
+				AND (lease_until IS NULL OR lease_until <= now())`, principal.OrgID, id)
 		if err != nil || tag.RowsAffected() == 0 {
 			return false, err
 		}
-		batch := tx.NewBatch()
-		core.Audit(batch, audit)
-		return true, batch.Send(ctx)
+		return true, core.AuditBy(ctx, tx, principal, core.AuditRecord{
+			Action: "run.requeue", TargetType: "run", TargetID: id.String(), Detail: reason,
+		})
 	})
 	if err != nil {
 		return fmt.Errorf("requeue run %s: %w", id, err)
@@ -58,7 +57,7 @@ func (e *Executor) Requeue(ctx context.Context, orgID, id uuid.UUID, audit core.
 	if requeued {
 		return nil
 	}
-	run, err := e.runs.Find(ctx, orgID, id)
+	run, err := e.runs.Find(ctx, principal.OrgID, id)
 	if err != nil {
 		return err
 	}
@@ -96,7 +95,18 @@ type swept struct {
 
 func (e *Executor) sweepBatch(ctx context.Context) func(db.Tx) (swept, error) {
 	return func(tx db.Tx) (swept, error) {
-		rows, err := tx.Query(ctx, `
+		var found swept
+		var list []jobs.Job
+		var waits bool
+		job := jobs.Job{Kind: validations.JobExecute}
+		err := db.Each(ctx, tx, []any{&waits, &job.OrgID, &job.SubjectID, &job.Epoch}, func() error {
+			if waits {
+				found.waiting++
+			} else {
+				list = append(list, job)
+			}
+			return nil
+		}, `
 			WITH due AS (
 				SELECT ctid AS place, EXISTS (SELECT FROM staged_jobs AS j WHERE j.org_id = r.org_id
 					AND j.subject_id = r.id AND j.epoch = r.epoch AND j.kind = $1 AND j.due_at <= now()) AS waits
@@ -115,21 +125,6 @@ func (e *Executor) sweepBatch(ctx context.Context) func(db.Tx) (swept, error) {
 			RETURNING waits, r.org_id, r.id, r.epoch`,
 			validations.JobExecute, sweepBatch, maxSweepDoublings, e.cfg.SweepAfter.Milliseconds(),
 			(longestWaits * e.cfg.SweepAfter).Milliseconds())
-		if err != nil {
-			return swept{}, fmt.Errorf("find runs to sweep: %w", err)
-		}
-		var found swept
-		var list []jobs.Job
-		var waits bool
-		job := jobs.Job{Kind: validations.JobExecute}
-		_, err = pgx.ForEachRow(rows, []any{&waits, &job.OrgID, &job.SubjectID, &job.Epoch}, func() error {
-			if waits {
-				found.waiting++
-			} else {
-				list = append(list, job)
-			}
-			return nil
-		})
 		if err != nil {
 			return swept{}, fmt.Errorf("find runs to sweep: %w", err)
 		}

@@ -7,8 +7,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/google/uuid"
-
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
@@ -115,7 +113,7 @@ func TestRequeueRefuses(t *testing.T) {
 			job := b.start(t, passing)
 			b.exec(t, tt.before, job.SubjectID)
 			before := b.version(t, job)
-			err := b.executor.Requeue(t.Context(), b.orgID, job.SubjectID, core.AuditRecord{OrgID: b.orgID})
+			err := b.executor.Requeue(t.Context(), core.Principal{OrgID: b.orgID}, job.SubjectID, "")
 			if !errors.Is(err, errNotWaiting) || b.version(t, job) != before {
 				t.Errorf("Requeue = %v, want %v and the run untouched", err, errNotWaiting)
 			}
@@ -128,9 +126,7 @@ func TestRequeueEndsThePause(t *testing.T) {
 	b := setup(t, testConfig())
 	job := b.start(t, passing)
 	b.exec(t, `UPDATE validation_runs SET sweeps = 6, sweep_after = now() + interval '1 hour'`)
-	if err := b.executor.Requeue(t.Context(), b.orgID, job.SubjectID, core.AuditRecord{
-		ID: uuid.New(), OrgID: b.orgID, Action: "run.requeue",
-	}); err != nil {
+	if err := b.executor.Requeue(t.Context(), core.Principal{OrgID: b.orgID}, job.SubjectID, ""); err != nil {
 		t.Fatal(err)
 	}
 	if !one[bool](t, b, `SELECT sweep_after <= now() AND sweeps = 0 FROM validation_runs`) {

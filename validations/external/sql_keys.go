@@ -46,21 +46,15 @@ func (k *Keys) find(ctx context.Context, orgID uuid.UUID) (pair, error) {
 // audited is find for a reader of the secrets that are derived from the keys. The audit record commits before they are
 // returned.
 func (k *Keys) audited(ctx context.Context, reader core.Principal, origins []string) (pair, error) {
-	auditID, err := core.NewID()
-	if err != nil {
-		return pair{}, err
-	}
 	row, err := db.InTx(ctx, k.db, func(tx db.Tx) (sealedKeys, error) {
 		if err := k.createKey(ctx, tx, reader.OrgID); err != nil {
 			return sealedKeys{}, err
 		}
-		batch := tx.NewBatch()
-		core.Audit(batch, core.AuditRecord{
-			ID: auditID, OrgID: reader.OrgID, ActorID: reader.UserID, TokenID: reader.TokenID,
+		err := core.AuditBy(ctx, tx, reader, core.AuditRecord{
 			Action: "signing_secret.read", TargetType: "organization", TargetID: reader.OrgID.String(),
-			RequestID: core.RequestID(ctx), Detail: strings.Join(origins, " "),
+			Detail: strings.Join(origins, " "),
 		})
-		if err := batch.Send(ctx); err != nil {
+		if err != nil {
 			return sealedKeys{}, err
 		}
 		return findKeys(ctx, tx, reader.OrgID)
@@ -75,10 +69,6 @@ func (k *Keys) audited(ctx context.Context, reader core.Principal, origins []str
 // calls are signed with the previous secrets as well, and callbacks may be signed with either.
 func (k *Keys) Rotate(ctx context.Context, who core.Principal) error {
 	orgID := who.OrgID
-	auditID, err := core.NewID()
-	if err != nil {
-		return err
-	}
 	return db.Do(ctx, k.db, func(tx db.Tx) error {
 		if err := k.createKey(ctx, tx, orgID); err != nil {
 			return err
@@ -101,7 +91,7 @@ func (k *Keys) Rotate(ctx context.Context, who core.Principal) error {
 		batch.Queue(`UPDATE signing_keys SET sealed = $2, sealed_previous = $3, rotated_at = now() WHERE org_id = $1`,
 			orgID, row.current, row.previous)
 		core.Audit(batch, core.AuditRecord{
-			ID: auditID, OrgID: orgID, ActorID: who.UserID, TokenID: who.TokenID, Action: "signing_secret.rotate",
+			OrgID: orgID, ActorID: who.UserID, TokenID: who.TokenID, Action: "signing_secret.rotate",
 			TargetType: "organization", TargetID: orgID.String(), RequestID: core.RequestID(ctx),
 		})
 		return batch.Send(ctx)

@@ -32,22 +32,18 @@ const (
 func (r *Reader) RecentResults(
 	ctx context.Context, orgID uuid.UUID, workflowIDs []uuid.UUID, count int,
 ) (map[uuid.UUID][]api.RunResult, error) {
-	rows, err := r.db.Pool.Query(ctx, `
+	results := make(map[uuid.UUID][]api.RunResult)
+	var workflowID uuid.UUID
+	var result api.RunResult
+	err := db.Each(ctx, r.db.Pool, []any{&workflowID, &result}, func() error {
+		results[workflowID] = append(results[workflowID], result)
+		return nil
+	}, `
 		SELECT w.id, newest.result FROM unnest($2::uuid[]) AS w (id)
 		CROSS JOIN LATERAL (SELECT id, result FROM validation_runs
 			WHERE workflow_id = w.id AND org_id IS NOT DISTINCT FROM $1
 			ORDER BY id DESC LIMIT $3) AS newest
 		ORDER BY newest.id DESC`, orgID, workflowIDs, count)
-	if err != nil {
-		return nil, fmt.Errorf("read the results of workflows: %w", err)
-	}
-	results := make(map[uuid.UUID][]api.RunResult)
-	var workflowID uuid.UUID
-	var result api.RunResult
-	_, err = pgx.ForEachRow(rows, []any{&workflowID, &result}, func() error {
-		results[workflowID] = append(results[workflowID], result)
-		return nil
-	})
 	if err != nil {
 		return nil, fmt.Errorf("read the results of workflows: %w", err)
 	}
@@ -68,7 +64,7 @@ type DayResults struct {
 func (r *Reader) ResultsByDay(ctx context.Context, orgID, workflowID uuid.UUID, days int) ([]DayResults, error) {
 	// The database's clock decides which days these are. The id only bounds the scan.
 	from := core.FirstIDAt(time.Now().AddDate(0, 0, -days-1))
-	rows, err := r.db.Pool.Query(ctx, `
+	results, err := db.All(ctx, r.db.Pool, pgx.RowToStructByPos[DayResults], `
 		WITH newest AS (
 			SELECT (created_at AT TIME ZONE 'UTC')::date AS day, result FROM validation_runs
 			WHERE workflow_id = $2 AND org_id IS NOT DISTINCT FROM $1 AND id >= $3
@@ -80,10 +76,6 @@ func (r *Reader) ResultsByDay(ctx context.Context, orgID, workflowID uuid.UUID, 
 		FROM today CROSS JOIN generate_series(today.day - ($5::int - 1), today.day, interval '1 day') AS d (day)
 		LEFT JOIN newest ON newest.day = d.day::date
 		GROUP BY d.day ORDER BY d.day`, orgID, workflowID, from, dayRuns, days)
-	if err != nil {
-		return nil, fmt.Errorf("count the results of workflow %s: %w", workflowID, err)
-	}
-	results, err := pgx.CollectRows(rows, pgx.RowToStructByPos[DayResults])
 	if err != nil {
 		return nil, fmt.Errorf("count the results of workflow %s: %w", workflowID, err)
 	}
@@ -105,7 +97,14 @@ type FailingRule struct {
 // FailingRules lists the rules that fail most often in a workflow. It scans the failed runs among the newest 500, at
 // most 50, and returns how many there are.
 func (r *Reader) FailingRules(ctx context.Context, orgID, workflowID uuid.UUID) ([]FailingRule, int64, error) {
-	rows, err := r.db.Pool.Query(ctx, `
+	var rules []FailingRule
+	var rule FailingRule
+	var failed int64
+	err := db.Each(ctx, r.db.Pool, []any{&rule.Rule, &rule.Message, &rule.Runs, &rule.Newest, &failed}, func() error {
+		rules = append(rules, rule)
+		rule.Newest = nil
+		return nil
+	}, `
 		WITH newest AS (
 			SELECT id, result FROM validation_runs WHERE workflow_id = $2 AND org_id IS NOT DISTINCT FROM $1
 			ORDER BY id DESC LIMIT $3),
@@ -118,17 +117,6 @@ func (r *Reader) FailingRules(ctx context.Context, orgID, workflowID uuid.UUID) 
 		SELECT rule, min(message), count(*), (array_agg(id ORDER BY id DESC))[:3], (SELECT count(*) FROM failed)
 		FROM found GROUP BY rule ORDER BY count(*) DESC, rule LIMIT $6`,
 		orgID, workflowID, ruleRuns, failedRuns, ruleFindings, topRules)
-	if err != nil {
-		return nil, 0, fmt.Errorf("count what fails in workflow %s: %w", workflowID, err)
-	}
-	var rules []FailingRule
-	var rule FailingRule
-	var failed int64
-	_, err = pgx.ForEachRow(rows, []any{&rule.Rule, &rule.Message, &rule.Runs, &rule.Newest, &failed}, func() error {
-		rules = append(rules, rule)
-		rule.Newest = nil
-		return nil
-	})
 	if err != nil {
 		return nil, 0, fmt.Errorf("count what fails in workflow %s: %w", workflowID, err)
 	}
@@ -145,7 +133,13 @@ const maxChargeDelay = 24 * time.Hour
 // CountRuns counts the runs that the organization was charged in a period, by day and by workflow. It needs no counters
 // that every start would have to update: the primary key leads to the newest runs, because ids begin with a time.
 func (r *Reader) CountRuns(ctx context.Context, orgID uuid.UUID, period time.Time) (quota.RunCounts, error) {
-	rows, err := r.db.Pool.Query(ctx, `
+	counts := quota.RunCounts{Days: make(map[string]int64)}
+	var group runGroup
+	row := []any{&group.day, &group.workflow, &group.slug, &group.runs, &group.first}
+	err := db.Each(ctx, r.db.Pool, row, func() error {
+		group.addTo(&counts)
+		return nil
+	}, `
 		WITH charged AS (
 			SELECT workflow_id, workflow_slug, created_at FROM validation_runs
 			WHERE org_id = $1 AND id >= $2 AND usage_period = $3 AND usage_metric <> '' ORDER BY id DESC LIMIT $4)
@@ -153,16 +147,6 @@ func (r *Reader) CountRuns(ctx context.Context, orgID uuid.UUID, period time.Tim
 			coalesce(max(workflow_slug), ''), count(*), min(created_at)
 		FROM charged GROUP BY GROUPING SETS ((), (1), (workflow_id))`,
 		orgID, core.FirstIDAt(period.Add(-maxChargeDelay)), period, MaxCountedRuns)
-	if err != nil {
-		return quota.RunCounts{}, fmt.Errorf("count runs: %w", err)
-	}
-	counts := quota.RunCounts{Days: make(map[string]int64)}
-	var group runGroup
-	row := []any{&group.day, &group.workflow, &group.slug, &group.runs, &group.first}
-	_, err = pgx.ForEachRow(rows, row, func() error {
-		group.addTo(&counts)
-		return nil
-	})
 	if err != nil {
 		return quota.RunCounts{}, fmt.Errorf("count runs: %w", err)
 	}

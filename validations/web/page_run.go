@@ -42,10 +42,7 @@ func (a *App) showRun(
 	if err != nil {
 		return err
 	}
-	view, err := newRunView(principal, report, cursor, *c.Request().URL, time.Now())
-	if err != nil {
-		return err
-	}
+	view := newRunView(principal, report, cursor, *c.Request().URL, time.Now())
 	view.Problem = problem
 	if view.Preview, err = a.documents.Preview(
 		c.Request().Context(), report.Run, report.submission.Size, report.places); err != nil {
@@ -205,7 +202,7 @@ func downloads() []download {
 // newRunView makes the page of a run for the principal.
 func newRunView(
 	principal core.Principal, report runReport, cursor core.Cursor, address url.URL, now time.Time,
-) (runView, error) {
+) runView {
 	run, base := report.Run, pages.Base(principal.OrgSlug)
 	finished := run.State == api.RunStateCompleted
 	submission := report.submission
@@ -235,11 +232,10 @@ func newRunView(
 		shown := progress.ShownRun{ID: run.ID, Progress: run.Progress()}
 		view.events = progress.PageAddress(base, url.Values{"run": {shown.String()}})
 	}
-	var err error
 	if view.MayRerun {
-		view.RerunKey, err = idempotency.NewFormKey()
+		view.RerunKey = idempotency.NewFormKey()
 	}
-	return view, err
+	return view
 }
 
 // lateAfter is how long a visitor waits before the page says why.

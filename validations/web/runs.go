@@ -110,7 +110,7 @@ func (a *App) Cancel(c echo.Context, principal core.Principal, id uuid.UUID) err
 	if err := principal.Require(api.RoleExecutor, cancelRuns); err != nil {
 		return err
 	}
-	return a.Executor.Cancel(ctx, principal, id, core.RequestID(ctx))
+	return a.Executor.Cancel(ctx, principal, id)
 }
 
 // retryAfter is how many seconds a client should wait before it polls an unfinished run again.

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"github.com/simplevalidations/simplevalidations/core"
@@ -49,17 +48,8 @@ const (
 	seeDocuments = "see documents"
 )
 
-// viewOfRun answers a request about a run.
-type viewOfRun func(c echo.Context, principal core.Principal, id uuid.UUID) error
-
 // onRun is core.As for a view of the run that an address names, for every role. A view that demands a higher role finds
 // the run first: a run of another organization is not_found for every role.
-func onRun(action string, view viewOfRun) echo.HandlerFunc {
-	return core.As(api.RoleViewer, action, func(c echo.Context, principal core.Principal) error {
-		id, err := core.PathID(c, "run")
-		if err != nil {
-			return err
-		}
-		return view(c, principal, id)
-	})
+func onRun(action string, view core.ViewOf) echo.HandlerFunc {
+	return core.As(api.RoleViewer, action, core.OfID("run", view))
 }

@@ -76,31 +76,19 @@ func New(
 func (a *App) Routes(routes *core.Routes) {
 	const viewer, admin = api.RoleViewer, api.RoleAdmin
 	routes.GET("/events/", core.As(viewer, "list events", a.listEvents))
-	routes.GET("/events/:id/", core.As(viewer, "see events", a.readEvent))
+	routes.GET("/events/:id/", core.As(viewer, "see events", core.OfID("event", a.readEvent)))
 	routes.GET("/webhooks/", core.As(admin, manage, a.list))
 	routes.POST("/webhooks/", core.As(admin, manage, a.create))
-	routes.GET("/webhooks/:id/", core.As(admin, manage, a.onWebhook(a.read)))
-	routes.PATCH("/webhooks/:id/", core.As(admin, manage, a.onWebhook(a.change)))
-	routes.DELETE("/webhooks/:id/", core.As(admin, manage, a.onWebhook(a.remove)))
-	routes.POST("/webhooks/:id/rotate/", core.As(admin, manage, a.onWebhook(a.rotate(answerSecret))))
-	routes.POST("/webhooks/:id/test/", core.As(admin, manage, a.onWebhook(a.test)), a.guard.Keyed)
-	routes.POST("/webhooks/:id/resend/", core.As(admin, manage, a.onWebhook(a.resend)), a.guard.Keyed)
-	routes.GET("/webhooks/:id/deliveries/", core.As(admin, manage, a.onWebhook(a.listDeliveries)))
+	routes.GET("/webhooks/:id/", core.As(admin, manage, onWebhook(a.read)))
+	routes.PATCH("/webhooks/:id/", core.As(admin, manage, onWebhook(a.change)))
+	routes.DELETE("/webhooks/:id/", core.As(admin, manage, onWebhook(a.remove)))
+	routes.POST("/webhooks/:id/rotate/", core.As(admin, manage, onWebhook(a.rotate(answerSecret))))
+	routes.POST("/webhooks/:id/test/", core.As(admin, manage, onWebhook(a.test)), a.guard.Keyed)
+	routes.POST("/webhooks/:id/resend/", core.As(admin, manage, onWebhook(a.resend)), a.guard.Keyed)
+	routes.GET("/webhooks/:id/deliveries/", core.As(admin, manage, onWebhook(a.listDeliveries)))
 }
 
-// webhookView is a core.View of one webhook.
-type webhookView func(c echo.Context, principal core.Principal, id uuid.UUID) error
-
-// onWebhook reads the id of the address.
-func (a *App) onWebhook(view webhookView) core.View {
-	return func(c echo.Context, principal core.Principal) error {
-		id, err := core.PathID(c, "webhook")
-		if err != nil {
-			return err
-		}
-		return view(c, principal, id)
-	}
-}
+func onWebhook(view core.ViewOf) core.View { return core.OfID("webhook", view) }
 
 // answerSecret answers with a secret, which no cache may store.
 func answerSecret(c echo.Context, w Webhook, secret []byte) error {
@@ -166,7 +154,7 @@ func (a *App) remove(c echo.Context, principal core.Principal, id uuid.UUID) err
 }
 
 // rotate is POST /api/webhooks/{id}/rotate/, and the form of the page. It takes no key: the answer holds a secret.
-func (a *App) rotate(answer func(c echo.Context, w Webhook, secret []byte) error) webhookView {
+func (a *App) rotate(answer func(c echo.Context, w Webhook, secret []byte) error) core.ViewOf {
 	return func(c echo.Context, principal core.Principal, id uuid.UUID) error {
 		rotated, secret, err := a.service.rotate(c.Request().Context(), principal, id)
 		if err != nil {
@@ -298,11 +286,7 @@ func (a *App) listEvents(c echo.Context, principal core.Principal) error {
 }
 
 // readEvent is GET /api/events/{id}/.
-func (a *App) readEvent(c echo.Context, principal core.Principal) error {
-	id, err := core.PathID(c, "event")
-	if err != nil {
-		return err
-	}
+func (a *App) readEvent(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	event, err := a.service.findEvent(c.Request().Context(), principal.OrgID, id)
 	if err != nil {
 		return err

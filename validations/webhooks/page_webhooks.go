@@ -21,14 +21,14 @@ func (a *App) Pages(web *echo.Group) {
 	org.GET("/webhooks/", admin(a.webhooksPage))
 	// A webhook outlives its session, so whoever has stolen a session must not lead events elsewhere.
 	org.POST("/webhooks/", admin(a.recent(a.createForm)))
-	org.GET("/webhooks/:id/", admin(a.onWebhook(a.webhookPage)))
-	org.POST("/webhooks/:id/", admin(a.recent(a.onWebhook(a.changeForm))))
-	org.POST("/webhooks/:id/enabled/", admin(a.onWebhook(a.enabledForm)))
-	org.POST("/webhooks/:id/rotate/", admin(a.recent(a.onWebhook(a.rotate(a.renderSecret)))))
-	org.POST("/webhooks/:id/test/", admin(a.onWebhook(a.testForm)))
-	org.POST("/webhooks/:id/resend/", admin(a.onWebhook(a.resendForm)))
-	org.POST("/webhooks/:id/delete/", admin(a.onWebhook(a.deleteForm)))
-	org.GET("/webhooks/:id/deliveries/:event/", admin(a.onWebhook(a.deliveryPage)))
+	org.GET("/webhooks/:id/", admin(onWebhook(a.webhookPage)))
+	org.POST("/webhooks/:id/", admin(a.recent(onWebhook(a.changeForm))))
+	org.POST("/webhooks/:id/enabled/", admin(onWebhook(a.enabledForm)))
+	org.POST("/webhooks/:id/rotate/", admin(a.recent(onWebhook(a.rotate(a.renderSecret)))))
+	org.POST("/webhooks/:id/test/", admin(onWebhook(a.testForm)))
+	org.POST("/webhooks/:id/resend/", admin(onWebhook(a.resendForm)))
+	org.POST("/webhooks/:id/delete/", admin(onWebhook(a.deleteForm)))
+	org.GET("/webhooks/:id/deliveries/:event/", admin(onWebhook(a.deliveryPage)))
 }
 
 // webhookForm is what people choose of a webhook on its page.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/pages"
@@ -17,7 +16,14 @@ const maxCounted = 5000
 
 // attempts counts those of one webhook, or those of all (uuid.Nil), by their ids.
 func (s *Service) attempts(ctx context.Context, orgID, id uuid.UUID) (map[string]attempts, error) {
-	rows, err := s.db.Pool.Query(ctx, `
+	found := make(map[string]attempts)
+	var of string
+	var hour time.Time
+	var accepted, failed int64
+	err := db.Each(ctx, s.db.Pool, []any{&of, &hour, &accepted, &failed}, func() error {
+		found[of] = append(found[of], pages.HourBar(hour, accepted, failed))
+		return nil
+	}, `
 		WITH hooks AS (SELECT id FROM webhooks WHERE org_id = $1 AND id = coalesce($2, id)),
 		counted AS (
 			SELECT w.id, date_trunc('hour', a.at, 'UTC') AS hour, count(*) FILTER (WHERE a.reason = '') AS accepted,
@@ -30,17 +36,6 @@ func (s *Service) attempts(ctx context.Context, orgID, id uuid.UUID) (map[string
 		FROM hooks CROSS JOIN generate_series(date_trunc('hour', now(), 'UTC') - interval '23 hours', now(),
 			interval '1 hour') AS h (hour)
 		LEFT JOIN counted USING (id, hour) ORDER BY hour`, orgID, db.NonZero(id), maxCounted)
-	if err != nil {
-		return nil, fmt.Errorf("count attempts: %w", err)
-	}
-	found := make(map[string]attempts)
-	var of string
-	var hour time.Time
-	var accepted, failed int64
-	_, err = pgx.ForEachRow(rows, []any{&of, &hour, &accepted, &failed}, func() error {
-		found[of] = append(found[of], pages.HourBar(hour, accepted, failed))
-		return nil
-	})
 	if err != nil {
 		return nil, fmt.Errorf("count attempts: %w", err)
 	}

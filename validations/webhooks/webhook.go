@@ -85,16 +85,9 @@ func NewService(database *db.DB, ring keyring.Ring) *Service {
 
 // audit records what a principal has done with a webhook.
 func audit(ctx context.Context, tx db.Tx, who core.Principal, action string, w Webhook) error {
-	id, err := core.NewID()
-	if err != nil {
-		return err
-	}
-	batch := tx.NewBatch()
-	core.Audit(batch, core.AuditRecord{
-		ID: id, OrgID: who.OrgID, ActorID: who.UserID, TokenID: who.TokenID, Action: "webhook." + action,
-		TargetType: "webhook", TargetID: w.ID, RequestID: core.RequestID(ctx), Detail: w.URL,
+	return core.AuditBy(ctx, tx, who, core.AuditRecord{
+		Action: "webhook." + action, TargetType: "webhook", TargetID: w.ID, Detail: w.URL,
 	})
-	return batch.Send(ctx)
 }
 
 // create makes a webhook and returns it with its secret.
@@ -102,10 +95,7 @@ func (s *Service) create(ctx context.Context, who core.Principal, wanted NewDraf
 	if err := wanted.check(); err != nil {
 		return Webhook{}, nil, err
 	}
-	id, err := core.NewID()
-	if err != nil {
-		return Webhook{}, nil, err
-	}
+	id := core.NewID()
 	secret := newSecret()
 	sealed, err := seal(s.ring, id, "sealed", secret)
 	if err != nil {

@@ -151,11 +151,7 @@ func (a *App) showEdit(c echo.Context, principal core.Principal, workflow workfl
 // render shows the form. One that was not sent yet gets its key.
 func (a *App) render(c echo.Context, status int, page editorPage) error {
 	if page.Draft.Key == "" {
-		key, err := idempotency.NewFormKey()
-		if err != nil {
-			return err
-		}
-		page.Draft.Key = key
+		page.Draft.Key = idempotency.NewFormKey()
 	}
 	saved, err := a.savedText(page)
 	if err != nil {

@@ -52,10 +52,7 @@ func prepare(r Request) (*attempt, error) {
 	}
 	var err error
 	if a.keyed {
-		order.IdempotencyKey = r.Key.Value
-		if order.IdempotencyKeyID, err = core.NewID(); err != nil {
-			return nil, err
-		}
+		order.IdempotencyKey, order.IdempotencyKeyID = r.Key.Value, core.NewID()
 	}
 	if a.run, err = validations.Prepare(order, r.Earlier, time.Now()); err != nil {
 		return nil, err
@@ -74,8 +71,7 @@ func prepare(r Request) (*attempt, error) {
 	if a.isRerun() {
 		a.audit.Action = "run.rerun"
 	}
-	a.audit.ID, err = core.NewID()
-	return a, err
+	return a, nil
 }
 
 // created is the response to a new run.

@@ -133,10 +133,7 @@ func TestChargeIsForgottenWithItsTransaction(t *testing.T) {
 	if !errors.Is(granted.err, api.CodeQuotaExceeded) {
 		t.Fatalf("err = %v, want that the quota is used up", granted.err)
 	}
-	reserved, err := b.starter.reserved(granted)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reserved := b.starter.reserved(granted)
 	if reserved.run.Run.UsageMetric != "" || reserved.granted {
 		t.Errorf("the held run is charged to %q, want to nothing", reserved.run.Run.UsageMetric)
 	}

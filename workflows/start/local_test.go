@@ -197,10 +197,7 @@ func TestReservedRunsAreNotBornLeased(t *testing.T) {
 		t.Fatal("there is no place")
 	}
 	defer a.slot.Release()
-	held, err := b.starter.reserved(a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	held := b.starter.reserved(a)
 	b.commit(t.Context(), held)
 	if held.err != nil {
 		t.Fatal(held.err)

@@ -47,10 +47,7 @@ func (s *Starter) Flow() idempotency.Flow {
 func (s *Starter) startBeyondQuota(ctx context.Context, refused *attempt) (Answer, error) {
 	// Its memory must not wait for the billing service.
 	refused.slot.Release()
-	a, err := s.reserved(refused)
-	if err != nil {
-		return Answer{}, err
-	}
+	a := s.reserved(refused)
 	s.commitShared(ctx, a)
 	if !a.goesOn() {
 		return s.answer(ctx, a)
@@ -71,14 +68,11 @@ func (s *Starter) startBeyondQuota(ctx context.Context, refused *attempt) (Answe
 
 // reserved is the attempt as its first phase commits it: the run is held back and the key stays unfinished. A request
 // without a key gets one of the service's own, so that the completer can finish it.
-func (s *Starter) reserved(refused *attempt) (*attempt, error) {
+func (s *Starter) reserved(refused *attempt) *attempt {
 	a := *refused
 	a.outcome = outcome{}
 	if !a.keyed {
-		id, err := core.NewID()
-		if err != nil {
-			return nil, err
-		}
+		id := core.NewID()
 		a.keyed, a.ownKey = true, true
 		a.claim.ID, a.claim.Key = id, "sv-"+id.String()
 		a.run.Run.IdempotencyKey, a.run.Run.IdempotencyKeyID = a.claim.Key, &id
@@ -88,7 +82,7 @@ func (s *Starter) reserved(refused *attempt) (*attempt, error) {
 	a.claim.Point, a.claim.Lock = pointReserved, s.overage.Engine.Lock()
 	a.claim.Response = idempotency.Response{}
 	a.audit.Action = "run.reserve"
-	return &a, nil
+	return &a
 }
 
 // leftToCompleter tells a client without a key that a repetition would be another start.

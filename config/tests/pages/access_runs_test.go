@@ -7,6 +7,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core/api"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
 )
 
 // accessToRunPages are the pages of runs.
@@ -37,7 +38,7 @@ func (s *stage) accessToRunPages(tb testing.TB) map[string]fixture.Access {
 		"GET /app/orgs/:org/runs/:id/document/content/": page(run(finished) + "document/content/"),
 		"POST /app/orgs/:org/runs/:id/cancel/":          form(run(waiting)+"cancel/", nil),
 		"POST /app/orgs/:org/runs/:id/rerun/": form(run(finished)+"rerun/",
-			url.Values{"key": {newFormKey(tb)}}),
+			url.Values{"key": {idempotency.NewFormKey()}}),
 		"GET /app/orgs/:org/events/": events,
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core/api"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
 )
 
 // accessToWorkflowPages are the pages of workflows and of launching runs.
@@ -56,7 +57,7 @@ func (s *stage) accessToWorkflowPages(tb testing.TB) map[string]fixture.Access {
 		"GET /app/orgs/:org/workflows/:id/versions/:number/": orgPage(workflow+"versions/1/", api.RoleViewer),
 		"GET /app/orgs/:org/workflows/:id/versions/:number/diff/": orgPage(workflow+"versions/1/diff/?with=1",
 			api.RoleViewer),
-		"GET /app/orgs/:org/workflows/:id/launch/:key/": orgPage(workflow+"launch/"+newFormKey(tb)+"/",
+		"GET /app/orgs/:org/workflows/:id/launch/:key/": orgPage(workflow+"launch/"+idempotency.NewFormKey()+"/",
 			api.RoleExecutor),
 	}
 }

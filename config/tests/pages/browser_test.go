@@ -12,6 +12,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest/browser"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
 )
 
 // pageRow is a page in one state, as somebody sees it in a browser.
@@ -68,7 +69,7 @@ func rowsOfOrg(tb testing.TB, state, slug, owner string) []pageRow {
 	return []pageRow{
 		row("runs", "runs/", "runs/"),
 		row("launch", "workflows/meter-readings/launch/", "workflows/:id/launch/"),
-		row("launched", "workflows/meter-readings/launch/"+newFormKey(tb)+"/", "workflows/:id/launch/:key/"),
+		row("launched", "workflows/meter-readings/launch/"+idempotency.NewFormKey()+"/", "workflows/:id/launch/:key/"),
 		row("workflows", "workflows/", "workflows/"),
 		row("workflow", "workflows/meter-readings/", "workflows/:id/"),
 		row("workflow-edit", "workflows/meter-readings/edit/", "workflows/:id/edit/"),

@@ -209,18 +209,9 @@ func TestLaunchOfAnInactiveWorkflow(t *testing.T) {
 	fixture.Hides(t, html, `type="file"`)
 	s.shows(t, fixture.Page(launch, s.Visitor(t, api.RoleAuthor)), "Activate it")
 	sent := fixture.Upload{Filename: "a.json", ContentType: "application/json", Content: "{}"}.With("key",
-		newFormKey(t))
+		idempotency.NewFormKey())
 	html = s.Visit(t, http.StatusUnprocessableEntity, sent.To(t, launch, s.Visitor(t, api.RoleExecutor)))
 	fixture.Shows(t, html, "The workflow is inactive and starts no new runs.")
-}
-
-func newFormKey(tb testing.TB) string {
-	tb.Helper()
-	key, err := idempotency.NewFormKey()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return key
 }
 
 func TestLaunchOfAPinnedVersion(t *testing.T) {
@@ -240,7 +231,7 @@ func TestLaunchedShowsWhatAFormHasStarted(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	session := s.Visitor(t, api.RoleExecutor)
-	key := newFormKey(t)
+	key := idempotency.NewFormKey()
 	s.shows(t, fixture.Page(fixture.LaunchMeters+key+"/", session), "This form has started no run")
 	s.Exec(t, `INSERT INTO idempotency_keys (org_id, id, endpoint, key, request_method, request_path,
 			fingerprint_version, request_hash, target_digest, content_digest, options_digest, request_id,

@@ -13,6 +13,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/users/quota"
 	"github.com/simplevalidations/simplevalidations/validations"
 )
@@ -79,7 +80,7 @@ func TestRerunForm(t *testing.T) {
 		t.Errorf("runs = %d, want still %d", got, after.Runs)
 	}
 	s.Exec(t, `UPDATE usage_counters SET quota = used WHERE metric = $1`, quota.MetricRuns)
-	form = fixture.Post(pageOfRun(earlier)+"rerun/", executor, url.Values{"key": {newFormKey(t)}})
+	form = fixture.Post(pageOfRun(earlier)+"rerun/", executor, url.Values{"key": {idempotency.NewFormKey()}})
 	fixture.Shows(t, s.Visit(t, http.StatusTooManyRequests, form), "quota_exceeded", "Rerun…", "Findings of step 1",
 		`<a href="`+fixture.HarbourPages+`usage/">What the quota was used for`)
 }

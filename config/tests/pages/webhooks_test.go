@@ -16,6 +16,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
 	"github.com/simplevalidations/simplevalidations/core/coretest/browser"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
 )
 
 // receiver answers webhooks with a status, and with a body that is no text of ours.
@@ -55,7 +56,7 @@ func (s *stage) added(tb testing.TB, session, address string) string {
 // tested sends a test event by the form, and returns the path of its page below those of harbour.
 func (s *stage) tested(tb testing.TB, session, webhook string) string {
 	tb.Helper()
-	return s.redirected(tb, harbourForm(webhook+"test/", session, url.Values{"key": {newFormKey(tb)}}))
+	return s.redirected(tb, harbourForm(webhook+"test/", session, url.Values{"key": {idempotency.NewFormKey()}}))
 }
 
 // redirected sends a form, and returns the path of the page that it leads to below those of harbour.
@@ -105,7 +106,7 @@ func TestWebhookIsMended(t *testing.T) {
 
 	receiver.status.Store(http.StatusOK)
 	since := time.Now().UTC().Add(-time.Hour).Format("2006-01-02 15:04")
-	again := harbourForm(hook+"resend/", admin, url.Values{"since": {since}, "key": {newFormKey(t)}})
+	again := harbourForm(hook+"resend/", admin, url.Values{"since": {since}, "key": {idempotency.NewFormKey()}})
 	for range 2 {
 		if to := s.redirected(t, again); to != hook+"#recover" {
 			t.Errorf("the form leads to %q, want the webhook", to)
@@ -132,7 +133,7 @@ func TestDisabledWebhookRecovers(t *testing.T) {
 	s := setup(t, fixture.ReachesReceivers)
 	admin, receiver := s.Visitor(t, api.RoleAdmin), newReceiver(t, http.StatusGone)
 	hook := s.added(t, admin, receiver.URL)
-	form := harbourForm(hook+"test/", admin, url.Values{"key": {newFormKey(t)}})
+	form := harbourForm(hook+"test/", admin, url.Values{"key": {idempotency.NewFormKey()}})
 	tested := s.redirected(t, form)
 	if twice := s.redirected(t, form); twice != tested {
 		t.Errorf("sent twice, the form leads to %s and to %s, want one event", tested, twice)
@@ -165,7 +166,7 @@ func TestDisabledWebhookRecovers(t *testing.T) {
 		t.Fatalf("enabling leads to %v (%v), want the form that sends again", to, err)
 	}
 	s.shows(t, harbour(to.String(), admin), `value="`+since+`"`)
-	s.redirected(t, harbourForm(hook+"resend/", admin, url.Values{"since": {since}, "key": {newFormKey(t)}}))
+	s.redirected(t, harbourForm(hook+"resend/", admin, url.Values{"since": {since}, "key": {idempotency.NewFormKey()}}))
 	s.Deliver(t)
 	s.shows(t, harbour(missed, admin), "delivered")
 	s.hides(t, harbour("", admin), "failing webhook")

@@ -10,6 +10,7 @@ import (
 	"github.com/simplevalidations/simplevalidations/config/tests/fixture"
 	"github.com/simplevalidations/simplevalidations/core/api"
 	"github.com/simplevalidations/simplevalidations/core/coretest"
+	"github.com/simplevalidations/simplevalidations/core/idempotency"
 )
 
 const (
@@ -137,7 +138,7 @@ func TestEditWorkflow(t *testing.T) {
 	fixture.Shows(t, html, "slug: legacy-import", "Save as version 2")
 	s.Visit(t, http.StatusSeeOther, edited(t, html, written("legacy-import", "id")).To(t, address, author))
 	stale := edited(t, html, written("legacy-import", "name"))
-	stale.Fields[0][1] = newFormKey(t)
+	stale.Fields[0][1] = idempotency.NewFormKey()
 	refused := s.Visit(t, http.StatusBadRequest, stale.To(t, address, author))
 	fixture.Shows(t, refused, "Version 2 was saved in the meantime.", "required: [name]")
 	s.Visit(t, http.StatusSeeOther, edited(t, refused, written("legacy-import", "name")).To(t, address, author))
@@ -168,7 +169,7 @@ func TestEditorKeepsADescriptionThatWasSavedMeanwhile(t *testing.T) {
 	html = s.see(t, fixture.Page(address, author))
 	s.Visit(t, http.StatusSeeOther, edited(t, html, renamed("First")).To(t, address, author))
 	stale := edited(t, html, renamed("Second"))
-	stale.Fields[0][1] = newFormKey(t)
+	stale.Fields[0][1] = idempotency.NewFormKey()
 	refused := s.Visit(t, http.StatusBadRequest, stale.To(t, address, author))
 	fixture.Shows(t, refused, "The name or the description was saved in the meantime.", "name: Second")
 	s.Visit(t, http.StatusSeeOther, edited(t, refused, renamed("Second")).To(t, address, author))

@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"context"
 	"net/http"
 	"net/url"
 	"time"
@@ -65,11 +64,7 @@ func (a *App) activity(c echo.Context, principal core.Principal) error {
 }
 
 // read is GET /api/idempotency-keys/{id}/.
-func (a *App) read(c echo.Context, principal core.Principal) error {
-	id, err := entryID(c)
-	if err != nil {
-		return err
-	}
+func (a *App) read(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	entry, err := a.inspector.Find(c.Request().Context(), principal.OrgID, id)
 	if err != nil {
 		return err
@@ -80,11 +75,7 @@ func (a *App) read(c echo.Context, principal core.Principal) error {
 }
 
 // release is POST /api/idempotency-keys/{id}/release/.
-func (a *App) release(c echo.Context, principal core.Principal) error {
-	id, err := entryID(c)
-	if err != nil {
-		return err
-	}
+func (a *App) release(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	ctx := c.Request().Context()
 	// A key of another organization is not found, whatever the caller's role.
 	if _, err := a.inspector.Find(ctx, principal.OrgID, id); err != nil {
@@ -97,26 +88,11 @@ func (a *App) release(c echo.Context, principal core.Principal) error {
 	if _, err := core.ReadJSON(c, a.check, maxReleaseBody, &body); err != nil {
 		return err
 	}
-	if err := a.releaseFor(ctx, principal, id, body.Reason); err != nil {
+	if err := a.inspector.Release(ctx, principal, id, body.Reason); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)
 }
-
-// releaseFor releases a key and audits it as the principal's action.
-func (a *App) releaseFor(ctx context.Context, principal core.Principal, id uuid.UUID, reason string) error {
-	auditID, err := core.NewID()
-	if err != nil {
-		return err
-	}
-	return a.inspector.Release(ctx, principal.OrgID, id, core.AuditRecord{
-		ID: auditID, OrgID: principal.OrgID, ActorID: principal.UserID, TokenID: principal.TokenID,
-		Action: "idempotency_key.release", TargetType: "idempotency_key", TargetID: id.String(),
-		RequestID: core.RequestID(ctx), Detail: reason,
-	})
-}
-
-func entryID(c echo.Context) (uuid.UUID, error) { return core.PathID(c, "idempotency key") }
 
 func renderEntry(e Entry) api.Key {
 	body := api.Key{

@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"gorm.io/gorm"
 
 	"github.com/simplevalidations/simplevalidations/core"
 	"github.com/simplevalidations/simplevalidations/core/db"
@@ -100,37 +99,6 @@ func (i *Inspector) Stuck(ctx context.Context, orgID uuid.UUID) (int64, error) {
 	return n, nil
 }
 
-// StuckEverywhere lists stuck keys of all organizations for operators, longest stuck first.
-func (i *Inspector) StuckEverywhere(ctx context.Context, limit int) ([]StuckKey, error) {
-	keys, err := gorm.G[StuckKey](i.db.Gorm).
-		Select("org_id", "id", "key", "endpoint", "attempts", "last_error", "created_at").
-		// The partial index of unfinished keys serves only this very condition.
-		Where("recovery_point <> 'finished' AND locked_until <= now()").
-		Order("locked_until").Limit(limit).Find(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("list stuck keys: %w", err)
-	}
-	for n := range keys {
-		keys[n].Dead = keys[n].Attempts >= int64(i.maxAttempts)
-	}
-	return keys, nil
-}
-
-// RunsStartedWith returns the organization's runs that were started with a key that is still kept: one for each
-// operation that the key was used for.
-func (i *Inspector) RunsStartedWith(ctx context.Context, orgID uuid.UUID, key string) ([]uuid.UUID, error) {
-	subjects, err := gorm.G[keySubject](i.db.Gorm).Select("validation_run_id").
-		Where("org_id = ? AND key = ? AND validation_run_id IS NOT NULL", orgID, key).Find(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("look up the runs of a key: %w", err)
-	}
-	runs := make([]uuid.UUID, len(subjects))
-	for n, subject := range subjects {
-		runs[n] = subject.ValidationRunID
-	}
-	return runs, nil
-}
-
 // Days reads the activity of the organization's keys day by day, today first.
 func (i *Inspector) Days(ctx context.Context, orgID uuid.UUID) ([]Day, error) {
 	var reads db.Reads
@@ -148,13 +116,13 @@ func (i *Inspector) Refusals(ctx context.Context, orgID uuid.UUID, days int) ([]
 }
 
 // Release frees a stuck key as idempotency.Release does, and writes the audit record in the same transaction.
-func (i *Inspector) Release(ctx context.Context, orgID, id uuid.UUID, audit core.AuditRecord) error {
+func (i *Inspector) Release(ctx context.Context, principal core.Principal, id uuid.UUID, reason string) error {
 	return db.Do(ctx, i.db, func(tx db.Tx) error {
-		if err := idempotency.Release(ctx, tx, orgID, id); err != nil {
+		if err := idempotency.Release(ctx, tx, principal.OrgID, id); err != nil {
 			return err
 		}
-		batch := tx.NewBatch()
-		core.Audit(batch, audit)
-		return batch.Send(ctx)
+		return core.AuditBy(ctx, tx, principal, core.AuditRecord{
+			Action: "idempotency_key.release", TargetType: "idempotency_key", TargetID: id.String(), Detail: reason,
+		})
 	})
 }

@@ -70,19 +70,8 @@ type StuckKey struct {
 	LastError string
 	CreatedAt time.Time
 	// Dead reports whether the completer has given up.
-	Dead bool `gorm:"-"`
+	Dead bool
 }
-
-// TableName names the table for GORM.
-func (StuckKey) TableName() string { return "idempotency_keys" }
-
-// keySubject is what a key refers to.
-type keySubject struct {
-	ValidationRunID uuid.UUID
-}
-
-// TableName names the table for GORM.
-func (keySubject) TableName() string { return "idempotency_keys" }
 
 // KeyCounts counts the keys of all organizations.
 type KeyCounts struct {

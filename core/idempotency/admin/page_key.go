@@ -17,11 +17,7 @@ import (
 )
 
 // keyPage is GET /app/orgs/{org}/keys/{id}/.
-func (a *App) keyPage(c echo.Context, principal core.Principal) error {
-	id, err := entryID(c)
-	if err != nil {
-		return err
-	}
+func (a *App) keyPage(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	return a.renderKey(c, principal, id, http.StatusOK, releaseBody{}, nil)
 }
 
@@ -43,14 +39,11 @@ func (a *App) renderKey(
 }
 
 // releaseForm is POST /app/orgs/{org}/keys/{id}/release/.
-func (a *App) releaseForm(c echo.Context, principal core.Principal) error {
-	id, err := entryID(c)
-	if err != nil {
-		return err
-	}
+func (a *App) releaseForm(c echo.Context, principal core.Principal, id uuid.UUID) error {
 	var form releaseBody
-	if err = core.BindForm(c, a.check, &form); err == nil {
-		err = a.releaseFor(c.Request().Context(), principal, id, form.Reason)
+	err := core.BindForm(c, a.check, &form)
+	if err == nil {
+		err = a.inspector.Release(c.Request().Context(), principal, id, form.Reason)
 	}
 	// A key that is gone has no page any more, on which the form could be shown again.
 	if problem := pages.Refusal(err); problem != nil && problem.Code != api.CodeNotFound {

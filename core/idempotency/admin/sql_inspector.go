@@ -178,6 +178,31 @@ func queueStuck(reads *db.Reads, orgID uuid.UUID, n *int64) {
 		orgID, MaxStuck, countedUnfinished)
 }
 
+// StuckEverywhere lists stuck keys of all organizations for operators, longest stuck first. The partial index of
+// unfinished keys serves only this very condition.
+func (i *Inspector) StuckEverywhere(ctx context.Context, limit int) ([]StuckKey, error) {
+	keys, err := db.All(ctx, i.db.Pool, pgx.RowToStructByPos[StuckKey], `
+		SELECT org_id, id, key, endpoint, attempts, last_error, created_at, attempts >= $1 FROM idempotency_keys
+		WHERE recovery_point <> 'finished' AND locked_until <= now() ORDER BY locked_until LIMIT $2`,
+		i.maxAttempts, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list stuck keys: %w", err)
+	}
+	return keys, nil
+}
+
+// RunsStartedWith returns the organization's runs that were started with a key that is still kept: one for each
+// operation that the key was used for.
+func (i *Inspector) RunsStartedWith(ctx context.Context, orgID uuid.UUID, key string) ([]uuid.UUID, error) {
+	runs, err := db.All(ctx, i.db.Pool, pgx.RowTo[uuid.UUID], `
+		SELECT validation_run_id FROM idempotency_keys
+		WHERE org_id = $1 AND key = $2 AND validation_run_id IS NOT NULL`, orgID, key)
+	if err != nil {
+		return nil, fmt.Errorf("look up the runs of a key: %w", err)
+	}
+	return runs, nil
+}
+
 // activityDays is how many days are kept and shown, today included.
 const activityDays = 30
 
@@ -194,24 +219,14 @@ func queueDays(reads *db.Reads, orgID uuid.UUID, days *[]Day) {
 // Replays returns how often each of the organization's keys with these ids was replayed. Keys that are no longer kept
 // are missing from the answer.
 func (i *Inspector) Replays(ctx context.Context, orgID uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]int64, error) {
-	replays := make(map[uuid.UUID]int64, len(ids))
 	if len(ids) == 0 {
-		return replays, nil
+		return map[uuid.UUID]int64{}, nil
 	}
-	rows, err := i.db.Pool.Query(ctx, `
+	replays, err := db.Map[uuid.UUID, int64](ctx, i.db.Pool, `
 		SELECT k.id, coalesce(a.replays, 0) FROM unnest($2::uuid[]) AS asked (id)
 		CROSS JOIN LATERAL (
 			SELECT org_id, id FROM idempotency_keys WHERE org_id = $1 AND id = asked.id LIMIT 1) AS k
 		LEFT JOIN LATERAL (`+activityOfKey+`) AS a ON true`, orgID, ids)
-	if err != nil {
-		return nil, fmt.Errorf("read the replays of keys: %w", err)
-	}
-	var id uuid.UUID
-	var n int64
-	_, err = pgx.ForEachRow(rows, []any{&id, &n}, func() error {
-		replays[id] = n
-		return nil
-	})
 	if err != nil {
 		return nil, fmt.Errorf("read the replays of keys: %w", err)
 	}
@@ -221,22 +236,18 @@ func (i *Inspector) Replays(ctx context.Context, orgID uuid.UUID, ids []uuid.UUI
 // Hours sums up the starts in the hours that began at the given time or later. It is pgx because database/sql, and so
 // GORM, reads no arrays.
 func (i *Inspector) Hours(ctx context.Context, orgID uuid.UUID, since time.Time) (Hours, error) {
-	rows, err := i.db.Pool.Query(ctx, `
-		SELECT hour, replays, took FROM start_hours WHERE org_id = $1 AND hour >= $2`, orgID, since)
-	if err != nil {
-		return Hours{}, fmt.Errorf("read the hours of starts: %w", err)
-	}
 	hours := Hours{Replays: make(map[time.Time]int64), Took: make([]int64, buckets())}
 	var hour time.Time
 	var replays int64
 	var took []int64
-	_, err = pgx.ForEachRow(rows, []any{&hour, &replays, &took}, func() error {
+	err := db.Each(ctx, i.db.Pool, []any{&hour, &replays, &took}, func() error {
 		hours.Replays[hour.UTC()] = replays
 		for bucket, n := range took {
 			hours.Took[bucket] += n
 		}
 		return nil
-	})
+	}, `
+		SELECT hour, replays, took FROM start_hours WHERE org_id = $1 AND hour >= $2`, orgID, since)
 	if err != nil {
 		return Hours{}, fmt.Errorf("read the hours of starts: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/simplevalidations/simplevalidations/core"
+	"github.com/simplevalidations/simplevalidations/core/db"
 	"github.com/simplevalidations/simplevalidations/core/idempotency"
 	"github.com/simplevalidations/simplevalidations/core/pages"
 )
@@ -23,11 +24,7 @@ const searchQuery = `
 func (i *Inspector) Search(ctx context.Context, principal core.Principal, text string) ([]pages.Found, error) {
 	// A text that is no id leaves the zero id, which no key has.
 	id, _ := core.ParseID(text)
-	rows, err := i.db.Pool.Query(ctx, searchQuery, principal.OrgID, text, id)
-	if err != nil {
-		return nil, fmt.Errorf("search keys: %w", err)
-	}
-	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (pages.Found, error) {
+	found, err := db.All(ctx, i.db.Pool, func(row pgx.CollectableRow) (pages.Found, error) {
 		var f pages.Found
 		var id uuid.UUID
 		var endpoint idempotency.Endpoint
@@ -35,7 +32,7 @@ func (i *Inspector) Search(ctx context.Context, principal core.Principal, text s
 		f.Kind = "idempotency key: " + i.operations.Title(endpoint)
 		f.Address = pages.Base(principal.OrgSlug) + "keys/" + id.String() + "/"
 		return f, err
-	})
+	}, searchQuery, principal.OrgID, text, id)
 	if err != nil {
 		return nil, fmt.Errorf("search keys: %w", err)
 	}
