@@ -108,6 +108,7 @@ func (s *stage) operationOf(tb testing.TB, agreed fixture.Contract, sent call) *
 }
 
 // exercises has requests for every operation, good and bad ones, in an order in which each is answered with its status.
+// JSON is written without blanks, so that a proxy that reads and writes it anew changes no byte.
 func (s externalStage) exercises(tb testing.TB) []exercise {
 	tb.Helper()
 	// Both execute what is pending, so they come before the runs that have to stay so.

@@ -26,7 +26,9 @@ func plainPattern(source string) string {
 				return source
 			}
 			if length += read; isTwisted(rest[:length]) {
-				written = classOf(members)
+				if written, err = classOf(members); err != nil {
+					return source
+				}
 			}
 		}
 		if written == "" {
@@ -45,11 +47,13 @@ func isTwisted(class string) bool {
 
 // classOf writes a class of RE2, whose members these are, as one of XML Schema. It has the characters alone that XML
 // texts have.
-func classOf(members string) string {
+func classOf(members string) (string, error) {
 	const notInXML = `\x00-\x08\v\f\x0e-\x1f\x{d800}-\x{dfff}\x{fffe}\x{ffff}`
 	for range 2 {
-		// What is written by this package or by xsdpattern is a class.
-		parsed, _ := syntax.Parse("[^"+notInXML+members+"]", syntax.Perl)
+		parsed, err := syntax.Parse("[^"+notInXML+members+"]", syntax.Perl)
+		if err != nil {
+			return "", err
+		}
 		spans := parsed.Rune
 		if parsed.Op == syntax.OpLiteral {
 			// The parser makes it of a class of one character, or of a letter in both cases.
@@ -69,9 +73,9 @@ func classOf(members string) string {
 		members = others.String()
 	}
 	if members == "" {
-		return "[a-[a]]"
+		return "[a-[a]]", nil
 	}
-	return "[" + members + "]"
+	return "[" + members + "]", nil
 }
 
 // escaped is a character as it stands in a class of RE2 and of XML Schema.
